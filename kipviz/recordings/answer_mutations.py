@@ -1,4 +1,4 @@
-"""What was recorded, with one of its numbers changed by one."""
+"""Recorded answers with one of their numbers changed by one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from kipviz.core.table import Table
 from kipviz.recordings.judging.uncompared_fields import LEFT_OUT
 
-# An error's neighbours are errors, an offset's are offsets of the same log.
+# The neighbours of an error are errors, those of an offset are offsets of the same log.
 OFF = (1, -1)
 
 
 def changed(found: Any) -> Iterator[Any]:
-    """Give what was said with one of its numbers changed, in every place where that counts."""
+    """Yield a recorded answer with one of its numbers changed, for every place that is compared."""
     yield from (other for _, other in changes(found))
 
 
 def changes(found: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Give what was said with one of its numbers changed, and which: the field's place and the difference."""
+    """Yield a recorded answer with one of its numbers changed, with the field's place and the difference."""
     if isinstance(found, Table):
         for name, value in found.items():
             if name not in LEFT_OUT:

@@ -1,9 +1,8 @@
-"""The logs that a broker left, as the batches of a rebuilt cluster in the order in which they were written.
+"""A broker's logs, as the batches of a rebuilt cluster in the order in which they were written.
 
-Batches of one partition keep their order; between partitions the time in the batch decides. Times of
-user topics may be the producers' own, so that a time never goes back within a partition. What was written
-within one millisecond is put in the order in which each needs the other: a transaction is ONGOING before
-its data, PREPARE_* before its markers, COMPLETE_* after them.
+Batches of one partition keep their order; between partitions the time in the batch decides. User topics may have the
+producers' timestamps, so the order lets no time go back within a partition. Batches of one millisecond are ordered by
+their dependencies: a transaction is ONGOING before its data, PREPARE_* before its markers, COMPLETE_* after them.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ OF_DEAD_LETTERS = "__dlq.errors."
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PARTITIONS_MAX = 1_000
 PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
-# A tombstone of one of these means that a group is gone.
+# A tombstone of one of these means that a group is deleted.
 GROUPS_THEMSELVES = tuple(GROUP_KINDS[kind] for kind in OF_GROUPS)
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
-# What goes first within one millisecond.
+# The order within one millisecond.
 BEGINS, DATA, DECIDES, MARKS, ENDS = range(5)
 
 
@@ -66,17 +65,17 @@ def entries_of(
     damages: list[RecordingError] | None = None,
     go_on: Callable[[int, int], bool] | None = None,
 ) -> tuple[Entry, ...]:
-    """Read partitions and put their batches into the order in which they were written.
+    """Read partitions, and return their batches in the order in which they were written.
 
-    `topics` are the user topics to read besides the internal ones; all of them if it is empty.
-    `topic_ids` are names of topics by their ids, where the folders do not tell; `elected` says when each
-    leader epoch of a partition began, before which its leader has written nothing. `compacted` are the user topics
-    of which compaction takes records away. Where `damages` is given, a damaged batch is noted there and passed over.
-    `go_on` hears before each log how many are read and how many there are; once it says no, the others are damages.
+    `topics` are the user topics to read besides the internal ones; all of them if it is empty. `topic_ids` are topic
+    names by their ids, if the folders do not have them; `elected` has the start of each leader epoch of a partition,
+    before which its leader has written nothing. `compacted` are the compacted user topics. If `damages` is given, a
+    damaged batch is noted there and skipped. `go_on` gets the number of logs read so far and the total before each log;
+    once it returns false, the others are noted as damages.
 
     Raises:
-        RecordingError: if a log is damaged, has an unknown layout, a folder is no partition's, or a topic
-            has no log here; or reading was stopped and no `damages` are given.
+        RecordingError: if a log is damaged, has an unknown layout, a folder is not a partition's, a topic has no log
+            here, or reading was stopped without `damages`.
         ValueError: if the topics are one text instead of several.
     """
     topics = several("topics", topics, "orders")
@@ -122,10 +121,10 @@ def entries_among(
     elected: Mapping[tuple[str, int], int] = MappingProxyType({}),
     damages: list[RecordingError] | None = None,
 ) -> tuple[Entry, ...]:
-    """Put the batches of some partitions, each with its name, into the order in which they were written.
+    """Return the batches of some named partitions in the order in which they were written.
 
     Raises:
-        RecordingError: if a record has an unknown layout and no `damages` are given.
+        RecordingError: if a record has an unknown layout and there is no `damages`.
     """
     heads = []
     for name, segments in partitions:
@@ -146,7 +145,7 @@ def entries_among(
 
 
 def internal_partitions_of(entries: Iterable[Entry]) -> int:
-    """Give how many partitions __transaction_state has, by where its ids lie; 50 if any fits."""
+    """Return the number of __transaction_state partitions that fits the places of the ids; 50 if any fits."""
     homes: dict[str, int] = {}
     for entry in entries:
         if entry.partition.startswith(TRANSACTION_STATE):
@@ -164,7 +163,7 @@ def internal_partitions_of(entries: Iterable[Entry]) -> int:
 
 
 def _readable(segment: Segment, topic: str, damages: list[RecordingError] | None) -> Segment:
-    """Return a segment without the batches whose records nobody can read, and note those."""
+    """Return a segment without the batches whose records cannot be read, and note those."""
     if damages is None:
         return segment
     found = []
@@ -210,7 +209,7 @@ def _of_segment(
 
 
 def _topics_of(told: Iterable[Logged]) -> dict[str, str]:
-    """Give the topics by their ids that a log of groups tells itself."""
+    """Return the topic names by their ids that a log of groups itself contains."""
     known: dict[str, str] = {}
     for each in told:
         if isinstance(each, LoggedOffset) and each.topic_id:
@@ -226,16 +225,16 @@ def _entry(partition: str, batch: LoggedBatch, made: Batch, gone: tuple[str, ...
 
 
 def _words(at_ms: int) -> str:
-    """Return when something was written, in UTC; a time that no calendar has, as its number."""
+    """Return when something was written, in UTC, or the number if no calendar has that time."""
     try:
         at = EPOCH + timedelta(milliseconds=max(at_ms, 0))
-    except OverflowError:  # microseconds that were taken for milliseconds, say
+    except OverflowError:  # microseconds that were taken for milliseconds, for example
         return f"{at_ms} ms after 1970, which is past the year 9999"
     return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1_000:03}"
 
 
 def _runs(records: tuple[LoggedRecord, ...]) -> Iterator[tuple[LoggedRecord, ...]]:
-    """Split a batch where compaction has taken records away: offsets follow one another within."""
+    """Split a batch where compaction has removed records, so that offsets within a part are consecutive."""
     run: list[LoggedRecord] = []
     for record in records:
         if run and record.offset != run[-1].offset + 1:
@@ -274,7 +273,7 @@ def _marker(batch: LoggedBatch, marker: LoggedMarker) -> Batch:
 
 
 def _record(record: LoggedRecord, said: Logged | None, topics: dict[str, str]) -> Value:
-    """Give a record as the model's roles write it; what they have no use for keeps its place."""
+    """Return a record as the model's roles write it; a record that they do not use keeps its place."""
     match said:
         case LoggedTransaction():
             return _transaction(said)
@@ -330,14 +329,14 @@ def _transaction(said: LoggedTransaction) -> TransactionRecord:
 
 
 def _of_dead_letter(record: LoggedRecord) -> tuple[tuple[str, str], ...]:
-    """Give the headers of a record that a broker copied to a dead-letter queue."""
+    """Return the headers of a record that a broker copied to a dead-letter queue."""
     return tuple(
         (name, _text(value)) for name, value in record.headers if name.startswith(OF_DEAD_LETTERS)
     )
 
 
 def _text(value: bytes | None) -> str:
-    """Give the beginning of a record's value as text, or as hex digits if it is none."""
+    """Return the beginning of a record's value as text, or as hex digits if it is not text."""
     if value is None:
         return "(null)"
     try:
@@ -351,7 +350,7 @@ def _text(value: bytes | None) -> str:
 
 
 def _enlisted(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
-    """Give since when a partition is in a transaction of a producer id and epoch, at first."""
+    """Return since when a partition has been in a transaction of a producer id and epoch, at first."""
     since: dict[tuple[int, int, str], int] = {}
     for entry in entries:
         for record in entry.batch.records:
@@ -367,10 +366,10 @@ def _never_back(
     since: Mapping[tuple[int, int, str], int],
     elected: Mapping[tuple[str, int], int],
 ) -> list[tuple[Entry, int]]:
-    """Let times of a partition rise: a batch is not older than the one before it.
+    """Make the times of a partition increase: a batch is not older than the previous one.
 
-    A producer's data has the time at which it was made. It is in the log only once its partition is in the
-    transaction, which the coordinator may have logged a moment later.
+    A producer's data has the time of its creation. It is in the log only once its partition is in the transaction,
+    which the coordinator may have logged a moment later.
     """
     latest, out = 0, []
     for entry, rank in found:
@@ -384,7 +383,7 @@ def _never_back(
 
 
 def _merged(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
-    """Take the earliest of all heads, and of those of one millisecond what the others need."""
+    """Yield the earliest of all heads, and within one millisecond the one that the others depend on."""
     heads = [(*_when(found[0]), number, 0) for number, found in enumerate(partitions)]
     heapify(heads)
     while heads:

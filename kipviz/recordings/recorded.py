@@ -1,7 +1,7 @@
-"""A recording: what clients called, what went over the wire, and the logs that a broker left.
+"""A recording: the clients' calls, the requests with their answers, and a broker's logs.
 
-A recording is a folder; `tests/recordings/README.md` says what is in it and how it was made. Every
-file but `recording.json` has its SHA-256 there and is refused if it is not the one recorded.
+A recording is a folder; `tests/recordings/README.md` describes its contents and how it was made. Every file but
+`recording.json` has its SHA-256 there and is rejected if it differs.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ CALLS = "calls.jsonl"
 WIRE = "wire.jsonl"
 LEADERS = "leaders.jsonl"
 
-# What JSON holds, as values: an object is a Table, an array a tuple. Recordings have no fractions.
+# JSON content as values: an object is a Table, an array a tuple. Recordings have no fractions.
 Plain: TypeAlias = Any
 T = TypeVar("T")
 
 
 class SeenTransaction(Value, frozen=True):
-    """What the coordinator told an observer about the transactional id (DescribeTransactions)."""
+    """The coordinator's answer to an observer about the transactional id (DescribeTransactions)."""
 
     transactional_id: str
     state: str = ""
@@ -50,7 +50,7 @@ class SeenTransaction(Value, frozen=True):
 
 
 class CallError(Value, frozen=True):
-    """The exception that a client call ended with; `cause` is the class of its cause, or empty."""
+    """The exception that ended a client's call; `cause` is the class of its cause, or ""."""
 
     name: str = msgspec.field(name="class")
     message: str = ""
@@ -58,9 +58,9 @@ class CallError(Value, frozen=True):
 
 
 class Call(Value, frozen=True):
-    """One call of a client, its answer, and what was to be seen right afterwards.
+    """One call of a client, its result, and the visible state right afterwards.
 
-    `ends` has (high watermark, last stable offset) of every partition that held something.
+    `ends` has (high watermark, last stable offset) of every partition that is not empty.
     """
 
     number: int
@@ -76,12 +76,12 @@ class Call(Value, frozen=True):
 
 
 class Exchange(Value, frozen=True):
-    """One request that a broker answered, with every field as Kafka names it.
+    """One request that a broker answered, with every field under its name in Kafka.
 
-    `broker` is who answered where there are several, 0 where there is one; `principal` is who asked, "" where
-    nobody said so; `correlation` is the number that the client gave to its request, and `connection` is what the
-    broker calls the connection. `earliest_ms` is when it can have come at the earliest (`arrival`), -1 while nobody
-    has worked that out. `problem` is why it cannot be read, where only that is known of it.
+    `broker` is the answering broker, 0 if there is only one; `principal` is the requester, "" if unknown; `correlation`
+    is the client's number of the request, and `connection` is the broker's name of the connection. `earliest_ms` is the
+    earliest time at which it can have arrived (`arrival`), -1 until that is computed. `problem` is why it cannot be
+    read, if nothing else is known of it.
     """
 
     api: str
@@ -100,9 +100,9 @@ class Exchange(Value, frozen=True):
 
 
 class Recording(Value, frozen=True):
-    """One scenario, recorded; `recorder` is the digest of what made it, `source` where it stands, if told.
+    """One scenario, recorded; `recorder` is the digest of the program that made it, `source` its path, if known.
 
-    `decisions` say who led what, where there are several brokers.
+    `decisions` have the leaders, if there are several brokers.
     """
 
     scenario: str
@@ -122,16 +122,16 @@ class Recording(Value, frozen=True):
     decisions: tuple[Decision, ...] = ()
 
     def partitions(self, topic: str) -> tuple[str, ...]:
-        """Give the names of a topic's partitions that hold something, in order of their number."""
+        """Return the names of a topic's partitions that are not empty, in the order of their numbers."""
         found = [p for p in self.segments if p.rpartition("-")[0] == topic]
         return tuple(sorted(found, key=lambda p: int(p.rpartition("-")[2])))
 
     def logged(self, topic: str) -> tuple[Logged, ...]:
-        """Read all records of an internal topic, one partition after the other.
+        """Decode all records of an internal topic, one partition after the other.
 
         Raises:
-            RecordingError: a record cannot be read.
-            ValueError: the topic is no internal topic.
+            RecordingError: if a record cannot be read.
+            ValueError: if the topic is not an internal topic.
         """
         return tuple(
             record
@@ -203,10 +203,10 @@ class _WireLine(msgspec.Struct, frozen=True):
 
 
 def load_recording(folder: Path) -> Recording:
-    """Read a recording and check that every file is the one that was recorded.
+    """Read a recording and check that no file was changed.
 
     Raises:
-        RecordingError: a file is missing, was changed or cannot be read; it names file and byte.
+        RecordingError: if a file is missing, was changed or cannot be read; the error names file and byte.
     """
     about = _about(folder / ABOUT)
     content = {name: _content(folder, name, digest) for name, digest in about.files.items()}
@@ -321,7 +321,7 @@ def _json(text: bytes, kind: type[T], file: str, at: int) -> T:
 
 
 def plain(found: Any) -> Plain:
-    """Give what was JSON as values: an object is a Table, an array a tuple."""
+    """Return decoded JSON as values: an object is a Table, an array a tuple."""
     if isinstance(found, dict):
         return Table.of((name, plain(value)) for name, value in found.items())
     if isinstance(found, list):

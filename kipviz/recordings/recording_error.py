@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class RecordingError(Exception):
-    """A file is not what it should be, said in one sentence with the file and the byte.
+    """A file has invalid content: one sentence with the file and the byte.
 
     Attributes:
         file: name of the file, as the caller gave it.
-        at: byte offset in the file where the trouble begins.
+        at: byte offset in the file where the problem starts.
         why: the sentence without file and byte.
     """
 

@@ -1,9 +1,10 @@
-"""What an audit of a cluster's logs goes by: what the batches of its partitions leave behind, each a small value.
+"""The evidence of an audit of a cluster's logs: small values that summarise the batches of its partitions.
 
-A row stands for each transaction in each partition (`Held`), for each decision of a coordinator (`Decision`), for
-what a coordinator said last (`Latest`), for each batch out of order (`Irregular`), for how share groups stand (`ShareState`)
-and for bytes that are no batch (`Damaged`). What is still open where a stretch of a log begins or ends is carried as
-`OpenEnds`, so that a partition may be read in stretches by several tasks and joined in its order afterwards.
+A row stands for each transaction in each partition (`Held`), for each decision of a coordinator (`Decision`), for a
+coordinator's last record (`Latest`), for each batch out of order (`Irregular`), for the state of share groups
+(`ShareState`) and for bytes that are not a batch (`Damaged`). What is still open at the beginning or end of a stretch
+of a log is kept as `OpenEnds`, so that several tasks can read a partition in stretches and join them in order
+afterwards.
 
 Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo, TransactionMetadata.
 """
@@ -19,7 +20,8 @@ from kipviz.records.share_group_state import StateBatch
 class Held(Value, frozen=True, tag=True, array_like=True):
     """One transaction of a producer in one partition, from its first batch to its marker.
 
-    `marker_offset` is -1 while it is open; `batches` is 0 for a marker without data. `groups` have offsets in it.
+    `marker_offset` is -1 while it is open; `batches` is 0 for a marker without data. `groups` are the groups with
+    offsets in it.
     """
 
     partition: str
@@ -37,9 +39,9 @@ class Held(Value, frozen=True, tag=True, array_like=True):
 
 
 class Irregular(Value, frozen=True, tag=True, array_like=True):
-    """A batch that does not follow its producer's one before: `what` is duplicate, gap or epoch.
+    """A batch that does not follow its producer's previous batch: `what` is duplicate, gap or epoch.
 
-    `expected` and `found` are sequences, or epochs; `since_ms` is when the batch before was written.
+    `expected` and `found` are sequences, or epochs; `since_ms` is when the previous batch was written.
     """
 
     partition: str
@@ -55,7 +57,7 @@ class Irregular(Value, frozen=True, tag=True, array_like=True):
 
 
 class Decision(Value, frozen=True, tag=True, array_like=True):
-    """What a coordinator decided about one transaction; `complete_ms` is -1 while it is not told complete."""
+    """A coordinator's decision about one transaction; `complete_ms` is -1 until it is recorded as complete."""
 
     transactional_id: str
     producer_id: int
@@ -71,7 +73,7 @@ class Decision(Value, frozen=True, tag=True, array_like=True):
 
 
 class Latest(Value, frozen=True, tag=True, array_like=True):
-    """What a coordinator said last of a transactional id; `gone` says that it was forgotten after that."""
+    """A coordinator's last record about a transactional id; `gone` says that a tombstone followed."""
 
     transactional_id: str
     producer_id: int
@@ -88,7 +90,7 @@ class Latest(Value, frozen=True, tag=True, array_like=True):
 
 
 class ShareState(Value, frozen=True, tag=True, array_like=True):
-    """How the records of a share-partition stand at the end of its log, from its start offset on."""
+    """The states of a share-partition's records at the end of its log, from its start offset on."""
 
     group: str
     topic_id: str
@@ -101,7 +103,7 @@ class ShareState(Value, frozen=True, tag=True, array_like=True):
 
 
 class Damaged(Value, frozen=True, tag=True, array_like=True):
-    """Bytes that are no whole batch, or a batch that cannot be read."""
+    """Bytes that are not a whole batch, or a batch that cannot be read."""
 
     partition: str
     segment: str
@@ -112,7 +114,7 @@ class Damaged(Value, frozen=True, tag=True, array_like=True):
 
 
 class PartitionEnd(Value, frozen=True, tag=True, array_like=True):
-    """From where to where a partition's log goes, and when it was last written to."""
+    """The range of offsets of a partition's log, and when it was last written to."""
 
     partition: str
     broker: int
@@ -128,17 +130,18 @@ Evidence: TypeAlias = Held | Irregular | Decision | Latest | ShareState | Damage
 
 
 class OpenEnds(Value, frozen=True):
-    """What one stretch of a partition's log leaves open at either end; `number` is its place among the stretches, from 0."""
+    """What is open at both ends of one stretch of a partition's log; `number` is its place among the stretches, from 0."""
 
     partition: str
     number: int
 
 
 class ProducerEnds(OpenEnds, frozen=True, tag=True, array_like=True):
-    """What is open of some producers: rows of `producer_fold.ROW`, as bytes.
+    """The open ends of some producers: rows of `producer_fold.ROW`, as bytes.
 
-    `heads` are a producer's first batch and its first one with data, `tails` its last ones; `ended` is its transaction that was
-    open when the stretch began, with its marker, `open` the one that is open at the end. `groups` are (producer id, offset, groups).
+    `heads` are a producer's first batch and its first one with data, `tails` its last ones; `ended` is the transaction
+    that was open when the stretch began, with its marker, `open` the one that is open at its end. `groups` are
+    (producer id, offset, groups).
     """
 
     in_sequence: bool
@@ -150,9 +153,10 @@ class ProducerEnds(OpenEnds, frozen=True, tag=True, array_like=True):
 
 
 class TransactionEnds(OpenEnds, frozen=True, tag=True, array_like=True):
-    """What is open of some transactional ids.
+    """The open ends of some transactional ids.
 
-    `first` says for each when its first state completed a decision (-1: it did not), `forgotten` names those whose last record is a tombstone.
+    `first` says when the first state of each id completed a decision (-1: it did not), `forgotten` names those whose
+    last record is a tombstone.
     """
 
     first: tuple[tuple[str, int], ...]
@@ -162,7 +166,7 @@ class TransactionEnds(OpenEnds, frozen=True, tag=True, array_like=True):
 
 
 class ShareChange(Value, frozen=True, array_like=True):
-    """An update of a share-partition whose snapshot stands in an earlier stretch; a start offset of -1 means "as before"."""
+    """An update of a share-partition whose snapshot is in an earlier stretch; a start offset of -1 means "as before"."""
 
     group: str
     topic_id: str
@@ -174,10 +178,7 @@ class ShareChange(Value, frozen=True, array_like=True):
 
 
 class ShareEnds(OpenEnds, frozen=True, tag=True, array_like=True):
-    """How some share-partitions stand, by their names in keys of the log.
-
-    `states` have their snapshot (or their tombstone: None) in the stretch, `changes` belong to an earlier one.
-    """
+    """The states of some share-partitions, by their names in the keys of the log."""
 
     states: tuple[tuple[str, ShareState | None], ...]
     changes: tuple[tuple[str, tuple[ShareChange, ...]], ...]

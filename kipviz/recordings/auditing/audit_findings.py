@@ -1,4 +1,4 @@
-"""What an audit of a cluster's logs can find: for each kind what it means, and the command lines that mend it."""
+"""The kinds of findings of an audit: the meaning of each, and the command lines that fix it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from kipviz.core.values import Value
 DUMP = "kafka-dump-log.sh --files"
 SHARE_GROUPS = "kafka-share-groups.sh --bootstrap-server HOST:PORT"
 
-# How sure a finding is: the logs show it; they show it unless they were copied at different times; they hint at it.
+# The certainty of a finding: the logs show it; they show it unless they were copied at different times; they hint at
+# it.
 SURE, LIKELY, POSSIBLE = "sure", "likely", "possible"
-# Whether something is wrong, or only worth knowing.
+# Whether something is wrong, or is only worth knowing.
 WRONG, NOTE = "wrong", "note"
 
 KINDS: dict[str, tuple[str, str]] = {
@@ -99,10 +100,11 @@ KINDS: dict[str, tuple[str, str]] = {
 
 
 class LogFinding(Value, frozen=True):
-    """One thing that the logs show.
+    """One finding in the logs.
 
-    `partition` and `offset` are where to look. `since_ms` and `until_ms` say for how long, -1 where that is not known.
-    `affected` says who notices, `certainty` how sure it is (SURE, LIKELY, POSSIBLE), `mends` are complete command lines.
+    `partition` and `offset` are its place. `since_ms` and `until_ms` are the times between which it lasted, -1 if
+    unknown. `affected` says who is affected, `certainty` is SURE, LIKELY or POSSIBLE, `mends` are complete command
+    lines that fix it.
     """
 
     kind: str
@@ -120,21 +122,21 @@ class LogFinding(Value, frozen=True):
 
     @property
     def weight(self) -> str:
-        """Whether something is wrong, or only worth knowing."""
+        """Whether something is wrong, or is only worth knowing."""
         return KINDS[self.kind][0]
 
     @property
     def meaning(self) -> str:
-        """What a finding of this kind means."""
+        """The meaning of a finding of this kind."""
         return KINDS[self.kind][1]
 
     def window(self, folder: str) -> str:
-        """Return the command line that opens the logs of a broker in the stepper there."""
+        """Return the command line that opens a broker's logs in the stepper at this place."""
         return f"kipviz log {quote(folder)} --open --at {self.partition}:{self.offset}"
 
 
 def order_of(finding: LogFinding) -> tuple[int, str, str, int, int, str]:
-    """Sort findings: what is wrong first, then by kind and place."""
+    """Return the sort key of a finding: wrong ones first, then by kind and place."""
     wrong = finding.weight == WRONG
     place = (finding.partition, finding.offset, finding.producer_id, finding.what)
     return (int(not wrong), finding.kind, *place)

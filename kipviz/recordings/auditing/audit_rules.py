@@ -1,11 +1,11 @@
-"""From what the partitions left to findings: one rule set, whether a loop or Spark applies it.
+"""The rules that turn evidence into findings; a loop and Spark apply the same rules.
 
-What is joined is all that has one producer id, so findings of different producer ids need nothing of each other. What is
-known of all logs together (`Surroundings`) is small: where each log ends, and whether every coordinator is here.
+All evidence with one producer id is joined, so the findings of different producer ids are independent. The facts about
+all logs together (`Surroundings`) are small: where each log ends, and whether the logs of every coordinator are here.
 
 A transaction's markers carry the epoch of the coordinator's PREPARE record: the producer's own before transaction
-version 2 and the next one since (KIP-890). So decisions and markers of one epoch are matched, and where an epoch has
-several of them, in their order from the last one back, because retention and compaction take away the front.
+version 2 and the next one since (KIP-890). So decisions and markers of one epoch are matched. If an epoch has several
+of them, they are matched from the last one backwards, because retention and compaction remove the front.
 
 Source: TransactionCoordinator, TransactionStateManager, ProducerStateManager, KIP-664, KIP-890.
 """
@@ -43,36 +43,36 @@ from kipviz.records.placement import CONSUMER_OFFSETS, INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
-# Where no coordinator says a transaction's timeout: transaction.max.timeout.ms.
+# The timeout of a transaction if no coordinator reports it: transaction.max.timeout.ms.
 LONGEST_TIMEOUT_MS = 900_000
-# A broker forgets a producer that was silent for so long (producer.id.expiration.ms), and its sequences with it.
+# A broker forgets a producer, with its sequences, that was silent for so long (producer.id.expiration.ms).
 FORGOTTEN_MS = 86_400_000
 NO_TIME_LIMIT = 2**31 - 1
 _PREPARED = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 
 
 class Surroundings(Value, frozen=True):
-    """What is known of all logs together; `ends` is sorted by partition, `now_ms` the latest time that a broker wrote."""
+    """The facts about all logs; `ends` is sorted by partition, `now_ms` is the latest time that a broker wrote."""
 
     ends: tuple[PartitionEnd, ...]
     coordinators_complete: bool
     now_ms: int
 
     def end_of(self, partition: str) -> PartitionEnd | None:
-        """Return where a partition's log ends, None if it is not here."""
+        """Return the end of a partition's log, or None if the log is not here."""
         place = bisect_left(self.ends, partition, key=lambda end: end.partition)
         found = self.ends[place : place + 1]
         return found[0] if found and found[0].partition == partition else None
 
 
 def surroundings(ends: Iterable[PartitionEnd], coordinators: int) -> Surroundings:
-    """Put together what is known of all logs; `coordinators` is how many partitions __transaction_state has, 0 unknown."""
+    """Collect the facts about all logs; `coordinators` is the number of __transaction_state partitions, 0 if unknown."""
     found = tuple(sorted(ends, key=lambda end: end.partition))
     names = [end.partition for end in found]
     complete = coordinators > 0 and all(
         f"__transaction_state-{k}" in names for k in range(coordinators)
     )
-    # Producers may write times of their own into data; markers and internal topics have the brokers'.
+    # Producers may set their own timestamps in data; markers and internal topics have the brokers'.
     told = [e.last_ms for e in found if topic_of(e.partition) in INTERNAL_TOPICS]
     told += [end.marker_ms for end in found]
     now = max(told, default=-1)
@@ -82,7 +82,7 @@ def surroundings(ends: Iterable[PartitionEnd], coordinators: int) -> Surrounding
 
 
 def keys_of(evidence: Evidence) -> tuple[int, ...]:
-    """Return the producer ids with whose evidence this belongs; none if it stands alone."""
+    """Return the producer ids under which this evidence is joined, none if it stands alone."""
     match evidence:
         case Held() | Irregular() | Decision():
             return (evidence.producer_id,)
@@ -94,7 +94,7 @@ def keys_of(evidence: Evidence) -> tuple[int, ...]:
 
 
 def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
-    """Return what one piece of evidence shows by itself."""
+    """Yield the findings that one piece of evidence shows by itself."""
     match evidence:
         case Damaged():
             yield _damaged(evidence)
@@ -108,7 +108,7 @@ class Joined:
     """All evidence of one producer id, found by partition and epoch: a producer may have had many transactions."""
 
     def __init__(self, evidence: Iterable[Evidence]) -> None:
-        """Put everything in order."""
+        """Sort the evidence."""
         found = sorted(evidence, key=_place)
         self.held = [each for each in found if isinstance(each, Held)]
         self.decisions = [each for each in found if isinstance(each, Decision)]
@@ -128,7 +128,7 @@ class Joined:
                 own.append(decision)
 
     def marks(self, partition: str, epoch: int) -> list[Held]:
-        """Return what ended in a partition with a marker of an epoch, in the order of the log."""
+        """Return the transactions in a partition that ended with a marker of an epoch, in the order of the log."""
         return self._marks.get((partition, epoch), [])
 
     def own(self, partition: str, epoch: int) -> list[Decision]:
@@ -136,7 +136,7 @@ class Joined:
         return self._own.get((partition, epoch), [])
 
     def turn(self, partition: str, decision: Decision) -> int:
-        """Return which of the decisions of its epoch a decision is in a partition, from 0."""
+        """Return the place of a decision among the decisions of its epoch in a partition, from 0."""
         return self._turns[partition, decision.log, decision.offset]
 
     def places(self) -> list[tuple[str, int]]:
@@ -145,7 +145,7 @@ class Joined:
 
 
 def findings_together(evidence: Iterable[Evidence], around: Surroundings) -> Iterator[LogFinding]:
-    """Return what all evidence of one producer id shows; the order in which it comes does not matter."""
+    """Yield the findings of all evidence of one producer id, in whatever order it comes."""
     joined = Joined(evidence)
     for each in joined.irregular:
         yield _irregular(each, _name(joined.latest))
@@ -212,9 +212,9 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
         yield _going_on(base, known, around)
         return
     if known.state in _PREPARED and takes_part and known.epoch in {held.epoch, held.epoch + 1}:
-        return  # decided: what is left of it is told of the decision
+        return  # decided: `_unfinished` reports what is left of it
     if _is_decided(held, joined):
-        return  # complete, and the marker is missing: told of the markers
+        return  # complete, and the marker is missing: `_markers` reports it
     end = around.end_of(held.partition)
     early = end is not None and end.last_ms < known.at_ms
     why = not_counted(known.transactional_id, known.state, known.epoch)
@@ -222,7 +222,7 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
 
 
 def _is_decided(held: Held, joined: Joined) -> bool:
-    """Say whether a decision in which its partition takes part was made after an open transaction began."""
+    """Return whether a decision in which its partition takes part was made after an open transaction began."""
     return any(
         decision.prepare_ms >= held.first_ms
         for epoch in (held.epoch, held.epoch + 1)
@@ -250,14 +250,14 @@ def _going_on(base: LogFinding, known: Latest, around: Surroundings) -> LogFindi
 
 
 def _markers(joined: Joined) -> Iterator[LogFinding]:
-    """Compare every marker with the decision that it belongs to, and with those of the other partitions."""
+    """Compare every marker with its decision, and with the markers of the other partitions."""
     by_epoch: dict[int, list[list[Held]]] = {}
     judged: dict[tuple[str, int], None] = {}
     for partition, epoch in joined.places():
         own, marks = joined.own(partition, epoch), joined.marks(partition, epoch)
         by_epoch.setdefault(epoch, []).append(marks)
         if len(marks) > len(own):
-            # An operator's abort of what is not open leaves a marker that ends nothing.
+            # An operator's abort of a transaction that is not open leaves a marker that ends nothing.
             marks = [mark for mark in marks if mark.batches] or marks[: len(own)]
         for decision, mark in zip(reversed(own), reversed(marks), strict=False):
             judged[partition, mark.marker_offset] = None
@@ -266,7 +266,7 @@ def _markers(joined: Joined) -> Iterator[LogFinding]:
                 yield _wrong(mark, why, SURE, decision.transactional_id)
     for everywhere in by_epoch.values():
         if any(len(marks) != 1 for marks in everywhere):
-            continue  # several transactions of one epoch: whose marker is whose cannot be told without decisions
+            continue  # several transactions of one epoch: without decisions the markers cannot be matched
         alone = [
             mark
             for (mark,) in everywhere
@@ -310,7 +310,7 @@ def _word(committed: object) -> str:
 
 
 def _unfinished(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
-    """Look for participants that have no marker of a decision."""
+    """Find participants that lack the marker of a decision."""
     for decision in joined.decisions:
         lacking = []
         for partition in decision.participants:
@@ -372,18 +372,18 @@ def _unfinished(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
 
 
 def _is_ended(decision: Decision, partition: str, joined: Joined) -> bool:
-    """Say whether a participant has the marker of a decision, counted from the last decision of its epoch back."""
+    """Return whether a participant has the marker of a decision, counted backwards from the last decision of its epoch."""
     own = joined.own(partition, decision.epoch)
     missing = len(own) - len(joined.marks(partition, decision.epoch))
     if missing <= 0:
         return True
-    # The missing one is the last where the log still has the transaction open, else the front was taken away.
+    # The last marker is missing if the log still has the transaction open; otherwise the front was removed.
     place = joined.turn(partition, decision)
     return place < len(own) - missing if partition in joined.open else place >= missing
 
 
 def _long(joined: Joined) -> Iterator[LogFinding]:
-    """Tell of transactions that held a last stable offset for longer than their timeout."""
+    """Find transactions that held back a last stable offset for longer than their timeout."""
     for each in joined.held:
         if each.marker_offset < 0 or not each.batches:
             continue
@@ -467,14 +467,14 @@ def _offsets(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
 
 
 def _wrote(decision: Decision, partition: str, joined: Joined) -> bool:
-    """Say whether a partition has a batch of a transaction; yes where its marker cannot be told from others'."""
+    """Return whether a partition has a batch of a transaction; true if its marker cannot be identified."""
     own = joined.own(partition, decision.epoch)
     marks = joined.marks(partition, decision.epoch)
     return len(own) != len(marks) or marks[joined.turn(partition, decision)].batches > 0
 
 
 def _is_whole(end: PartitionEnd | None) -> bool:
-    """Say whether a partition's log is here, and its front has not been deleted."""
+    """Return whether a partition's log is here from its beginning on."""
     return end is not None and end.first_offset == 0
 
 
@@ -528,7 +528,7 @@ def _damaged(each: Damaged) -> LogFinding:
 
 
 def _share(state: ShareState) -> Iterator[LogFinding]:
-    """Tell what of a share-partition is stuck, or was given up."""
+    """Find stuck and archived records of a share-partition."""
     at = f"{state.group} at {state.topic_id}, partition {state.partition}"
     base = LogFinding(
         "share-archived",

@@ -1,4 +1,4 @@
-"""An exactly-once audit of a cluster's logs in this process: one partition after the other, then all together."""
+"""An exactly-once audit of a cluster's logs in one process: each partition by itself, then all together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kipviz.records.placement import TRANSACTION_STATE
 
 
 class AuditPlan(Value, frozen=True):
-    """Which parts are audited: of each partition one broker's copy; `replicas` are the copies left out."""
+    """The parts to audit: one broker's copy of each partition; `replicas` are the copies left out."""
 
     partitions: tuple[tuple[LogPart, ...], ...]
     coordinators: int
@@ -37,7 +37,7 @@ class AuditPlan(Value, frozen=True):
 
 
 class LogAudit(Value, frozen=True):
-    """What an audit found, what it read, and what it did not.
+    """The findings of an audit, what it read, and what it left out.
 
     `folders` is sorted by partition and names the folder of the broker whose copy is audited.
     """
@@ -52,7 +52,7 @@ class LogAudit(Value, frozen=True):
     folders: tuple[tuple[str, str], ...]
 
     def window(self, finding: LogFinding) -> str:
-        """Return the command line that opens, in the stepper, the audited copy of a finding's partition."""
+        """Return the command line that opens the audited copy of a finding's partition in the stepper."""
         place = bisect_left(self.folders, (finding.partition, ""))
         return finding.window(self.folders[place][1])
 
@@ -70,7 +70,7 @@ def audit_plan(
     topics: Sequence[str] = (),
     part_bytes: int = PART_BYTES,
 ) -> AuditPlan:
-    """Choose what to audit: of a partition that several brokers have, the leader's copy, or the longest.
+    """Choose the copy of each partition to audit: the leader's, or the longest.
 
     Raises:
         RecordingError: see `log_folders`.
@@ -97,7 +97,7 @@ def _rank(who: tuple[int, str], parts: list[LogPart], leader: int) -> tuple[bool
 
 
 def _coordinators(known: ClusterMetadata, found: LogFolders) -> int:
-    """Return how many partitions __transaction_state has, 0 if nothing says so; a recording keeps those with batches."""
+    """Return the number of partitions of __transaction_state, 0 if unknown; a recording keeps only those with batches."""
     told = partitions_of(known, TRANSACTION_STATE)
     return told or (
         50 if len({p.partition for p in found.parts if p.topic == TRANSACTION_STATE}) >= 50 else 0
@@ -118,12 +118,12 @@ def audit_logs(
         paths: the brokers' folders, or a folder that holds them.
         topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
-        part_bytes: how many bytes of a log are held at once.
-        on_partition: gets how many partitions are read, and how many there are.
+        part_bytes: how many bytes of a log are in memory at once.
+        on_partition: is called with the number of partitions read so far, and the total.
 
     Raises:
-        RecordingError: a place is no folder, holds no log, or cannot be read.
-        ValueError: `part_bytes` is less than 1.
+        RecordingError: if a path is not a folder, holds no log, or cannot be read.
+        ValueError: if `part_bytes` is less than 1.
     """
     plan = audit_plan(paths, topics, part_bytes)
     alone: list[LogFinding] = []
@@ -145,7 +145,7 @@ def audit_logs(
 
 
 def audit_of(findings: Iterable[LogFinding], plan: AuditPlan, around: Surroundings) -> LogAudit:
-    """Put together what an audit returns; a transactional id that has had two producer ids is told of once."""
+    """Return the result of an audit; a transactional id that has had two producer ids is reported once."""
     ordered = tuple(sorted(dict.fromkeys(findings), key=order_of))
     return LogAudit(
         ordered,

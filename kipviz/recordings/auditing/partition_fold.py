@@ -1,9 +1,9 @@
-"""The fold of one partition's log, read in stretches: each leaves evidence, and open ends that join it with the next.
+"""The fold of one partition's log, read in stretches: each yields evidence, and open ends that join it with the next.
 
-One process reads a partition as one stretch. Several tasks read one stretch each, of any length; what they leave is joined in the
-order of the log (`joined`), and comes to the same evidence however the log is cut, because what a stretch cannot know yet (its
-first batch of a producer, the transaction that was open before it) is carried and not judged. Memory goes with what
-is open (producers, transactional ids, share-partitions) and with the size of a part, and not with the log.
+One process reads a partition as one stretch. Several tasks read one stretch each, of any length; their open ends are
+joined in the order of the log (`joined`). The evidence is the same however the log is cut, because what a stretch
+cannot know yet (its first batch of a producer, the transaction that was open before it) is kept and not judged. Memory
+grows with what is open (producers, transactional ids, share-partitions) and with the size of a part, not with the log.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 _TRANSACTIONAL = 0x10
-# Topics whose open ends go by names, and not by producer ids.
+# Topics whose open ends are keyed by names, not by producer ids.
 NAMED_TOPICS = (TRANSACTION_STATE, SHARE_GROUP_STATE)
 Ends: TypeAlias = ProducerEnds | TransactionEnds | ShareEnds
 
 
 def evidence_of(parts: Iterable[LogPart], *, check_crc: bool = True) -> Iterator[Evidence]:
-    """Read the parts of one partition, in order, and return what an audit goes by.
+    """Read the parts of one partition, in order, and yield its evidence.
 
     Raises:
-        RecordingError: a file cannot be read.
+        RecordingError: if a file cannot be read.
     """
     fold: PartitionFold | None = None
     for part in parts:
@@ -63,7 +63,7 @@ def evidence_of(parts: Iterable[LogPart], *, check_crc: bool = True) -> Iterator
 
 
 def joined(stretches: Iterable[OpenEnds]) -> Iterator[Evidence]:
-    """Join the open ends of all stretches of some partitions; return what they come to at the ends of the logs."""
+    """Join the open ends of all stretches of some partitions, and yield the evidence at the ends of the logs."""
     in_order = sorted(stretches, key=lambda each: (each.partition, each.number))
     for partition, each in groupby(in_order, key=lambda ends: ends.partition):
         ends = tuple(each)
@@ -104,13 +104,13 @@ def joined_extent(extents: Iterable[PartitionEnd]) -> PartitionEnd:
 
 
 class PartitionFold:
-    """The fold of one stretch of a partition: its extent, and what is open at its ends.
+    """The fold of one stretch of a partition: its extent, and its open ends.
 
-    `begins` says that the stretch begins where the log does.
+    `begins` says that the stretch is the beginning of the log.
     """
 
     def __init__(self, part: LogPart, *, begins: bool) -> None:
-        """Begin with nothing."""
+        """Start an empty fold."""
         self.partition, self.topic = part.partition, part.topic
         self.extent = PartitionEnd(part.partition, part.broker, -1, -1, -1, -1, 0, 0)
         self.open: ProducerFold | TransactionFold | ShareFold
@@ -123,10 +123,10 @@ class PartitionFold:
             self.open = ProducerFold(part.partition, in_sequence=ordered, begins=begins)
 
     def read(self, part: LogPart, *, check_crc: bool = True) -> Iterator[Evidence]:
-        """Take in the next part; return what is known for certain after it.
+        """Add the next part, and yield the evidence that is certain after it.
 
         Raises:
-            RecordingError: the file cannot be read.
+            RecordingError: if the file cannot be read.
         """
         content = read_part(part, check_crc=check_crc)
         yield from self._damages(content)
@@ -155,15 +155,15 @@ class PartitionFold:
         self.extent = joined_extent((self.extent, here))
 
     def end(self) -> Iterator[Evidence]:
-        """Return what is left at the end of the log, of a stretch that began with it."""
+        """Yield what is left at the end of the log, for a stretch that started at its beginning."""
         yield from self.open.end()
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, Ends]]:
-        """Return what is open at the ends of the stretch, which is the one of this number, by buckets."""
+        """Yield the open ends of the stretch with this number, by buckets."""
         yield from self.open.open_ends(number, buckets)
 
     def _damages(self, content: PartContent) -> Iterator[Damaged]:
-        """Tell of the bytes that are no batch, each behind the last batch of its segment before it."""
+        """Yield the bytes that are not a batch, each placed after the previous batch of its segment."""
         positions, fields, damages, _ = content.headers
         for each in damages:
             before = int(np.searchsorted(positions, each.start)) - 1
@@ -177,7 +177,7 @@ class PartitionFold:
         return Damaged(self.partition, *place, damage.why, offset)
 
     def _offsets(self, content: PartContent, producers: ProducerFold) -> Iterator[Damaged]:
-        """Note the groups of the offsets in transactions; a batch that cannot be read is damage."""
+        """Note the groups whose offsets are in transactions; a batch that cannot be read is damage."""
         positions, fields, _, _ = content.headers
         data = (fields["attributes"] & (_TRANSACTIONAL | CONTROL)) == _TRANSACTIONAL
         for k in np.flatnonzero(data):
@@ -196,7 +196,7 @@ class PartitionFold:
     def _records(
         self, content: PartContent, states: TransactionFold | ShareFold
     ) -> Iterator[Evidence]:
-        """Take in every record; a batch that cannot be read is damage."""
+        """Add every record; a batch that cannot be read is damage."""
         positions, fields = content.headers.positions, content.headers.fields
         for at, batch in logged_batches(content):
             if isinstance(batch, Damage):

@@ -1,11 +1,11 @@
-"""The fold of what has producer ids in a partition: transactions, and the order of every producer's batches.
+"""The fold of a partition's batches with producer ids: transactions, and the order of every producer's batches.
 
-A stretch of a log is taken in part by part. What is carried is a few rows for each producer id: its last batches, its open
-transaction and, where the stretch begins in the middle of a log, what it began with. Two stretches that follow each other
+A stretch of a log is added part by part. The fold keeps a few rows for each producer id: its last batches, its open
+transaction and, if the stretch starts in the middle of a log, its first batches. Two stretches that follow each other
 are joined by these rows alone, and the evidence is that of one stretch: what ends in the second one began in the first.
 
-NOT JUDGED: order of sequences in compacted topics, whose batches are taken away, and in coordinators' own batches, which
-all begin at 0. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
+NOT JUDGED: order of sequences in compacted topics, whose batches are removed, and in coordinators' own batches, which
+all start at 0. Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kipviz.recordings.files.log_rows import COMMITS
 
 _SEQUENCES = 1 << 31
 
-# A row of a producer's batch, or of what is carried of several.
+# A row for a producer's batch, or the summary of several.
 ROW = np.dtype(
     [
         ("pid", "i8"),
@@ -39,23 +39,23 @@ ROW = np.dtype(
 
 
 class ProducerFold:
-    """What is carried of the producers of one partition.
+    """The state of the fold for the producers of one partition.
 
-    `begins` says that the stretch begins where the log does, so that nothing before it is open.
+    `begins` says that the stretch is the beginning of the log, so that nothing before it is open.
     """
 
     def __init__(self, partition: str, *, in_sequence: bool, begins: bool) -> None:
-        """Begin with nothing."""
+        """Start an empty fold."""
         self.partition, self.in_sequence, self.begins = partition, in_sequence, begins
         self.heads = self.tails = self.ended = self.open = np.zeros(0, ROW)
         self.groups: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
 
     def note_groups(self, producer_id: int, offset: int, names: tuple[str, ...]) -> None:
-        """Note the groups of which a batch of a transaction has offsets, before its row is taken in."""
+        """Note the groups whose offsets a batch of a transaction has, before its row is added."""
         self.groups.setdefault(producer_id, []).append((offset, names))
 
     def take(self, rows: Numbers) -> Iterator[Held | Irregular]:
-        """Take in the next batches of the log (dtype ROW); return what is known for certain after them."""
+        """Add the next batches of the log (dtype ROW), and yield the evidence that is certain after them."""
         everything = np.concatenate((self.tails, rows))
         order = np.argsort(everything["pid"], kind="stable")
         everything, new = everything[order], order >= len(self.tails)
@@ -66,14 +66,14 @@ class ProducerFold:
         yield from self._transactions(np.concatenate((self.open, rows[rows["transactional"]])))
 
     def join(self, ends: ProducerEnds) -> Iterator[Held | Irregular]:
-        """Join the stretch that follows; return what is known for certain of both together."""
+        """Join the next stretch, and yield the evidence that is certain for both together."""
         heads, tails, ended, still_open = (
             np.frombuffer(each, ROW) for each in (ends.heads, ends.tails, ends.ended, ends.open)
         )
         everything = np.concatenate((self.tails, heads))
         order = np.argsort(everything["pid"], kind="stable")
         everything, new = everything[order], order >= len(self.tails)
-        # Of two heads of a producer only the first one follows what was before; its stretch compared the other.
+        # Of a producer's two heads only the first follows earlier batches; its stretch has compared the other.
         foremost = new.copy()
         foremost[1:] &= ~(new[:-1] & (everything["pid"][1:] == everything["pid"][:-1]))
         yield from self._irregular(everything, new, foremost)
@@ -85,7 +85,7 @@ class ProducerFold:
         yield from self._transactions(np.concatenate((self.open, ended, still_open)))
 
     def end(self) -> Iterator[Held]:
-        """Return what is open at the end of the log."""
+        """Yield the transactions that are open at the end of the log."""
         for row in self.open:
             pid, first, last = (int(row[name]) for name in ("pid", "first_offset", "last_offset"))
             span = (first, int(row["first_ms"]), last, int(row["batches"]))
@@ -93,7 +93,7 @@ class ProducerFold:
             yield Held(self.partition, pid, int(row["epoch"]), *span, groups=names)
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, ProducerEnds]]:
-        """Return what is open at either end, by buckets of producer ids (producer id modulo `buckets`)."""
+        """Yield the open ends of both sides, by buckets of producer ids (producer id modulo `buckets`)."""
         heads, tails = _in_buckets(self.heads, buckets), _in_buckets(self.tails, buckets)
         ended, still_open = _in_buckets(self.ended, buckets), _in_buckets(self.open, buckets)
         groups: dict[int, list[tuple[int, int, tuple[str, ...]]]] = {}
@@ -113,12 +113,12 @@ class ProducerFold:
             yield bucket, ends
 
     def _irregular(self, rows: Numbers, new: Numbers, follows: Numbers) -> Iterator[Irregular]:
-        """Compare batches with their producer's one before.
+        """Compare batches with their producer's previous batch.
 
         Args:
             rows: sorted by producer id, each producer's in the order of the log.
-            new: which have not been compared with the data before them.
-            follows: which have not been compared with whatever is before them.
+            new: which have not been compared with earlier data.
+            follows: which have not been compared with any earlier batch.
         """
         now, then = rows[1:], rows[:-1]
         same = (now["pid"] == then["pid"]) & follows[1:]
@@ -135,7 +135,7 @@ class ProducerFold:
         )
         same &= (now["epoch"] >= then["epoch"]) & (now["sequence"] != expected)
         for k in np.flatnonzero(same):
-            # A sequence that was there already lies less than half the circle back.
+            # A repeated sequence lies less than half the circle back.
             behind = int(expected[k] - now["sequence"][k]) % _SEQUENCES
             what = "duplicate" if behind < _SEQUENCES // 2 else "gap"
             found = (expected[k], now["sequence"][k])
@@ -149,7 +149,7 @@ class ProducerFold:
         return Irregular(self.partition, what, *place, *before, int(expected), int(found))
 
     def _transactions(self, rows: Numbers) -> Iterator[Held]:
-        """Cut transactional rows at their markers; return the transactions that ended, and carry the others."""
+        """Split transactional rows at their markers; yield the transactions that ended, and keep the others."""
         if not len(rows):
             return
         rows = _by_producer(rows)
@@ -175,7 +175,7 @@ class ProducerFold:
             self._forget_groups()
 
     def _begun_before(self, pids: Numbers, closed: Numbers) -> Numbers:
-        """Say which transactions may have begun before this stretch: of each producer the first one that ended."""
+        """Return which transactions may have begun before this stretch: each producer's first one that ended."""
         early = np.zeros(len(pids), bool)
         if not self.begins:
             places = np.flatnonzero(closed)
@@ -208,12 +208,12 @@ class ProducerFold:
             )
 
     def _groups_of(self, producer_id: int, first: int, last: int) -> tuple[str, ...]:
-        """Return the groups of which a producer's transaction has offsets, in the order of the log."""
+        """Return the groups whose offsets a producer's transaction has, in the order of the log."""
         noted = self.groups.get(producer_id, ())
         return tuple(dict.fromkeys(n for at, names in noted if first <= at <= last for n in names))
 
     def _forget_groups(self) -> None:
-        """Keep the groups of transactions that are carried, one row for each."""
+        """Keep only the groups of transactions that are still needed, one row for each."""
         is_open = _first_offsets(self.open)
         last = _first_offsets(self.ended[self.ended["marker"] > 0])
         kept: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
@@ -241,10 +241,7 @@ def _by_producer(rows: Numbers) -> Numbers:
 
 
 def _last_of_each(rows: Numbers) -> Numbers:
-    """Return for each producer its last batch of data, then its last marker if that came later; `rows` are sorted.
-
-    Both are needed: the marker has the newest epoch, the batch has the sequence.
-    """
+    """Return each producer's last batch of data, then its last marker if that came later; `rows` are sorted."""
     kept = np.zeros(len(rows), bool)
     _keep_edges(rows, kept, np.arange(len(rows)), last=True)
     _keep_edges(rows, kept, np.flatnonzero(rows["marker"] == 0), last=True)
@@ -253,7 +250,7 @@ def _last_of_each(rows: Numbers) -> Numbers:
 
 
 def _first_of_each(rows: Numbers) -> Numbers:
-    """Return for each producer its first batch, and its first batch of data."""
+    """Return each producer's first batch, and its first batch of data."""
     rows = _by_producer(rows)
     kept = np.zeros(len(rows), bool)
     _keep_edges(rows, kept, np.arange(len(rows)), last=False)
@@ -263,7 +260,7 @@ def _first_of_each(rows: Numbers) -> Numbers:
 
 
 def _keep_edges(rows: Numbers, kept: Numbers, places: Numbers, *, last: bool) -> None:
-    """Mark the first or last of some places of each producer."""
+    """Mark each producer's first or last one of some places."""
     pids = rows["pid"][places]
     differs = pids[1:] != pids[:-1]
     edge = np.ones(len(places), bool)

@@ -1,7 +1,7 @@
-"""The folds of logs whose records are read one by one: what coordinators and share coordinators said last.
+"""The folds of logs whose records are read one by one: the last records of coordinators and share coordinators.
 
-Like `producer_fold`, each takes in a stretch of a partition and can be joined with the stretch that follows. What is carried is a
-row for each transactional id, or for each share-partition. Source: TransactionMetadata, ShareCoordinatorShard.
+Like `producer_fold`, each reads a stretch of a partition and can be joined with the next one. It keeps a row for each
+transactional id, or for each share-partition. Source: TransactionMetadata, ShareCoordinatorShard.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ T = TypeVar("T")
 
 
 class TransactionFold:
-    """What is carried of the transactional ids of one partition of __transaction_state.
+    """The state of the fold for the transactional ids of one partition of __transaction_state.
 
-    `begins` says that the stretch begins where the log does.
+    `begins` says that the stretch is the beginning of the log.
     """
 
     def __init__(self, partition: str, *, begins: bool) -> None:
-        """Begin with nothing."""
+        """Start an empty fold."""
         self.partition, self.begins = partition, begins
         self.first: dict[str, int] = {}
         self.prepared: dict[str, Decision] = {}
@@ -48,7 +48,7 @@ class TransactionFold:
         self.forgotten: dict[str, None] = {}
 
     def take(self, said: object, at_ms: int) -> Iterator[Evidence]:
-        """Take in one record of the log."""
+        """Add one record of the log."""
         if isinstance(said, LoggedTombstone):
             self._forget(said.key)
         if not isinstance(said, LoggedTransaction):
@@ -84,7 +84,7 @@ class TransactionFold:
             )
 
     def join(self, ends: TransactionEnds) -> Iterator[Decision]:
-        """Join the stretch that follows; return what is known for certain of both together."""
+        """Join the next stretch, and yield the evidence that is certain for both together."""
         for name, complete_ms in ends.first:
             yield from self._follow(name, complete_ms)
         self.prepared |= {each.transactional_id: each for each in ends.prepared}
@@ -94,12 +94,12 @@ class TransactionFold:
             self._forget(name)
 
     def end(self) -> Iterator[Evidence]:
-        """Return the decisions that are not complete, and the last state of each transactional id."""
+        """Yield the decisions that are not complete, and the last state of each transactional id."""
         yield from self.prepared.values()
         yield from self.latest.values()
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, TransactionEnds]]:
-        """Return what is open at either end, by buckets of transactional ids."""
+        """Yield the open ends of both sides, by buckets of transactional ids."""
         first = _named(self.first, buckets)
         prepared, latest = _named(self.prepared, buckets), _named(self.latest, buckets)
         forgotten = _named(self.forgotten, buckets)
@@ -117,7 +117,7 @@ class TransactionFold:
             )
 
     def _follow(self, name: str, complete_ms: int) -> Iterator[Decision]:
-        """End the decision that stands open, with the state that follows it."""
+        """End the open decision with the state that follows it."""
         prepared = self.prepared.pop(name, None)
         if prepared is not None:
             yield prepared.but(complete_ms=complete_ms)
@@ -136,19 +136,20 @@ class TransactionFold:
 
 
 class ShareFold:
-    """What is carried of the share-partitions of one partition of __share_group_state.
+    """The state of the fold for the share-partitions of one partition of __share_group_state.
 
-    A share-partition goes by its name in the log's keys: group, topic id and number. `begins` says that the stretch begins where the log does.
+    A share-partition's key is its name in the log: group, topic id and number. `begins` says that the stretch is the
+    beginning of the log.
     """
 
     def __init__(self, partition: str, *, begins: bool) -> None:
-        """Begin with nothing."""
+        """Start an empty fold."""
         self.partition, self.begins = partition, begins
         self.states: dict[str, ShareState | None] = {}
         self.changes: dict[str, list[ShareChange]] = {}
 
     def take(self, said: object, at_ms: int) -> Iterator[Evidence]:
-        """Take in one record of the log; nothing is known for certain before its end."""
+        """Add one record of the log; nothing is certain before its end."""
         match said:
             case LoggedShareSnapshot():
                 key = (said.group, said.topic_id, said.partition)
@@ -166,7 +167,7 @@ class ShareFold:
         yield from ()
 
     def join(self, ends: ShareEnds) -> Iterator[Evidence]:
-        """Join the stretch that follows."""
+        """Join the next stretch."""
         for name, changes in ends.changes:
             for change in changes:
                 self._change(name, change)
@@ -174,11 +175,11 @@ class ShareFold:
         yield from ()
 
     def end(self) -> Iterator[ShareState]:
-        """Return how each share-partition stands."""
+        """Yield the state of each share-partition."""
         yield from (state for state in self.states.values() if state is not None)
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, ShareEnds]]:
-        """Return how the share-partitions stand, by buckets of their names."""
+        """Yield the states of the share-partitions, by buckets of their names."""
         states, changes = _named(self.states, buckets), _named(self.changes, buckets)
         for bucket in sorted({*states, *changes}):
             waiting = ((name, tuple(each)) for name, each in changes.get(bucket, {}).items())

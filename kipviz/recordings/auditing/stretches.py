@@ -12,7 +12,7 @@ from kipviz.recordings.files.log_parts import LogPart
 
 
 class Stretch(Value, frozen=True):
-    """Parts of one partition that follow each other; `number` is their place among its stretches, `only` that there are no others."""
+    """Consecutive parts of one partition; `number` is their place among its stretches, `only` means it has no others."""
 
     number: int
     only: bool
@@ -20,7 +20,7 @@ class Stretch(Value, frozen=True):
 
     @property
     def bytes(self) -> int:
-        """How many bytes of the log it has."""
+        """The number of bytes of the log in it."""
         return sum(part.end - part.start for part in self.parts)
 
 
@@ -32,17 +32,17 @@ class OpenIn(Value, frozen=True):
 
 
 class ExtentIn(Value, frozen=True):
-    """From where to where a stretch goes."""
+    """The extent of one stretch."""
 
     number: int
     extent: PartitionEnd
 
 
 def stretches_of(plan: AuditPlan, bytes_each: int) -> list[Stretch]:
-    """Cut the partitions of a plan into stretches of at most about so many bytes; a smaller partition is one stretch.
+    """Cut the partitions of a plan into stretches of about `bytes_each` at most; a smaller partition is one stretch.
 
     Raises:
-        ValueError: `bytes_each` is less than 1.
+        ValueError: if `bytes_each` is less than 1.
     """
     if bytes_each < 1:
         raise ValueError(f"a stretch has at least 1 byte, not {bytes_each}")
@@ -72,15 +72,15 @@ def _cut(part: LogPart, bytes_each: int) -> Iterator[LogPart]:
 def read_stretch(
     stretch: Stretch, buckets: int, *, check_crc: bool = True
 ) -> Iterator[Evidence | OpenIn | ExtentIn]:
-    """Read a stretch and return what is known for certain, what is open at its ends, and its extent.
+    """Read a stretch, and yield its certain evidence, its open ends and its extent.
 
     Args:
-        stretch: what is read.
-        buckets: into how many buckets open ends are divided.
+        stretch: the stretch to read.
+        buckets: the number of buckets for open ends.
         check_crc: compare every batch's checksum.
 
     Raises:
-        RecordingError: a file cannot be read.
+        RecordingError: if a file cannot be read.
     """
     fold = PartitionFold(stretch.parts[0], begins=stretch.number == 0)
     for part in stretch.parts:

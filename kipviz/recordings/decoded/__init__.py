@@ -1,1 +1,1 @@
-"""What internal topics and the metadata log say."""
+"""The records of internal topics and of the metadata log, decoded."""

@@ -1,4 +1,4 @@
-"""The ACL records of `__cluster_metadata-0`: who is given or denied what, and what is taken back.
+"""The ACL records of `__cluster_metadata-0`: added ACLs that allow or deny, and removed ones.
 
 Source: AccessControlEntryRecord and RemoveAccessControlEntryRecord among Kafka's metadata records; ResourceType,
 PatternType, AclOperation and AclPermissionType.
@@ -11,7 +11,7 @@ from kipviz.messages.acls import LITERAL, PREFIXED
 from kipviz.messages.apis.cluster import acls
 from kipviz.records.fields import Fields
 
-# What requests of the model name, and what only a log has.
+# The names in requests of the model, and those that only a log has.
 RESOURCES = {**acls.RESOURCE_NAMES, 6: "DELEGATION_TOKEN", 7: "USER"}
 PATTERNS = {acls.PATTERNS[pattern]: pattern for pattern in (LITERAL, PREFIXED)}
 OPERATIONS = {
@@ -27,7 +27,7 @@ PERMISSIONS = {acls.DENY: "DENY", acls.ALLOW: "ALLOW"}
 
 
 class LoggedAccessControlEntry(Value, frozen=True):
-    """An ACL is made: a principal (with its type, such as User:app) may, or must not, do something from a host ("*" is any)."""
+    """An added ACL: a principal, with its type (User:app), may or may not do something from a host ("*": any)."""
 
     offset: int
     acl_id: str
@@ -41,14 +41,14 @@ class LoggedAccessControlEntry(Value, frozen=True):
 
 
 class LoggedRemoveAccessControlEntry(Value, frozen=True):
-    """An ACL is taken back."""
+    """An ACL is removed."""
 
     offset: int
     acl_id: str
 
 
 def entry(offset: int, fields: Fields, version: int) -> LoggedAccessControlEntry:
-    """Read the record that makes an ACL.
+    """Decode the record that adds an ACL.
 
     Raises:
         FieldsError: if it is damaged.
@@ -71,7 +71,7 @@ def entry(offset: int, fields: Fields, version: int) -> LoggedAccessControlEntry
 
 
 def removal(offset: int, fields: Fields, version: int) -> LoggedRemoveAccessControlEntry:
-    """Read the record that takes an ACL back.
+    """Decode the record that removes an ACL.
 
     Raises:
         FieldsError: if it is damaged.

@@ -1,9 +1,9 @@
-"""What `__consumer_offsets` says about a group of the classic protocol: one record for all of it.
+"""The record of `__consumer_offsets` about a whole group of the classic protocol.
 
-It becomes the record that the model's group coordinator writes itself. Subscriptions and assignments
-are bytes for a broker and are read where the group's protocol type is the consumers' own; other users
-of the protocol (Connect, Schema Registry) put something else there. Left out: hosts, time-outs, the
-assignor, several topics in a subscription beside their names, racks, bytes of an assignor's own.
+It becomes the record that the model's group coordinator writes itself. Subscriptions and assignments are bytes for a
+broker. They are decoded if the group's protocol type is that of consumers; other users of the protocol (Connect, Schema
+Registry) store something else there. Left out: hosts, timeouts, the assignor, several topics in a subscription beside
+their names, racks, bytes of an assignor's own.
 
 Source: GroupMetadataValue, ConsumerProtocolSubscription and -Assignment among Kafka's definitions.
 """
@@ -48,12 +48,12 @@ GROUP_METADATA_VALUE = Schema(
         ),
     ),
 )
-# The newest version of what consumers tell each other that is known here.
+# The newest known version of what consumers send each other.
 NEWEST = 3
 
 
 def read_group(group: str, value: bytes) -> GroupMetadataRecord:
-    """Read a whole group.
+    """Decode a whole group.
 
     Raises:
         FieldsError: if the record is damaged or has an unknown layout.
@@ -82,7 +82,7 @@ def _member(said: Struct, *, consumers: bool) -> MemberMetadata:
 
 
 def read_subscription(data: bytes) -> Subscription:
-    """Read what a member tells the leader of its group.
+    """Decode a member's subscription, which it sends to the leader of its group.
 
     Raises:
         WireError: if it is damaged.
@@ -95,7 +95,7 @@ def read_subscription(data: bytes) -> Subscription:
 
 
 def read_assignment(data: bytes) -> tuple[str, ...]:
-    """Read what a leader gives to a member.
+    """Decode the assignment of a member by the leader.
 
     Raises:
         WireError: if it is damaged.
@@ -104,7 +104,7 @@ def read_assignment(data: bytes) -> tuple[str, ...]:
 
 
 def _between_consumers(schema: Schema, data: bytes) -> Struct:
-    """Read a structure behind its version; a newer one is read as far as it is known."""
+    """Decode a structure after its version; a newer one is read as far as it is known."""
     if not data:
         return {}
     version = int.from_bytes(data[:2], "big", signed=True)

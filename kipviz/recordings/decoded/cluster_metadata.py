@@ -1,13 +1,11 @@
 """The log of a KRaft cluster's metadata, `__cluster_metadata-0`: topics, leaders, settings, feature levels, ACLs.
 
-Its data records are a frame version, the type and version of a record, and the record; what the quorum of the
-controllers writes for itself is in control records. Records of other kinds keep their place and their name.
-A broker deletes the front of this log once a snapshot (`*.checkpoint`) has what was there; then the oldest
-snapshot is read first.
+A data record is a frame version, the type and version of a record, and the record. The quorum of the controllers writes
+control records for itself. Records of other kinds keep their place and their name. A broker deletes the front of this
+log once a snapshot (`*.checkpoint`) contains it; then the oldest snapshot is read first.
 
-Source: TopicRecord, PartitionRecord, PartitionChangeRecord, RemoveTopicRecord, ConfigRecord and
-FeatureLevelRecord among Kafka's metadata records; MetadataRecordSerde; PartitionRegistration.merge;
-ControlRecordType.
+Source: TopicRecord, PartitionRecord, PartitionChangeRecord, RemoveTopicRecord, ConfigRecord and FeatureLevelRecord
+among Kafka's metadata records; MetadataRecordSerde; PartitionRegistration.merge; ControlRecordType.
 """
 
 from __future__ import annotations
@@ -36,9 +34,9 @@ from kipviz.records.fields import Fields, FieldsError
 from kipviz.records.placement import topic_of
 
 CLUSTER_METADATA = "__cluster_metadata"
-# A snapshot is named after the offset behind it and the epoch of the quorum's leader.
+# A snapshot is named after its end offset and the epoch of the quorum's leader.
 _SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint")
-# ControlRecordType: what the quorum writes for itself.
+# ControlRecordType: the quorum's own records.
 QUORUM_KINDS = {
     2: "LeaderChange",
     3: "SnapshotHeader",
@@ -46,7 +44,7 @@ QUORUM_KINDS = {
     5: "KRaftVersion",
     6: "KRaftVoters",
 }
-# Types of metadata records that are named and not read.
+# Types of metadata records that are named but not decoded.
 OTHER_KINDS = {
     0: "RegisterBroker",
     1: "UnregisterBroker",
@@ -76,7 +74,7 @@ NO_LEADER_CHANGE = -2
 
 
 class LoggedTopic(Value, frozen=True):
-    """A topic is made."""
+    """A topic is created."""
 
     offset: int
     topic: str
@@ -91,9 +89,9 @@ class LoggedRemoval(Value, frozen=True):
 
 
 class LoggedLeadership(Value, frozen=True):
-    """Who leads a partition and who has it; None stands for what does not change.
+    """The leader and the replicas of a partition; None means unchanged.
 
-    Where only the leader is told, its epoch is the next one.
+    If only the leader changes, its epoch is the next one.
     """
 
     offset: int
@@ -106,7 +104,7 @@ class LoggedLeadership(Value, frozen=True):
 
 
 class LoggedConfig(Value, frozen=True):
-    """A setting of a topic, broker or group; a value of None takes it back."""
+    """A setting of a topic, broker or group; the value None removes it."""
 
     offset: int
     resource: str
@@ -124,7 +122,7 @@ class LoggedFeature(Value, frozen=True):
 
 
 class LoggedMetadata(Value, frozen=True):
-    """A record of the metadata log that is named and not read."""
+    """A record of the metadata log that is named but not decoded."""
 
     offset: int
     kind: str
@@ -143,12 +141,12 @@ LoggedOfCluster: TypeAlias = (
 
 
 class ClusterMetadata(Value, frozen=True):
-    """What the metadata log says: topics that there are, ids of all that there were, leaders, settings, levels.
+    """The contents of the metadata log: current topics, ids of deleted ones, leaders, settings, levels.
 
-    `topics` and `removed` are (topic, id); `configs` are (kind of resource, its name, key, value) as they are at
-    the end, `config_changes` (time in ms, kind, name, key, value) one after the other, with None for a setting that is
-    taken back; `levels` are (feature, level) one after the other. `acls` are those at the end, `acl_changes` (time in ms, the
-    ACL, whether it is made) one after the other.
+    `topics` and `removed` are (topic, id); `configs` are (kind of resource, its name, key, value) at the end,
+    `config_changes` (time in ms, kind, name, key, value) in order, with None for a removed setting; `levels` are
+    (feature, level) in order. `acls` are those at the end, `acl_changes` (time in ms, the ACL, whether it is added) in
+    order.
     """
 
     topics: tuple[tuple[str, str], ...] = ()
@@ -165,17 +163,17 @@ class ClusterMetadata(Value, frozen=True):
         return tuple((k, v) for kind, of, k, v in self.configs if (kind, of) == (resource, name))
 
     def levels_of(self, feature: str) -> tuple[int, ...]:
-        """Return the levels that a feature has had, the last one first."""
+        """Return the levels that a feature has had, the latest first."""
         return tuple(dict.fromkeys(level for name, level in self.levels[::-1] if name == feature))
 
 
 def several_led(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """Return the decisions of a cluster of several brokers; a single one leads everything."""
+    """Return the decisions of a cluster of several brokers, none for a single broker, which leads everything."""
     return decisions if len(brokers_of(decisions)) > 1 else ()
 
 
 def compacted_in(known: ClusterMetadata) -> tuple[str, ...]:
-    """Return the topics of which compaction takes records away."""
+    """Return the compacted topics."""
     return tuple(
         name
         for kind, name, key, value in known.configs
@@ -184,12 +182,12 @@ def compacted_in(known: ClusterMetadata) -> tuple[str, ...]:
 
 
 def partitions_of(known: ClusterMetadata, topic: str) -> int:
-    """Return how many partitions a topic has, 0 if it is not there."""
+    """Return the number of partitions of a topic, 0 if it does not exist."""
     return len({d.partition for d in known.decisions if topic_of(d.partition) == topic})
 
 
 def metadata_record(record: LoggedRecord, batch: LoggedBatch) -> LoggedOfCluster:
-    """Read one record of the metadata log.
+    """Decode one record of the metadata log.
 
     Raises:
         FieldsError: if it is damaged.
@@ -209,7 +207,7 @@ def metadata_record(record: LoggedRecord, batch: LoggedBatch) -> LoggedOfCluster
 
 
 def quorum_kind(record: LoggedRecord) -> str:
-    """Return what a control record of the metadata log is called.
+    """Return the name of a control record of the metadata log.
 
     Raises:
         FieldsError: if it has no key.
@@ -283,10 +281,10 @@ READERS: dict[int, Callable[[int, Fields, int], LoggedOfCluster]] = {
 
 
 def read_metadata(folder: Path) -> ClusterMetadata:
-    """Read the metadata log of a broker, which may have been copied while the broker ran.
+    """Read the metadata log of a broker, which may have been copied while the broker was running.
 
     Raises:
-        RecordingError: if the log is damaged; it names file and byte.
+        RecordingError: if the log is damaged; the error names file and byte.
     """
     segments = read_partition(folder, torn_tail=True)
     first = next((s.batches[0].base_offset for s in segments if s.batches), 0)
@@ -315,7 +313,7 @@ def _records(segment: Segment, since: int) -> Iterator[tuple[int, LoggedOfCluste
 def _settled(
     told: Iterable[tuple[int, LoggedOfCluster]],
 ) -> Iterator[tuple[int, LoggedOfCluster]]:
-    """Leave out what the controller took back: KIP-868's transactions of metadata."""
+    """Leave out what the controller aborted: KIP-868's metadata transactions."""
     held: list[tuple[int, LoggedOfCluster]] | None = None
     for at, each in told:
         kind = each.kind if isinstance(each, LoggedMetadata) else ""
@@ -350,7 +348,7 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
                 topics[topic_id] = topic
             case LoggedRemoval(topic_id=topic_id) if topic_id in topics:
                 gone = removed[topic_id] = topics.pop(topic_id)
-                # A topic that is made again begins anew.
+                # A topic that is created again starts fresh.
                 for name in [n for n in latest if topic_of(n) == gone]:
                     del latest[name]
                 decisions = [d for d in decisions if topic_of(d.partition) != gone]
@@ -389,7 +387,7 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
 def _decided(
     name: str, said: LoggedLeadership, before: Decision | None, at_ms: int
 ) -> Decision | None:
-    """Return what is decided about a partition now; None for a change of one that nobody has made."""
+    """Return the decision about a partition after a change; None for a change of an unknown partition."""
     if said.leader_epoch is not None:
         leader = -1 if said.leader is None else said.leader
         return Decision(name, leader, said.leader_epoch, said.replicas or (), said.isr or (), at_ms)

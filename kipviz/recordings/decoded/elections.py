@@ -1,8 +1,7 @@
-"""Who led what, and which replicas were in sync: as the controller of a recorded cluster has decided it.
+"""The leaders and in-sync replicas that the controller of a recorded cluster decided on.
 
-A recording of several brokers has a line in `leaders.jsonl` for each decision. Brokers learn of it a
-moment later, each when it reads the controller's log, so around a decision a broker may answer as before
-and as after it.
+A recording of several brokers has a line in `leaders.jsonl` for each decision. Each broker learns of it a moment later,
+when it reads the controller's log. So around a decision a broker may answer as before it or as after it.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 
-# How long a broker may not know of a decision: it reads the controller's log all the time.
+# How long a broker may not know of a decision: it reads the controller's log continuously.
 LEARNS_MS = 1_000
 FOR_EVER = 1 << 62
 
 
 class Decision(Value, frozen=True):
-    """What was decided about one partition: its leader (-1 for nobody), and who is in sync."""
+    """A decision about one partition: its leader (-1 without one), and the in-sync replicas."""
 
     partition: str
     leader: int
@@ -37,33 +36,33 @@ class Decision(Value, frozen=True):
 class Known(Value, frozen=True):
     """What a broker may know at some time: the last decision about each partition.
 
-    `heard` is how many decisions there were until then.
+    `heard` is the number of decisions until then.
     """
 
     decisions: Table[str, Decision]
     heard: int = 0
 
     def leader_of(self, partition: str) -> int:
-        """Give who leads a partition, -1 if nobody does."""
+        """Return the leader of a partition, -1 without one."""
         found = self.decisions.get(partition)
         return found.leader if found is not None else -1
 
     def epoch_of(self, partition: str) -> int:
-        """Give the leader epoch of a partition."""
+        """Return the leader epoch of a partition."""
         return self.decisions[partition].leader_epoch
 
     def readable_at(self, partition: str, *, followers: bool) -> tuple[int, ...]:
-        """Give who may be read from: the leader, and the other replicas if they may."""
+        """Return the brokers that may be read from: the leader, and with `followers` the other replicas."""
         return self.decisions[partition].replicas if followers else (self.leader_of(partition),)
 
     def out_of_sync(self, partition: str) -> tuple[int, ...]:
-        """Give the replicas of a partition that are not in sync."""
+        """Return the replicas of a partition that are not in sync."""
         found = self.decisions[partition]
         return tuple(broker for broker in found.replicas if broker not in found.isr)
 
 
 def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
-    """Give the first decision about each partition, by which it was made."""
+    """Return the first decision about each partition, which created it."""
     found: dict[str, Decision] = {}
     for each in decisions:
         found.setdefault(each.partition, each)
@@ -71,12 +70,12 @@ def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
 
 
 def brokers_of(decisions: Iterable[Decision]) -> tuple[int, ...]:
-    """Give the brokers that have a replica of something."""
+    """Return the brokers that have a replica of any partition."""
     return tuple(sorted({broker for each in decisions for broker in each.replicas}))
 
 
 def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
-    """Give who led each partition at first, and who else has a copy."""
+    """Return the first leader of each partition, and its other replicas."""
     return tuple(
         Placement(name, first.leader, tuple(b for b in first.replicas if b != first.leader))
         for name, first in first_of(decisions).items()
@@ -84,7 +83,7 @@ def placements_of(decisions: Iterable[Decision]) -> tuple[Placement, ...]:
 
 
 def elected_of(decisions: Iterable[Decision]) -> dict[tuple[str, int], int]:
-    """Give when each leader epoch of each partition began."""
+    """Return when each leader epoch of each partition began."""
     found: dict[tuple[str, int], int] = {}
     for each in decisions:
         found.setdefault((each.partition, each.leader_epoch), each.at_ms)
@@ -106,10 +105,10 @@ def loading_spans(
     entries: Iterable[Entry],
     shown: Iterable[tuple[str, int, int]] = (),
 ) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Return between which times (ms) each elected leader of a partition may still read its log.
+    """Return the times (ms) between which each elected leader of a partition may still read its log.
 
-    However slow its machine is, it has read it when it writes to it, or when it has `shown` so by an answer (partition,
-    broker, time), and once another one is elected nobody asks any more.
+    However slow its machine is, it has read the log when it writes to it, or when an answer has `shown` it (partition,
+    broker, time). Once another leader is elected, no client asks the old one.
     """
     read: dict[tuple[str, int], int] = {}
     for entry in entries:
@@ -131,9 +130,9 @@ def loading_spans(
 
 
 def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tuple[Election, ...]:
-    """Give the leaders that were elected, each after the batches that were written before.
+    """Return the elected leaders, each after the batches that were written before.
 
-    What a leader has written that did not know yet of its successor is before that one, too.
+    Batches of a leader that did not know its successor yet come before the successor, too.
     """
     times = [entry.at_ms for entry in entries]
     epochs: dict[str, int] = {}
@@ -153,9 +152,9 @@ def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tup
 
 
 def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -> Iterator[Known]:
-    """Give what a broker may have known between two times; the oldest first.
+    """Yield what a broker may have known between two times, the oldest first.
 
-    What was decided at one time is learned at once.
+    Decisions with the same time are learned together.
     """
     known: dict[str, Decision] = dict(first_of(decisions))
     told, heard = False, 0
@@ -177,9 +176,9 @@ def known_between(decisions: tuple[Decision, ...], begin_ms: int, end_ms: int) -
 def worlds_of(
     decisions: tuple[Decision, ...], worlds: list[tuple[int, World]]
 ) -> Iterator[tuple[int, World]]:
-    """Give the worlds with those in office who were elected, from each time on at which a log grew or something was decided.
+    """Yield the worlds with their elected leaders, from each time on at which a log grew or a decision was made.
 
-    What was decided is known at once here.
+    Here every decision is known at once.
     """
     known = dict(first_of(decisions))
     grown: dict[int, World] = dict(worlds)
@@ -199,14 +198,14 @@ def seen_from(
     worlds: list[tuple[int, World]],
     context: Callable[[World, int], Context],
 ) -> list[tuple[int, Context]]:
-    """Give what a broker's roles may look at, from each time on at which a log grew or something was decided."""
+    """Return what a broker's roles can see, from each time on at which a log grew or a decision was made."""
     return [(at_ms, context(world, broker)) for at_ms, world in worlds_of(decisions, worlds)]
 
 
 def seated(world: World, known: Known) -> World:
-    """Give a rebuilt world in which those lead who are known to: what a role has read goes with it.
+    """Return a rebuilt world with the known leaders; a leader's role state moves with it.
 
-    A broker counts as running as long as it is in sync somewhere.
+    A broker counts as running as long as it is in sync for some partition.
     """
     for name, each in known.decisions.items():
         world = rebuilt_cluster.seated(world, name, each.leader, each.leader_epoch, each.replicas)
@@ -216,7 +215,7 @@ def seated(world: World, known: Known) -> World:
 
 
 def terms_of(entries: Iterable[Entry]) -> dict[str, tuple[list[int], list[int]]]:
-    """Return where the entries of each partition stand, and the epochs of the leaders that wrote them."""
+    """Return the places of each partition's entries, and the epochs of the leaders that wrote them."""
     found: dict[str, tuple[list[int], list[int]]] = {}
     for at, entry in enumerate(entries):
         places, epochs = found.setdefault(entry.partition, ([], []))

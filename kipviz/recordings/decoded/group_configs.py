@@ -1,8 +1,8 @@
-"""What share groups are set to over time: from the cluster's metadata log, or from the request log.
+"""The settings of share groups over time: from the cluster's metadata log, or from the request log.
 
-The metadata log has every change with its time. Without it the requests IncrementalAlterConfigs say what was changed
-while the request log was written; what a group was set to before stays open.
-Source: ConfigRecord; IncrementalAlterConfigsRequest (SET is 0, DELETE is 1); GroupConfig.
+The metadata log has every change with its time. Without it the IncrementalAlterConfigs requests show the changes while
+the request log was written; a group's earlier settings stay unknown. Source: ConfigRecord;
+IncrementalAlterConfigsRequest (SET is 0, DELETE is 1); GroupConfig.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kipviz.messages.reset_policy import BY_DURATION
 from kipviz.recordings.recorded import Exchange
 
 API = "INCREMENTAL_ALTER_CONFIGS"
-# ConfigResource.Type.GROUP, and the operations that a group's settings know.
+# ConfigResource.Type.GROUP, and the operations on a group's settings.
 GROUP_RESOURCE = 32
 SET, DELETE = 0, 1
 RESET = "share.auto.offset.reset"
-# What an operator may set for a share group, by what the model calls it.
+# The settings of a share group that an operator may change, with their names in the model.
 GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     RESET: ("auto_offset_reset", str),
     "share.isolation.level": ("isolation_level", str),
@@ -36,7 +36,7 @@ GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
 
 
 class ConfigChange(Value, frozen=True):
-    """A setting of a group gets a value at a time in ms; None takes it back to the default."""
+    """A setting of a group gets a value at a time in ms; None resets it to the default."""
 
     at_ms: int
     group_id: str
@@ -45,7 +45,7 @@ class ConfigChange(Value, frozen=True):
 
 
 def changes_in(exchanges: Iterable[Exchange]) -> tuple[ConfigChange, ...]:
-    """Return what the requests of a log changed; a request that lacks what its API has changes nothing."""
+    """Return the changes in the requests of a log; a request that lacks fields of its API changes nothing."""
     found: list[ConfigChange] = []
     for exchange in exchanges:
         if exchange.api == API and not exchange.problem:
@@ -74,7 +74,7 @@ def _changes(exchange: Exchange) -> Iterator[ConfigChange]:
 
 
 def configured(base: GroupConfig, changes: Iterable[ConfigChange]) -> GroupConfig:
-    """Return the configuration of a group after some changes; what cannot be read changes nothing."""
+    """Return the configuration of a group after some changes; an unreadable change is ignored."""
     told: dict[str, Any] = {}
     for change in changes:
         if change.group_id != base.group_id or change.key not in GROUP_SETTINGS:
@@ -93,7 +93,7 @@ def configured(base: GroupConfig, changes: Iterable[ConfigChange]) -> GroupConfi
 def groups_by_duration(
     configs: Iterable[GroupConfig], changes: Iterable[ConfigChange]
 ) -> frozenset[str]:
-    """Return the groups that begin by the age of records (share.auto.offset.reset=by_duration:…)."""
+    """Return the groups whose start offset depends on the age of records (share.auto.offset.reset=by_duration:…)."""
     begun = {c.group_id for c in configs if c.auto_offset_reset.startswith(BY_DURATION)}
     changed = {
         c.group_id

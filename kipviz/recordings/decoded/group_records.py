@@ -1,8 +1,8 @@
-"""What `__consumer_offsets` says about the members of consumer groups and of share groups.
+"""The records of `__consumer_offsets` about the members of consumer groups and share groups.
 
-The records become those that the model's group coordinator writes itself. The log names topics by id,
-so a partition is called `id-number` here; who knows the topics puts their names in (`named`).
-Left out: racks of share groups, client ids and hosts, time-outs, the assignor and metadata hashes.
+They become the records that the model's group coordinator writes itself. The log names topics by id, so a partition is
+called `id-number` here; `named` replaces the ids by known names. Left out: racks of share groups, client ids and hosts,
+timeouts, the assignor and metadata hashes.
 
 Source: ConsumerGroup*Key/Value and ShareGroup*Key/Value among Kafka's message definitions.
 """
@@ -44,11 +44,11 @@ from kipviz.records.share_group_members import (
 CLASSIC = 2
 # MemberState, by its number in the log.
 MEMBER_STATES = {0: STABLE, 1: UNREVOKED, 2: UNRELEASED}
-# The key of what a regular expression stands for; it names the expression beside the group.
+# The key of a resolved regular expression; it names the expression after the group.
 EXPRESSION = 16
-# The keys whose tombstone means that a whole group is gone.
+# The keys whose tombstone means that a whole group is deleted.
 OF_GROUPS = (3, 11)
-# What is deleted of a member, by the key; these keys name the member beside the group.
+# The part of a member that a tombstone deletes, by its key; these keys name the member after the group.
 DELETED: dict[int, tuple[type[MemberTombstone | ShareGroupTombstone], str]] = {
     8: (MemberTombstone, MEMBER_RECORDS[0]),
     7: (MemberTombstone, MEMBER_RECORDS[1]),
@@ -61,7 +61,7 @@ Held = tuple[tuple[str, int], ...]
 
 
 def said(kind: int, group: str, key: Fields, value: bytes | None) -> Value | None:
-    """Read what follows the group in a key, and the value; None for a kind that is only named.
+    """Decode the rest of a key after the group, and the value; None for a kind that is only named.
 
     Raises:
         FieldsError: if the record is damaged or has an unknown layout.
@@ -86,7 +86,7 @@ def said(kind: int, group: str, key: Fields, value: bytes | None) -> Value | Non
 
 
 def topics_told(record: Value) -> tuple[tuple[str, str], ...]:
-    """Give the (topic id, topic) pairs that a record tells."""
+    """Return the (topic id, topic) pairs in a record."""
     if not isinstance(record, ShareGroupStatePartitionsRecord):
         return ()
     both = (*record.initializing, *record.initialized)
@@ -95,7 +95,7 @@ def topics_told(record: Value) -> tuple[tuple[str, str], ...]:
 
 
 def named(record: Value, topics: Mapping[str, str]) -> Value:
-    """Put the names of topics in; one whose name is unknown keeps its id.
+    """Replace topic ids by names; an unknown id stays.
 
     A share group's member of several topics subscribes to all of their names, joined by a comma.
     """
@@ -127,7 +127,7 @@ def _end(fields: Fields, what: str) -> dict[int, Fields]:
 
 
 def _epoch(make: Callable[[str, int], Value]) -> Callable[[Fields, str], Value]:
-    """Read a record that says an epoch of a group; a hash or a time that follows is left out."""
+    """Return the decoder of a record with an epoch of a group; a hash or a time after it is left out."""
 
     def read(fields: Fields, group: str) -> Value:
         epoch = fields.number(4, "the epoch")
@@ -167,10 +167,9 @@ def _share_subscription(fields: Fields, group: str, member: str) -> Value:
 
 
 def subscribed(topics: Iterable[str]) -> str:
-    """Give what a share group's member subscribes to, as the model has it: one text.
+    """Return the subscription of a share group's member as the model stores it: one text.
 
-    Kafka keeps a set: neither order nor a name said twice makes it another subscription. No name of a
-    topic has a comma.
+    Kafka stores a set: order and repeated names make no difference. No topic name contains a comma.
     """
     return ",".join(sorted(set(topics)))
 
@@ -217,7 +216,7 @@ def _member(fields: Fields) -> tuple[int, int, str]:
 
 
 def _held(fields: Fields, what: str) -> Held:
-    """Read partitions by topic id, with the epoch at which each was got where that is kept."""
+    """Decode partitions by topic id, with the epoch at which each was assigned if that is stored."""
 
     def topic(fields: Fields) -> Held:
         topic_id = fields.uuid("a topic id")
@@ -240,7 +239,7 @@ def _index(fields: Fields) -> int:
 
 
 def _states(fields: Fields, group: str) -> Value:
-    """Read whose state there is; here the log tells a topic's name beside its id."""
+    """Decode the partitions that have state; here the log has a topic's name beside its id."""
 
     def topic(fields: Fields) -> tuple[str, ...]:
         topic_id, name = fields.uuid("a topic id"), fields.string("a topic")

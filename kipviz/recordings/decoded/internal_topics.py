@@ -1,15 +1,14 @@
-"""What the records of Kafka's internal topics and of control batches say.
+"""The decoders of records of Kafka's internal topics and of control batches.
 
-Every record of an internal topic has a key that begins with a version (for `__transaction_state`)
-or a kind (for the other two topics), and a value that begins with the version of its layout. A
-value of null is a tombstone. What is said about members of groups is in `group_records`; those of the
-classic protocol and of streams groups are named only.
+Every record of an internal topic has a key that begins with a version (for `__transaction_state`) or a kind (for the
+other two topics), and a value that begins with the version of its layout. A value of null is a tombstone. Records about
+members of groups are decoded in `group_records`; those of the classic protocol and of streams groups are only named.
 
-A layout that is not known is refused. Kafka's own readers skip it with a warning, but a reader who
-explains a log must not leave out what it does not understand.
+An unknown layout is rejected. Kafka's own readers skip it with a warning, but a program that explains a log must not
+leave out what it does not understand.
 
-Source: TransactionLogKey/Value, OffsetCommitKey/Value, ShareSnapshotKey/Value, ShareUpdateKey/Value
-and EndTxnMarker among Kafka's message definitions; CoordinatorRecordType of the group coordinator.
+Source: TransactionLogKey/Value, OffsetCommitKey/Value, ShareSnapshotKey/Value, ShareUpdateKey/Value and EndTxnMarker
+among Kafka's message definitions; CoordinatorRecordType of the group coordinator.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from kipviz.records.transaction_state import TransactionState
 
 STATES = tuple(TransactionState)
 
-# Key kinds of `__consumer_offsets` (CoordinatorRecordType) besides offsets, and what they are called.
+# Key kinds of `__consumer_offsets` (CoordinatorRecordType) besides offsets, and their names.
 GROUP_KINDS: dict[int, str] = {
     2: "GroupMetadata",
     3: "ConsumerGroupMetadata",
@@ -91,7 +90,7 @@ class LoggedTransaction(Value, frozen=True):
 
 
 class LoggedOffset(Value, frozen=True):
-    """A committed offset; with a producer id it counts only once the transaction commits."""
+    """A committed offset; with a producer id it is valid only once the transaction commits."""
 
     offset: int
     group: str
@@ -109,9 +108,9 @@ class LoggedOffset(Value, frozen=True):
 
 
 class LoggedGroupRecord(Value, frozen=True):
-    """A record about members and assignments of a group; `said` is what it says, if it is read.
+    """A record about members and assignments of a group; `said` is its decoded content, if it is decoded.
 
-    Topics go by their ids there: `group_records.named` puts their names in.
+    It names topics by their ids: `group_records.named` replaces them by names.
     """
 
     offset: int
@@ -153,7 +152,7 @@ class LoggedShareUpdate(Value, frozen=True):
 
 
 class LoggedTombstone(Value, frozen=True):
-    """The key is gone: an expired transactional id, offset or share-partition."""
+    """The key is deleted: an expired transactional id, offset or share-partition."""
 
     offset: int
     kind: str
@@ -174,11 +173,11 @@ Decoder: TypeAlias = Callable[[LoggedRecord, LoggedBatch], Logged]
 
 
 def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
-    """Read all records of a segment of an internal topic, markers included, in the order of offsets.
+    """Decode all records of a segment of an internal topic, markers included, in the order of offsets.
 
     Raises:
-        RecordingError: a record is damaged or has an unknown layout.
-        ValueError: the topic is not one of Kafka's internal topics.
+        RecordingError: if a record is damaged or has an unknown layout.
+        ValueError: if the topic is not one of Kafka's internal topics.
     """
     decoder = metadata_record if topic == CLUSTER_METADATA else DECODERS.get(topic)
     if decoder is None:
@@ -194,10 +193,10 @@ def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
 
 
 def markers(segment: Segment) -> tuple[LoggedMarker, ...]:
-    """Read the transaction markers of a segment of any topic.
+    """Decode the transaction markers of a segment of any topic.
 
     Raises:
-        RecordingError: a marker is damaged or has an unknown type.
+        RecordingError: if a marker is damaged or has an unknown type.
     """
     found = (
         _guarded(_marker, record, batch, segment.file)

@@ -1,9 +1,9 @@
-"""Where logs begin: what an operator deleted (DeleteRecords), and what a share coordinator pruned.
+"""The start offsets of logs: deletions by an operator (DeleteRecords), and pruning by a share coordinator.
 
-Segments keep what is before a log's start until a whole one can go, so a recorded log does not say where it
-began at what time. The answers to DeleteRecords do. A share coordinator deletes what is redundant once in
-share.coordinator.state.topic.prune.interval.ms: where its log begins is what was redundant at some time
-since the last but one.
+Segments keep the records before a log's start offset until a whole segment can be deleted, so a recorded log does not
+show its start offset over time. The answers to DeleteRecords do. A share coordinator deletes redundant records once in
+share.coordinator.state.topic.prune.interval.ms, so its log starts at an offset that was redundant at some time in the
+last two intervals.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ API = "DELETE_RECORDS"
 
 
 class Deleted(Value, frozen=True):
-    """A log begins at an offset: it may do so since `begin_ms`, and does since `known_ms`."""
+    """A log has a start offset: possibly since `begin_ms`, certainly since `known_ms`."""
 
     offset: int
     begin_ms: int
@@ -36,7 +36,7 @@ class Deleted(Value, frozen=True):
 
 
 class Deletion(Value, frozen=True):
-    """What of one partition a request was to delete, and the answer."""
+    """The deletion that a request asks for in one partition, and the answer."""
 
     partition: str
     before: int
@@ -44,10 +44,10 @@ class Deletion(Value, frozen=True):
 
 
 def deletions_in(exchange: Exchange) -> Iterator[Deletion]:
-    """Take a request apart.
+    """Yield the deletions of a request.
 
     Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
+        KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
     told = {
         f"{topic['name']}-{part['partitionIndex']}": part
@@ -63,7 +63,7 @@ def deletions_in(exchange: Exchange) -> Iterator[Deletion]:
 
 
 def deletion_said(log: PartitionLog, before: int) -> Said:
-    """Give what a leader says to who has records deleted.
+    """Return a leader's answer to a deletion of records.
 
     Clause: KIP-107 "DeleteRecords"; UnifiedLog.deleteRecords, Partition.deleteRecordsOnLeader.
     """
@@ -78,7 +78,7 @@ def _said(error: str, low_watermark: int) -> Said:
 
 
 class Fronts:
-    """Where the logs of a broker may begin, at any time."""
+    """The possible start offsets of a broker's logs, at any time."""
 
     def __init__(self, exchanges: tuple[Exchange, ...], prune_ms: int) -> None:
         self._prune_ms = prune_ms
@@ -94,7 +94,7 @@ class Fronts:
     def between(
         self, logs: Table[str, PartitionLog], begin_ms: int, end_ms: int
     ) -> Iterator[Table[str, PartitionLog]]:
-        """Give logs with the starts that they may have at some time."""
+        """Yield logs with the start offsets that they may have at some time."""
         choices = [
             [(partition, offset) for offset in self._starts(partition, begin_ms, end_ms)]
             for partition in self.deleted
@@ -106,7 +106,7 @@ class Fronts:
             yield found
 
     def contexts(self, own: list[tuple[int, Context]]) -> list[tuple[int, Context]]:
-        """Give the contexts of a broker over time, with those in which a log begins anew."""
+        """Return the contexts of a broker over time, including those in which a log's start offset moves."""
         moved = sorted(d.known_ms for each in self.deleted.values() for d in each)
         found = list(own)
         for at in moved:
@@ -131,7 +131,7 @@ class Fronts:
     def pruned(
         self, log: PartitionLog, history: list[tuple[int, PartitionLog]], begin_ms: int
     ) -> Iterator[PartitionLog]:
-        """Give a log of states with the starts that pruning may have given it; `history` has it over time."""
+        """Yield a share coordinator's log with the start offsets that pruning may have set; `history` has it over time."""
         since = begin_ms - 2 * self._prune_ms
         later = [at for at, _ in history[1:]]
         recent = [
@@ -144,5 +144,5 @@ class Fronts:
 
 
 def begun(log: PartitionLog, offset: int) -> PartitionLog:
-    """Give a log that begins at an offset; one that begins there or later is as it was."""
+    """Return a log that starts at an offset; unchanged if it starts there or later."""
     return delete_records(log, offset) if offset > log.start_offset else log

@@ -1,8 +1,8 @@
-"""Which producer ids a broker may give next: one after the other, from blocks of a thousand.
+"""The producer ids that a broker may assign next: consecutive ids from blocks of a thousand.
 
-A broker gets a block from the controller and takes the next one after a restart, too; each of several
-brokers has a block of its own. NOT MODELLED: the blocks; a broker that waits for one tells a producer without a name to come again.
-Source: RPCProducerIdManager, ProducerIdsBlock.
+A broker gets a block from the controller, and another one after a restart; each of several brokers has its own block.
+NOT MODELLED: the blocks; a broker that waits for one returns a retriable error to a producer without a transactional
+id. Source: RPCProducerIdManager, ProducerIdsBlock.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 
 BLOCK = 1_000
-# How many blocks a new id is looked for in, one by one.
+# The number of blocks that are searched for a new id.
 BLOCKS_MAX = 1_000
 
 
 class GivenIds:
-    """The producer ids that were given out, as far as the exchanges tell.
+    """The producer ids that were assigned, as far as the exchanges show.
 
-    `first` is the id that a broker without a past gives first; None if there may have been others before.
+    `first` is the id that a new broker assigns first; None if it may have assigned others before.
     """
 
     def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
@@ -31,10 +31,10 @@ class GivenIds:
         )
 
     def next_of(self, exchange: Exchange) -> tuple[int, ...]:
-        """Give the ids that a new producer may get from an exchange.
+        """Return the ids that a new producer may get from an exchange.
 
         Raises:
-            KeyError, TypeError: if it is no answer to InitProducerId, and none to EndTxn.
+            KeyError, TypeError: if it is an answer neither to InitProducerId nor to EndTxn.
         """
         following = self._following(exchange)
         if following is None:
@@ -47,15 +47,16 @@ class GivenIds:
         blocks = range(following - following % BLOCK + BLOCK, latest + BLOCK + 1, BLOCK)
         own = exchange.response["producerId"]
         mine = own - own % BLOCK
-        # Ids of other brokers may be very far away: of the blocks up to there the own one matters.
+        # Ids of other brokers may be very far away: of the blocks up to there, the broker's own one matters.
         near = blocks[:BLOCKS_MAX]
         starts = (following, *near, *((mine,) if mine in blocks and mine not in near else ()))
         return tuple(at + more for at in starts for more in range(meanwhile))
 
     def block_is_due(self, exchange: Exchange) -> bool:
-        """Say whether a broker may have no id to give at the time of an exchange.
+        """Return whether a broker may have no id to assign at the time of an exchange.
 
-        Its block is used up, or it has started again: then the next id that it gives is of another block than its last one.
+        Its block is used up, or it has restarted: then the next id that it assigns is from another block than its last
+        one.
         """
         following = self._following(exchange)
         if following is None or following % BLOCK == 0:
@@ -68,7 +69,7 @@ class GivenIds:
         return any(given // BLOCK != (following - 1) // BLOCK for _, given in sorted(later)[:1])
 
     def _following(self, exchange: Exchange) -> int | None:
-        """Give the id behind those that were given before an exchange; None if nobody knows."""
+        """Return the id after those that were assigned before an exchange; None if unknown."""
         before = [
             given
             for _, told, given, broker in self._given
@@ -78,22 +79,22 @@ class GivenIds:
 
 
 def tells_one(exchange: Exchange) -> bool:
-    """Say whether a producer learns its id, a new one or the one that it has.
+    """Return whether a producer learns its id, a new one or an existing one.
 
-    Where one broker alone is on record, it has given that id itself, maybe before the record begins. Of several brokers a
-    coordinator that was elected tells ids that others have given.
-    Source: TransactionCoordinator.prepareInitProducerIdTransit.
+    If only one broker is recorded, it has assigned that id itself, perhaps before the recording begins. If there are
+    several brokers, an elected coordinator returns ids that others have assigned. Source:
+    TransactionCoordinator.prepareInitProducerIdTransit.
     """
     return exchange.api == "INIT_PRODUCER_ID" and exchange.response["errorCode"] == 0
 
 
 def gives_one(exchange: Exchange) -> bool:
-    """Say whether a producer is given a new id: an id that it has already comes back with an epoch above 0."""
+    """Return whether a producer gets a new id: an existing id is returned with an epoch above 0."""
     return tells_one(exchange) and exchange.response["producerEpoch"] == 0
 
 
 def gives_another(exchange: Exchange) -> bool:
-    """Say whether a producer has another id from the end of its transaction on: its epochs were used up."""
+    """Return whether a producer gets another id with the end of its transaction, because its epochs were used up."""
     if exchange.api != "END_TXN" or exchange.response["errorCode"] != 0:
         return False
     mine: int = exchange.request["producerId"]

@@ -1,10 +1,10 @@
 """The headers of a log's batches as columns: millions of batches without an object for each.
 
 A chain of batches can only be walked one by one, because each says where the next begins; everything else is done for
-all of them at once. Where the chain breaks, the next batch is looked for: a place whose header is plausible and whose
-checksum is right. The same search finds where a range of bytes in the middle of a large segment begins, so that several
-tasks can share a segment. A record that contains a whole batch with its header (a copy of a segment, say) would be taken for one
-there, unless its offset cannot be; the ranges are therefore cut only where a segment is larger than a range.
+all of them at once. Where the chain breaks, the reader searches for the next batch: a place with a plausible header and
+a correct checksum. The same search finds the first batch of a range of bytes in the middle of a large segment, so that
+several tasks can share a segment. There a record that contains a whole batch with its header (a copy of a segment, say)
+would be taken for a batch, unless its offset is impossible; so only a segment larger than a range is cut into ranges.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch.
 """
@@ -38,7 +38,7 @@ HEADER = np.dtype(
     ]
 )
 NATIVE = HEADER.newbyteorder("=")
-# What stands behind the magic byte, and the length, which does not count itself and what is before it.
+# The place after the magic byte; the length counts neither itself nor what is before it.
 _CHECKED_FROM = 21
 _LENGTH_AT = 8
 _BEFORE_LENGTH_ENDS = 12
@@ -46,12 +46,12 @@ _LENGTH = struct.Struct(">i")
 CONTROL = 0x20
 _COMPRESSION, _TRANSACTIONAL, _KNOWN = 0x07, 0x10, 0x7F
 _MAGIC_AT = 16
-# So many candidates for the next batch are checked together.
+# The number of candidates for the next batch that are checked together.
 _CANDIDATES = 64
 
 
 class Damage(NamedTuple):
-    """Bytes of a log that are no whole batch: where they begin and end, and what is wrong."""
+    """Bytes of a log that are not a whole batch: where they start and end, and what is wrong."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Damage(NamedTuple):
 
 
 class Headers(NamedTuple):
-    """The batches that begin in a range of bytes: their places, their fields (dtype NATIVE), and what is damaged.
+    """The batches that begin in a range of bytes: their places, their fields (dtype NATIVE), and the damages.
 
     `ran_out` says that the bytes ended before the next batch was found.
     """
@@ -79,16 +79,16 @@ def headers_in(
     check_crc: bool = True,
     torn_tail: bool = False,
 ) -> Headers:
-    """Return the headers of the batches that begin between two bytes of some data.
+    """Return the headers of the batches that begin between two places in some data.
 
     Args:
-        data: the bytes from `begins` on, and behind `ends` as many as the last batch needs.
-        begins: where the first batch is; a negative number says that the bytes begin somewhere, and the first batch from
-            byte 0 on is looked for.
+        data: the bytes from `begins` on, and after `ends` as many as the last batch needs.
+        begins: the place of the first batch; a negative number means that it is unknown, and the first batch from byte
+            0 on is searched for.
         ends: batches that begin here or later are left out; the end of the data if it is None.
         least_offset: no batch of this log has a smaller offset.
         check_crc: compare every batch's checksum.
-        torn_tail: a batch that is cut off at the end, or zeros there, is no damage.
+        torn_tail: a batch that is cut off at the end, or zeros there, are not damage.
     """
     ends = len(data) if ends is None else ends
     view = np.frombuffer(data, np.uint8)
@@ -111,7 +111,7 @@ def headers_in(
                 if not (torn_tail and following >= len(data) and _is_tail(view, at)):
                     damages.append(Damage(at, following, why))
                 at = following
-        # Whoever reads from `ends` on begins at the first batch that is right: what is before it belongs here.
+        # A reader from `ends` on starts at the first correct batch, so what is before it belongs here.
         good = _next_batch(data, view, at, least_offset)
         if good <= at:
             break
@@ -126,11 +126,11 @@ def _right(
 ) -> tuple[Numbers, list[Damage], int]:
     """Compare the checksums of a chain of batches that ends before `end`.
 
-    A batch whose checksum is wrong may say a wrong length. So the next right batch is looked for behind its first byte,
-    whatever the chain says: then it does not matter where a range of bytes begins.
+    A batch with a wrong checksum may have a wrong length. So the next correct batch is searched for from its second
+    byte on, whatever the chain says: then it does not matter where a range of bytes begins.
 
     Returns:
-        The batches that are right; the others; where to read on if that is not where the chain ends, else -1.
+        The correct batches; the others; where to read on if that is not the end of the chain, else -1.
     """
     fields = _fields(view, places)
     sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
@@ -226,7 +226,7 @@ def _strangeness(fields: Numbers) -> str:
 
 
 def _is_tail(view: Numbers, at: int) -> bool:
-    """Say whether what is left is what a running broker leaves: the beginning of a batch, or zeros only."""
+    """Return whether the rest is what a running broker leaves: the beginning of a batch, or zeros only."""
     left = view[at:]
     if len(left) <= _MAGIC_AT or not left.any():
         return True
@@ -234,9 +234,9 @@ def _is_tail(view: Numbers, at: int) -> bool:
 
 
 def _next_batch(data: bytes, view: Numbers, at: int, least_offset: int) -> int:
-    """Return the place of the next whole batch with a right checksum, the end of the data if there is none."""
+    """Return the place of the next whole batch with a correct checksum, or the end of the data."""
     last = len(data) - HEADER_SIZE
-    piece = 1 << 12  # it is mostly near
+    piece = 1 << 12  # it is usually near
     while at <= last:
         until = min(at + piece, last + 1)
         piece = min(4 * piece, 1 << 20)

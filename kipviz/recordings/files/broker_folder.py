@@ -1,8 +1,8 @@
-"""A broker's folder as it lies on disk: which folders are partitions, and what else is there.
+"""A broker's folder on disk: the folders of partitions, and what else is there.
 
-Beside the partitions there are the log of the cluster's metadata, folders of partitions that were deleted, that
-move between disks or that are not the broker's any more, and files in which a broker keeps how far it got.
-Source: LocalLog.parseTopicPartitionName, LogManager, UnifiedLog.
+Beside the partitions there are the metadata log, folders of partitions that were deleted, that move between disks or
+that no longer belong to the broker, and files with the broker's checkpoints. Source: LocalLog.parseTopicPartitionName,
+LogManager, UnifiedLog.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ WHY_LEFT_OVER = {
 }
 NO_PARTITION = "is not named topic-number, so it is no partition's folder"
 OF_METADATA = "is the log of the cluster's metadata, which has no answers of its own to judge"
-# The files in which a broker keeps the topic of a partition, and itself.
+# The files with the topic id of a partition, and with the broker's own id.
 METADATA = "partition.metadata"
 ABOUT_BROKER = "meta.properties"
 
 
 class SetAside(Value, frozen=True):
-    """A folder that is not read as a partition, and the rest of the sentence that begins with its name."""
+    """A folder that is not read as a partition, and the rest of a sentence that starts with its name."""
 
     name: str
     why: str
 
 
 class BrokerFolder(Value, frozen=True):
-    """The folders of partitions at a place, in the order of their names, and what lies beside them.
+    """The folders of partitions at a place, in the order of their names, and what is beside them.
 
-    `metadata` is the folder of the metadata log; `broker` is the broker's number and `cluster` the cluster's id,
-    -1 and "" where no file says so.
+    `metadata` is the folder of the metadata log; `broker` is the broker's number and `cluster` the cluster's id, -1 and
+    "" if no file has them.
     """
 
     place: Path
@@ -58,7 +58,7 @@ class BrokerFolder(Value, frozen=True):
 
 
 def broker_folder(path: Path) -> BrokerFolder:
-    """Find the partitions at a place: the place itself, or what lies in it.
+    """Find the partitions at a place: the place itself, or the folders in it.
 
     Raises:
         RecordingError: if there is none, or the place cannot be read.
@@ -94,10 +94,10 @@ def broker_folder(path: Path) -> BrokerFolder:
 
 
 def _of_one(folder: Path) -> BrokerFolder:
-    """Take a place for a partition's folder.
+    """Read a place as a partition's folder.
 
     Raises:
-        RecordingError: if it is none that can be opened.
+        RecordingError: if it cannot be opened as one.
     """
     why = _why_aside(folder.name)
     if why and why != NO_PARTITION:
@@ -108,7 +108,7 @@ def _of_one(folder: Path) -> BrokerFolder:
 
 
 def _why_aside(name: str) -> str:
-    """Say why a folder is not read as a partition, or nothing."""
+    """Return why a folder is not read as a partition, or ""."""
     left_over = LEFT_OVER.fullmatch(name)
     if left_over is not None:
         return f"holds {left_over[1]}, which {WHY_LEFT_OVER[left_over[2]]}"
@@ -128,7 +128,7 @@ def partitions_in(path: Path) -> tuple[Path, ...]:
 
 
 def metadata_of(folder: BrokerFolder) -> tuple[ClusterMetadata | None, tuple[SetAside, ...]]:
-    """Read the metadata log of a broker if it is there; one that is damaged is set aside with the reason."""
+    """Read the metadata log of a broker, if there is one; a damaged one is set aside with the reason."""
     if folder.metadata is None:
         return None, ()
     try:
@@ -138,7 +138,7 @@ def metadata_of(folder: BrokerFolder) -> tuple[ClusterMetadata | None, tuple[Set
 
 
 def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:
-    """Return the topics by their ids, as far as a broker keeps that beside its logs."""
+    """Return the topics by their ids, as far as the broker's files beside its logs have them."""
     known: dict[str, str] = {}
     for folder in folders:
         topic_id = _properties(folder / METADATA, ":").get("topic_id", "")
@@ -148,7 +148,7 @@ def topic_ids_in(folders: Iterable[Path]) -> dict[str, str]:
 
 
 def _properties(path: Path, between: str = "=") -> dict[str, str]:
-    """Read lines of name and value; nothing of a file that cannot be read."""
+    """Read lines of name and value; nothing if the file cannot be read."""
     try:
         lines = untrusted_file.read(path).decode().splitlines()
     except (OSError, UnicodeDecodeError):

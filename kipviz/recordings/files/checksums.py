@@ -1,9 +1,9 @@
 """CRC-32C of many batches at once, by numpy.
 
-`records.crc32c` takes one batch at a time, at about 13 MB a second. A checksum is linear, so the parts of a message can be
-summed side by side and joined afterwards: every message is cut into blocks, all blocks take their next eight bytes
-together, and a message's blocks are joined by the sum of the zeros that follow. Zeros in front of a message do not
-change its sum when the register begins at 0; the register's first value is put into the first four bytes instead.
+`records.crc32c` takes one batch at a time, at about 13 MB a second. A checksum is linear, so the parts of a message can
+be summed side by side and joined afterwards. Every message is cut into blocks, all blocks advance by eight bytes
+together, and the sums of a message's blocks are joined by appending zeros. Zeros in front of a message do not change
+its sum if the register starts at 0; the register's initial value is added to the first four bytes instead.
 
 Source: org.apache.kafka.common.utils.Crc32C, RFC 3720 section B.4.
 """
@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 _POLYNOMIAL = 0x82F63B78
-# Short batches would be mostly padding in long blocks, and long ones are joined more often from short blocks:
-# the length of a block, and up to which size of a batch it is taken.
+# Short batches would be mostly padding in long blocks, and long ones need more joins with short blocks: block lengths,
+# each with the largest batch that uses it.
 _BLOCKS = ((64, 512), (256, 4_096), (1_024, 1 << 62))
 _LONGEST_BLOCK = 1_024
 _BYTES_AT_ONCE = 1 << 22
@@ -28,10 +28,10 @@ Numbers: TypeAlias = NDArray[Any]
 
 
 def checksums(data: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
-    """Return the CRC-32C of each stretch of some bytes (uint8); stretches have at least four bytes."""
+    """Return the CRC-32C of each stretch of some bytes (uint8), each of at least four bytes."""
     if not len(starts):
         return np.zeros(0, np.uint32)
-    # A block may begin before the first message does.
+    # A block may start before the first message does.
     lack = max(0, _LONGEST_BLOCK - int(starts.min()))
     if lack:
         data = np.concatenate((np.zeros(lack, np.uint8), data[: int(ends.max())]))
@@ -43,7 +43,7 @@ def checksums(data: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
         places = np.flatnonzero((sizes > least) & (sizes <= most))
         least = most
         blocks = -(-sizes[places] // block)
-        # As many messages at once as make a few megabytes; one message may have more.
+        # As many messages at once as fit into a few megabytes; one message may be larger.
         turn = (np.cumsum(blocks) - 1) * block // _BYTES_AT_ONCE
         for stretch in np.split(places, np.flatnonzero(np.diff(turn)) + 1) if len(places) else ():
             sums[stretch] = _of_blocks(data, starts[stretch], ends[stretch], block)
@@ -53,7 +53,7 @@ def checksums(data: Numbers, starts: Numbers, ends: Numbers) -> Numbers:
 def _of_blocks(data: Numbers, starts: Numbers, ends: Numbers, block: int) -> Numbers:
     counts = -(-(ends - starts) // block)
     most = int(counts.max())
-    # Block k of a message is its k-th from the end; the first one may begin before the message does.
+    # Block k of a message is its k-th from the end; the first one may start before the message does.
     message = np.repeat(np.arange(len(starts)), counts)
     turn = np.arange(len(message)) - np.repeat(np.cumsum(counts) - counts, counts)
     rows = sliding_window_view(data, block)[ends[message] - (turn + 1) * block]
@@ -67,7 +67,7 @@ def _of_blocks(data: Numbers, starts: Numbers, ends: Numbers, block: int) -> Num
     sums = _registers(rows)
     if most == 1:
         return sums
-    # Horner's rule from the first block to the last; a message with fewer blocks begins later, from 0.
+    # Horner's rule from the first block to the last; a message with fewer blocks starts later, from 0.
     table = np.zeros((len(starts), most), np.uint32)
     table[message, turn] = sums
     register = np.zeros(len(starts), np.uint32)
@@ -77,7 +77,7 @@ def _of_blocks(data: Numbers, starts: Numbers, ends: Numbers, block: int) -> Num
 
 
 def _registers(rows: Numbers) -> Numbers:
-    """Return the register after each row of bytes, begun at 0."""
+    """Return the register after each row of bytes, starting at 0."""
     a, b, c, d = _halves()
     words = rows.view("<u2").T.copy()
     register = np.zeros(rows.shape[0], np.uint32)
@@ -109,7 +109,7 @@ def _bytes_table() -> Numbers:
 
 @cache
 def _halves() -> tuple[Numbers, ...]:
-    """Return what two bytes add to the register when 8, 6, 4 and 2 bytes are taken from them on."""
+    """Return what two bytes add to the register when 8, 6, 4 and 2 bytes are left, including them."""
     return tuple(_after(np.arange(1 << 16, dtype=np.uint32), size) for size in (8, 6, 4, 2))
 
 

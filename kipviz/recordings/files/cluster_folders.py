@@ -1,4 +1,4 @@
-"""The folders of several brokers of one cluster, read as one: of each partition one replica."""
+"""The folders of several brokers of one cluster, read as one: one replica of each partition."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from kipviz.recordings.recording_error import RecordingError
 
 
 class ClusterFolders(Value, frozen=True):
-    """Brokers' folders, and one folder of each partition, in the order of their names.
+    """Brokers' folders, and one folder for each partition, in the order of their names.
 
-    `metadata` is the metadata log of that broker which knows most of the controller's decisions, None if none can be read;
-    `decisions` say who led these partitions, and are empty in a cluster of one broker, which leads them all.
+    `metadata` is the metadata log of the broker that knows most of the controller's decisions, None if none can be
+    read; `decisions` have the leaders of these partitions, and are empty in a cluster of one broker, which leads them
+    all.
     """
 
     brokers: tuple[BrokerFolder, ...]
@@ -35,10 +36,10 @@ class ClusterFolders(Value, frozen=True):
 def cluster_folders(paths: Iterable[Path]) -> ClusterFolders:
     """Find the partitions of one broker or of several brokers of one cluster.
 
-    Of the replicas of a partition that one is read which led it last, or was in sync last.
+    It reads the replica of a partition that was its last leader, or that was in sync last.
 
     Raises:
-        RecordingError: if a place has no logs, or the brokers are not several ones of one cluster.
+        RecordingError: if a place has no logs, or the brokers are not different brokers of one cluster.
     """
     heres = tuple(broker_folder(path) for path in paths)
     _check_together(heres)
@@ -54,10 +55,10 @@ def cluster_folders(paths: Iterable[Path]) -> ClusterFolders:
 
 
 def _check_together(heres: Sequence[BrokerFolder]) -> None:
-    """Say what is wrong with the folders of several brokers.
+    """Check that the folders belong to different brokers of one cluster.
 
     Raises:
-        RecordingError: if they are not of one cluster, are one broker's, or do not say whose they are.
+        RecordingError: if they do not, or have no file that names their broker.
     """
     if len(heres) < 2:
         return
@@ -80,11 +81,11 @@ def _last_decision(known: ClusterMetadata) -> tuple[int, int]:
 
 
 def _replicas(known: ClusterMetadata, heres: Sequence[BrokerFolder]) -> tuple[Path, ...]:
-    """Return one folder of each partition, in the order of their names: of the broker whose log is the longest for sure.
+    """Return one folder of each partition, ordered by name: that of the broker whose log is certainly the longest.
 
-    That is who led it last, or else one of those that were in sync then.
+    That is the last leader, or else one of the replicas that were in sync then.
     """
-    # When all brokers have stopped, nobody leads and nobody is in sync.
+    # When all brokers have stopped, no broker leads and no replica is in sync.
     last = {each.partition: each for each in known.decisions if each.leader >= 0}
     found: dict[str, list[tuple[int, Path]]] = {}
     for here in heres:

@@ -1,11 +1,11 @@
-"""The record sections of compressed batches, made plain again.
+"""The decompression of record sections.
 
-gzip is in Python; snappy, lz4 and zstd come from pyarrow, which is imported only when such a batch
-is met. Kafka's clients write snappy in the blocks of the snappy-java library (a 16-byte header,
-then length and block, again and again), lz4 and zstd as ordinary frames.
+gzip is in Python; snappy, lz4 and zstd come from pyarrow, which is imported only for such a batch. Kafka's clients
+write snappy in the blocks of the snappy-java library (a 16-byte header, then length and block, again and again), lz4
+and zstd as ordinary frames.
 
-A few bytes can stand for gigabytes, so what a batch may become is bounded: `BYTES_MAX`, or what the environment
-variable KIPVIZ_BATCH_BYTES_MAX says.
+A few bytes can decompress to gigabytes, so the size of a batch is limited: `BYTES_MAX`, or the value of the environment
+variable KIPVIZ_BATCH_BYTES_MAX.
 
 Source: org.apache.kafka.common.record.CompressionType.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# A hundred times what a broker takes by default (message.max.bytes).
+# A hundred times a broker's default limit (message.max.bytes).
 BYTES_MAX = 100 << 20
 SETTING = "KIPVIZ_BATCH_BYTES_MAX"
 
@@ -31,11 +31,10 @@ _PIECE = 1 << 20
 
 
 def decompress(name: str, data: bytes) -> bytes:
-    """Give the plain bytes of a compressed record section.
+    """Return the decompressed bytes of a record section.
 
     Raises:
-        ValueError: the bytes are no whole stream of this kind, or become more than is allowed; said in
-            one sentence.
+        ValueError: if the bytes are not a whole stream of this kind, or become more than is allowed, in one sentence.
     """
     bytes_max = _bytes_max()
     plain: bytes | None
@@ -59,7 +58,7 @@ def decompress(name: str, data: bytes) -> bytes:
 
 
 class _TooLong(Exception):
-    """A stream says of itself that it becomes more than is allowed."""
+    """A stream announces that it becomes more than is allowed."""
 
 
 def _bytes_max() -> int:
@@ -83,7 +82,7 @@ def _frames(name: str, data: bytes, bytes_max: int) -> bytes:
     pa = _pyarrow(name)
     plain, left = [], bytes_max + 1
     with pa.CompressedInputStream(pa.BufferReader(data), name) as stream:
-        # In pieces, because a stream makes room for as much as it is asked for.
+        # In pieces, because a stream allocates as much as it is asked for.
         while left > 0 and (piece := stream.read(min(left, _PIECE))):
             plain.append(piece)
             left -= len(piece)
@@ -112,7 +111,7 @@ def _snappy_block(codec: Any, block: bytes, bytes_max: int) -> bytes:
     for byte in block[:5]:  # the plain size, seven bits to a byte, lowest first
         size |= (byte & 0x7F) << shift
         shift += 7
-        if byte < 0x80:  # the highest bit says that more follows
+        if byte < 0x80:  # the highest bit says that more bytes follow
             if size > bytes_max:
                 raise _TooLong
             plain: bytes = codec.decompress(block, size, asbytes=True)

@@ -1,4 +1,4 @@
-"""Brokers' folders, cut into parts that can be read side by side: a segment, or a range of bytes of a large one."""
+"""Brokers' folders, cut into parts that can be read in parallel: a segment, or a range of bytes of a large one."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ from kipviz.recordings.files.segments import COMPACTED_TOPICS
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import topic_of
 
-# Spark's own files are cut at 128 MB; a part and its columns have to fit beside others into a worker's memory.
+# Spark cuts its own files at 128 MB; a part and its columns must fit beside others into a worker's memory.
 PART_BYTES = 64 << 20
-# Kafka's largest batch is what max.message.bytes allows (1 MB); more than that is read again, with more behind it.
+# max.message.bytes limits a batch (1 MB by default); a part with a larger last batch is read again, with more bytes
+# after it.
 _BEHIND = 1 << 20
 
 
 class LogPart(Value, frozen=True):
-    """A stretch of a segment file: the batches that begin from byte `start` on and before byte `end`.
+    """A stretch of a segment file: the batches that begin at byte `start` or later and before byte `end`.
 
-    `broker` is -1 where no file says which it is, `folder` its folder as the caller names it. `last` says that the segment is its partition's last one, which a
-    running broker may have left cut off; `compacted` that offsets may be missing, `tiered` that older
-    segments may lie in remote storage.
+    `broker` is -1 if no file names it, `folder` is its folder as the caller names it. `last` says that the segment is
+    its partition's last one, which a running broker may have left incomplete; `compacted` that offsets may be missing,
+    `tiered` that older segments may be in remote storage.
     """
 
     broker: int
@@ -50,7 +51,7 @@ class LogPart(Value, frozen=True):
 
     @property
     def topic(self) -> str:
-        """The topic, as the partition's folder is named after it."""
+        """The topic, from the name of the partition's folder."""
         return topic_of(self.partition)
 
     @property
@@ -60,7 +61,7 @@ class LogPart(Value, frozen=True):
 
 
 class LogFolders(Value, frozen=True):
-    """What lies in some brokers' folders: the parts of their partitions, what is known of the cluster, what is not read."""
+    """The contents of some brokers' folders: parts of partitions, the cluster's metadata, and what is not read."""
 
     parts: tuple[LogPart, ...]
     known: ClusterMetadata
@@ -80,14 +81,14 @@ def log_folders(
         part_bytes: a segment that is larger is cut into ranges of this size.
 
     Raises:
-        RecordingError: a place is no folder, cannot be read, holds no log, or a topic has no log.
-        ValueError: `part_bytes` is less than 1.
+        RecordingError: if a path is not a folder, cannot be read or holds no log, or a topic has no log.
+        ValueError: if `part_bytes` is less than 1.
     """
     if part_bytes < 1:
         raise ValueError(f"a part has at least 1 byte, not {part_bytes}")
     brokers = [broker_folder(place) for path in paths for place in _brokers_at(Path(path))]
     told = [metadata_of(each) for each in brokers]
-    # The log that has the most to say is the one that was copied last.
+    # The log with the most decisions was copied last.
     known = max(
         (m for m, _ in told if m), key=lambda m: len(m.decisions), default=ClusterMetadata()
     )
@@ -101,7 +102,7 @@ def log_folders(
 
 
 def _brokers_at(path: Path) -> list[Path]:
-    """Return a broker's folder, or the brokers' folders that lie in one."""
+    """Return a broker's folder, or the brokers' folders inside one."""
     if path.is_dir() and not (path / ABOUT_BROKER).exists():
         inside = sorted(each.parent for each in path.glob(f"*/{ABOUT_BROKER}"))
         if inside:
@@ -150,7 +151,7 @@ def _parts_of(
 
 
 class PartContent(Value, frozen=True):
-    """The bytes of a part, with what its last batch needs behind them, and the headers of its batches.
+    """The bytes of a part, with those after it that its last batch needs, and the headers of its batches.
 
     Positions in `headers` count from the beginning of `data`, which is byte `part.start` of the file.
     """
@@ -164,7 +165,7 @@ def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
     """Read a part's bytes and the headers of the batches that begin in it.
 
     Raises:
-        RecordingError: the file cannot be read.
+        RecordingError: if the file cannot be read.
     """
     behind = _BEHIND
     while True:
@@ -182,7 +183,7 @@ def read_part(part: LogPart, *, check_crc: bool = True) -> PartContent:
             check_crc=check_crc,
             torn_tail=part.last,
         )
-        # What looks cut off at the end of the bytes may only need more of them.
+        # A batch that seems cut off at the end of the bytes may only need more of them.
         if part.start + len(data) >= part.size or not headers.ran_out:
             return PartContent(part, data, headers)
         behind *= 8

@@ -1,12 +1,12 @@
-"""Kafka's logs as rows: batches, records, and what the records of internal topics say, each with its place.
+"""Kafka's logs as rows: batches, records, and decoded records of internal topics, each with its place.
 
-These columns stay: a test holds their names and types. Every row has its place (`PLACE`), and `damage`, which is empty
-but for bytes that are no whole batch, or a batch or record that cannot be read: such a row has its place, the reason,
-and null in every other column. Offsets, times and ids are Kafka's; times are ms since 1970.
+These columns are stable: a test checks their names and types. Every row has its place (`PLACE`) and `damage`, which is
+empty except for bytes that are not a whole batch, or a batch or record that cannot be read: such a row has its place,
+the reason, and null in every other column. Offsets, times and ids are Kafka's; times are ms since 1970.
 
-batches  one row for each batch: its header, and for a control batch its `marker` (COMMIT, ABORT, or the quorum's kind)
-records  one row for each record: offset, time, key, value, headers; control records too, with `control`
-said     one row for each record of an internal topic, markers included: `kind`, the `name` it is about, and `said` in JSON
+batches one row for each batch: its header, and for a control batch its `marker` (COMMIT, ABORT, or the quorum's kind)
+records one row for each record: offset, time, key, value, headers; control records too, with `control` said one row for
+each record of an internal topic, markers included: `kind`, the `name` it is about, and `said` in JSON
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ Row: TypeAlias = dict[str, Any]
 
 
 def rows_of(part: LogPart, rows: str, *, check_crc: bool = True) -> Iterator[pa.RecordBatch]:
-    """Read a part of a log as rows of one of `SCHEMAS`, some 20,000 at a time; damage is a row.
+    """Read a part of a log as rows of one of `SCHEMAS`, about 20,000 at a time; damage is a row.
 
     Raises:
-        RecordingError: the file cannot be read.
-        KeyError: there are no such rows.
+        RecordingError: if the file cannot be read.
+        KeyError: if there is no such kind of row.
     """
     if rows == "batches":
         yield from _batch_rows(read_part(part, check_crc=check_crc))
@@ -148,7 +148,7 @@ def _of_headers(content: PartContent, positions: Numbers, fields: Numbers) -> pa
         "base_sequence": fields["base_sequence"],
         "compression": pa.array(compression.NAMES).take(pa.array(bits & 7)),
         "append_time": bits & _APPEND_TIME != 0,
-        # After compaction the field says when tombstones may go; the first time is then unknown.
+        # After compaction the field holds the delete horizon of tombstones; the first timestamp is then unknown.
         "base_timestamp": np.where(bits & _HORIZON != 0, -1, fields["base_timestamp"]),
         "max_timestamp": fields["max_timestamp"],
     }
@@ -166,7 +166,7 @@ def _of_headers(content: PartContent, positions: Numbers, fields: Numbers) -> pa
 def markers_of(
     content: PartContent, positions: Numbers, fields: Numbers
 ) -> tuple[pa.Array, pa.Array]:
-    """Return for each batch its marker ("" for data) and the marker's coordinator epoch (-1 without)."""
+    """Return the marker of each batch ("" for data) and the marker's coordinator epoch (-1 without one)."""
     if content.part.topic != CLUSTER_METADATA:
         kinds, epochs = end_markers(content, positions, fields)
         return pa.array(_MARKERS).take(pa.array(kinds)), pa.array(epochs)
@@ -178,11 +178,11 @@ def markers_of(
     return pa.array(names, pa.string()), pa.array([-1] * len(positions), pa.int32())
 
 
-# What `end_markers` says of a batch, in words.
+# The results of `end_markers`, in words.
 DATA_BATCH, ABORTS, COMMITS, UNKNOWN_CONTROL = range(4)
 _MARKERS = ("", ABORT, COMMIT, "UNKNOWN")
-# A marker's record, as every broker writes it: behind its length its attributes, time and offset (all 0), eight
-# half bytes of key, the key's version and kind, the value's size, its version, the coordinator epoch.
+# A marker's record, as every broker writes it: after its length its attributes, time and offset (all 0), the length of
+# the key (4, a varint), the key's version and kind, the value's size, its version, the coordinator epoch.
 _KEY_AT, _KIND_AT, _EPOCH_AT = HEADER_SIZE + 1, HEADER_SIZE + 8, HEADER_SIZE + 12
 _AS_WRITTEN = bytes((0, 0, 0, 8, 0, 0, 0))
 _MARKER_SIZE = _EPOCH_AT + 4
@@ -191,7 +191,7 @@ _MARKER_SIZE = _EPOCH_AT + 4
 def end_markers(
     content: PartContent, positions: Numbers, fields: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return for each batch what it is (DATA_BATCH, ABORTS, COMMITS, UNKNOWN_CONTROL) and its coordinator epoch."""
+    """Return the kind of each batch (DATA_BATCH, ABORTS, COMMITS, UNKNOWN_CONTROL) and its coordinator epoch."""
     kinds = np.zeros(len(positions), np.int8)
     epochs = np.full(len(positions), -1, np.int32)
     control = np.flatnonzero(fields["attributes"] & CONTROL)
@@ -223,7 +223,7 @@ def _unusual_marker(content: PartContent, position: int, length: int) -> tuple[i
 
 
 def whole_batch(content: PartContent, position: int, size: int) -> LoggedBatch | Damage:
-    """Return a batch with its records; one whose records cannot be read is a damage."""
+    """Return a batch with its records, or a damage if its records cannot be read."""
     data = content.data[position : position + size]
     try:
         (found,) = batches(data, "", compacted=True, check_crc=False)
@@ -254,13 +254,13 @@ def _place(part: LogPart, position: int, size: int, leader_epoch: int | None) ->
     }
 
 
-# -- records, and what they say ------------------------------------------------------------------
+# -- records, and their decoded contents ------------------------------------------------------------
 
 Maker: TypeAlias = Callable[[LogPart, LoggedBatch, Row], Iterator[Row]]
 
 
 def logged_batches(content: PartContent) -> Iterator[tuple[int, LoggedBatch | Damage]]:
-    """Read the records of a part batch by batch, each with its place; one that cannot be read is a damage."""
+    """Yield the batches of a part with their records and places; a batch that cannot be read is a damage."""
     found: list[tuple[int, int]] = [
         (int(at), int(size) + 12)
         for at, size in zip(
@@ -317,7 +317,7 @@ def _said_rows(part: LogPart, batch: LoggedBatch, place: Row) -> Iterator[Row]:
         }
 
 
-# The first of these that a record has is what it is about.
+# The first of these fields that a record has is its name.
 _NAMES = ("transactional_id", "group", "topic", "feature", "name", "topic_id", "key")
 
 

@@ -1,9 +1,9 @@
 """A window of a large log: the batches around one place, in all partitions, and what was open when it begins.
 
-Only headers are read to find them, and in other partitions only segments of the window's time. What stands before the
-window and still counts is put in front of it: the first batch of each transaction that is open then, and the last batches
-of internal topics. What else was written before is not there, so an old transactional id, offset or share-partition
-may be missing from the cards.
+Only headers are read to find them, and in other partitions only segments of the window's time. Earlier batches that
+still matter are put in front of the window: the first batch of each transaction that is open then, and the last batches
+of internal topics. Other earlier batches are left out, so an old transactional id, offset or share-partition may be
+missing from the cards.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, 
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import INTERNAL_TOPICS
 
-# How many batches of an internal topic before the window are read for what they say.
+# How many batches of an internal topic before the window are read.
 SAID_BEFORE = 200
 _TRANSACTIONAL = 0x10
 
 
 class Window(NamedTuple):
-    """Batches by partition, each partition's in order; `begins_ms` is the time from which on they are steps."""
+    """Batches by partition, in order; `begins_ms` is the time from which on they are steps."""
 
     partitions: tuple[tuple[str, tuple[Segment, ...]], ...]
     begins_ms: int
@@ -46,9 +46,9 @@ class _Headers(NamedTuple):
 
 
 def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -> Window:
-    """Return at most so many batches around an offset of a partition, with what they need.
+    """Return at most `most` batches around an offset of a partition, with the earlier batches that they need.
 
-    An offset that no batch has (it was taken away, or is damaged) stands for the batch behind it.
+    An offset that no batch has (it was removed, or is damaged) stands for the next batch.
 
     Raises:
         RecordingError: if there is no such partition, or its log ends before the offset.
@@ -66,7 +66,7 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     last = own.fields["base_offset"] + own.fields["last_delta"]
     place = int(np.searchsorted(last, offset))
     if len(last) and offset == int(last[-1]) + 1:
-        place -= 1  # behind the last batch something may be damaged, or may come
+        place -= 1  # after the last batch there may be damage, or more to come
     if place == len(last):
         ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
         raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}.")
@@ -92,7 +92,7 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
 
 
 def _around(parts: list[LogPart], offset: int) -> list[LogPart]:
-    """Return the parts of the segment that has an offset, and of the one before it."""
+    """Return the parts of the segment that has an offset, and of the previous segment."""
     names = sorted({part.segment for part in parts})
     before = [name for name in names if int(name.removesuffix(".log") or 0) <= offset] or names[:1]
     wanted = before[-2:]
@@ -102,7 +102,7 @@ def _around(parts: list[LogPart], offset: int) -> list[LogPart]:
 def _at_times(parts: list[LogPart], begins: int, ends: int) -> list[LogPart]:
     """Return the parts of the segments that may have batches of a time.
 
-    They begin before its end; the first of them is the last one that begins before its beginning.
+    They start before its end; the first of them is the last one that starts before its beginning.
     """
     names = sorted({part.segment for part in parts})
     firsts = {part.segment: _first_time(part) for part in parts if part.start == 0}
@@ -128,7 +128,7 @@ def _headers_of(parts: Iterable[LogPart]) -> _Headers:
 
 
 def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
-    """Return which batches to read: the window's, the first ones of what is open before it, and what was said last."""
+    """Return the batches to read: the window's, the first ones of open transactions, and the last internal ones."""
     start = int(window[0]) if len(window) else begins
     start = start if start >= 0 else len(found.position)
     first = max(0, start - SAID_BEFORE)
@@ -138,7 +138,7 @@ def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
     marks = np.flatnonzero(bits & CONTROL)
     data = np.flatnonzero((bits & (_TRANSACTIONAL | CONTROL)) == _TRANSACTIONAL)
     ended = dict(zip(pids[marks].tolist(), marks.tolist(), strict=True))
-    # Of each producer the first batch behind its last marker.
+    # Each producer's first batch after its last marker.
     opened: dict[int, int] = {}
     last_of = np.array([ended.get(pid, -1) for pid in pids[data].tolist()], np.int64)
     for at in data[data > last_of].tolist():
@@ -147,7 +147,7 @@ def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
 
 
 def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
-    """Read some batches whole; one that is damaged is left out."""
+    """Read some batches with their records; a damaged one is left out."""
     by_path: dict[str, list[LoggedBatch]] = {}
     for k in chosen.tolist():
         part = found.parts[int(found.part[k])]

@@ -1,8 +1,8 @@
-"""A broker's own request log, read as what it was asked and what it answered.
+"""A broker's own request log, read as requests with their answers.
 
-With the logger kafka.request.logger at DEBUG a broker writes one line for every request it has answered:
-the time, and the request with its answer as JSON. Lines about anything else are passed over, and so are
-requests of APIs that are not asked about. The times are in the broker's own zone.
+With the logger kafka.request.logger at DEBUG a broker writes one line for every request that it has answered: the time,
+and the request with its answer as JSON. Other lines are skipped, and so are requests of APIs that are not compared. The
+times are in the broker's own time zone.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from kipviz.core import untrusted_file
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.recording_error import RecordingError
 
-# The layout that Kafka's own log4j2.yaml gives a line: [2026-11-21 22:43:59,123] DEBUG … (logger)
+# The layout of a line in Kafka's own log4j2.yaml: [2026-11-21 22:43:59,123] DEBUG … (logger)
 LINE = re.compile(
     rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] \w+ Completed request:(\{.*\})"
     rb" \(kafka\.request\.logger\)\s*$"
 )
 UTC = "+00:00"
-# What reading a line raises that is no request.
+# The exceptions while reading a line that is not a request.
 DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError)
 OFFSET = re.compile(r"^([+-])(\d\d):(\d\d)$")
 LAYOUT = "[2026-11-21 22:43:59,123] DEBUG Completed request:{…} (kafka.request.logger)"
 
 
 class _Header(msgspec.Struct, rename="camel"):
-    """What of a request's header is read."""
+    """The fields of a request's header that are read."""
 
     request_api_key_name: str
     request_api_version: int
@@ -43,11 +43,11 @@ class _Header(msgspec.Struct, rename="camel"):
 def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
     """Read a request log, in the order of the answers.
 
-    A line that is no request as a broker logs it is an exchange with a `problem`, unless all are.
+    A line that is not a request in a broker's layout is an exchange with a `problem`, unless all lines are.
 
     Raises:
-        RecordingError: if it cannot be read, or has no line of a request.
-        ValueError: if the offset is none.
+        RecordingError: if the file cannot be read, or has no line with a request.
+        ValueError: if the offset is invalid.
     """
     zone = zone_of(utc_offset)
     try:
@@ -69,7 +69,7 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
 
 
 def exchanges_of(content: bytes, zone: timezone) -> Iterator[tuple[int, Exchange]]:
-    """Read the requests in some lines of a log, each with the byte of its line; what is none has a `problem`."""
+    """Yield the requests in some lines of a log, each with the byte of its line; an invalid line has a `problem`."""
     for at, line in _lines(content):
         try:
             yield at, _exchange(line, zone)
@@ -85,10 +85,10 @@ def in_order(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
 
 
 def zone_of(utc_offset: str) -> timezone:
-    """Give the zone of an offset such as +02:00.
+    """Return the time zone of an offset such as +02:00.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not such an offset.
     """
     found = OFFSET.match(utc_offset)
     if found is None or int(found[2]) > 14 or int(found[3]) > 59:
@@ -98,7 +98,7 @@ def zone_of(utc_offset: str) -> timezone:
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
-    """Return the lines of requests, each with its byte."""
+    """Yield the lines of requests, each with its byte."""
     at = 0
     for line in content.splitlines(keepends=True):
         found = LINE.match(line)

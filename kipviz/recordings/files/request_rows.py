@@ -1,6 +1,6 @@
 """A broker's request log as rows, one for each request with its answer; a large file is read in ranges of bytes.
 
-A range has the lines that begin in it. A line that is no request as a broker logs it is a row with its `problem`.
+A range has the lines that start in it. A line that is not a request in a broker's layout is a row with its `problem`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PIECE = 1 << 20
 
 
 class RequestPart(Value, frozen=True):
-    """The lines of a file that begin from one byte on and before another."""
+    """The lines of a file that start at one byte or later and before another."""
 
     path: str
     start: int
@@ -54,7 +54,7 @@ def request_parts(
     """Cut files into parts; a folder stands for the files in it, in the order of their names.
 
     Raises:
-        RecordingError: a place cannot be read.
+        RecordingError: if a path cannot be read.
     """
     found = []
     for path in map(Path, paths):
@@ -72,11 +72,11 @@ def request_parts(
 
 
 def request_rows(part: RequestPart, utc_offset: str) -> Iterator[pa.RecordBatch]:
-    """Read the requests of a part, some thousands at a time.
+    """Yield the requests of a part, some thousands at a time.
 
     Raises:
-        RecordingError: the file cannot be read.
-        ValueError: the offset is none.
+        RecordingError: if the file cannot be read.
+        ValueError: if the offset is invalid.
     """
     found: list[dict[str, Any]] = []
     zone = zone_of(utc_offset)
@@ -105,8 +105,8 @@ def request_rows(part: RequestPart, utc_offset: str) -> Iterator[pa.RecordBatch]
 
 
 def _lines(part: RequestPart) -> tuple[int, bytes]:
-    """Return the whole lines that begin in a part, and the byte at which the first of them begins."""
-    # One byte earlier shows whether a line begins exactly at the start.
+    """Return the whole lines that start in a part, and the byte of the first one."""
+    # One byte earlier shows whether a line starts exactly at the start.
     first = max(part.start - 1, 0)
     behind = _PIECE
     while True:

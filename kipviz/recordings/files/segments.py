@@ -1,16 +1,15 @@
 """Log segments of a real broker: files of v2 record batches, read into plain values.
 
-Theory of operation. A segment is a row of batches. A batch has a header of 61 bytes and then its
-records, which may be compressed together. The checksum covers everything behind itself: neither
-the base offset nor the leader epoch nor the length, because a broker sets those after the producer
-has made the checksum. So those are held against their neighbours: offsets must follow one another
-(without a gap, unless the topic is compacted), leader epochs must not fall, the length must lead to
-the next batch. What remains unseen is a leader epoch that is too high at the end of a file; the
-recordings of the tests have a SHA-256 of every file for that reason.
+Theory of operation. A segment is a sequence of batches. A batch has a header of 61 bytes and then its records, which
+may be compressed together. The checksum covers everything after itself: neither the base offset nor the leader epoch
+nor the length, because a broker sets those after the producer has computed the checksum. So those are compared with
+their neighbours: offsets must be consecutive (without a gap, unless the topic is compacted), leader epochs must not
+decrease, and the length must lead to the next batch. Only a leader epoch that is too high at the end of a file stays
+undetected; the recordings of the tests have a SHA-256 of every file for that reason.
 
-This reader is our own although kafka-python has one (`kafka.record`), for three reasons: kipviz
-opens a reader's own logs without any extra package, errors have to name the byte, and a batch's
-place in the file is shown on screen. The tests read every recording with both and compare.
+This reader is our own although kafka-python has one (`kafka.record`), for three reasons: kipviz opens a reader's own
+logs without any extra package, errors have to name the byte, and a batch's place in the file is shown on screen. The
+tests read every recording with both and compare.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch, DefaultRecord, AbortedTxn.
 """
@@ -32,9 +31,9 @@ MAGIC = 2
 HEADER_SIZE = 61
 COMPACTED_TOPICS = ("__consumer_offsets", "__transaction_state")
 
-_FRAME = struct.Struct(">qiib")  # base offset, length behind it, leader epoch, magic
+_FRAME = struct.Struct(">qiib")  # base offset, length after it, leader epoch, magic
 _CRC = struct.Struct(">I")
-_HEADER = struct.Struct(">hiqqqhii")  # behind the checksum
+_HEADER = struct.Struct(">hiqqqhii")  # after the checksum
 _LENGTH_STARTS_AT = 12
 _SMALLEST_OLD_BATCH = 14
 _CRC_AT = 17
@@ -51,7 +50,7 @@ _KNOWN_BITS = 0x7F
 
 
 class LoggedRecord(Value, frozen=True):
-    """One record as it stands in a log; `position` is its first byte in the file.
+    """One record of a log; `position` is its first byte in the file.
 
     The records of a compressed batch have no place of their own: all have their batch's position.
     """
@@ -65,10 +64,10 @@ class LoggedRecord(Value, frozen=True):
 
 
 class LoggedBatch(Value, frozen=True):
-    """One batch as it stands in a log: every header field, and its records.
+    """One batch of a log: every header field, and its records.
 
-    `producer_id`, `producer_epoch` and `base_sequence` are -1 where no producer id was used.
-    A control batch holds one marker, which `internal_topics.marker` reads.
+    `producer_id`, `producer_epoch` and `base_sequence` are -1 without a producer id. A control batch holds one marker,
+    which `internal_topics.marker` reads.
     """
 
     position: int
@@ -117,13 +116,13 @@ def read_segment(
     Args:
         path: a file named after its first offset, as brokers name them, or anything else.
         compacted: the topic is compacted, so offsets may be missing.
-        torn_tail: the file was copied from a running broker: a batch that is cut off at the end,
-            or zeros there, end the reading instead of being refused.
-        check_crc: compare every batch's checksum; a large file is read faster without.
-        damages: where it is given, a damaged batch is passed over and noted there.
+        torn_tail: the file was copied from a running broker: a batch that is cut off at the end, or zeros there, end
+            the reading and are no error.
+        check_crc: compare every batch's checksum; a large file is read faster without it.
+        damages: if given, a damaged batch is skipped and noted there.
 
     Raises:
-        RecordingError: the file is no Kafka log or is damaged; it names file and byte.
+        RecordingError: if the file is not a Kafka log or is damaged; the error names file and byte.
     """
     data = _content(path)
     first = int(path.stem) if _NAME.fullmatch(path.stem) else None
@@ -149,11 +148,11 @@ def read_partition(
 ) -> tuple[Segment, ...]:
     """Read all segments of one partition's folder, in the order of their offsets.
 
-    Whether the topic is compacted is known for Kafka's internal topics and else taken as no. Where `damages` is
-    given, what is damaged is passed over and noted there.
+    Kafka's internal topics are known to be compacted or not; other topics count as not compacted by default. If
+    `damages` is given, damaged batches are skipped and noted there.
 
     Raises:
-        RecordingError: there is no segment, a segment is damaged, or two overlap.
+        RecordingError: if there is no segment, a segment is damaged, or two overlap.
     """
     if compacted is None:
         compacted = folder.name.rpartition("-")[0] in COMPACTED_TOPICS
@@ -208,11 +207,11 @@ def batches(
 ) -> Iterator[LoggedBatch]:
     """Read the batches of a segment's bytes, one after the other.
 
-    Where `damages` is given, a batch that does not fit is noted there and passed over, and so is the rest of the
-    bytes where the next batch cannot be found.
+    If `damages` is given, a batch that does not fit is noted there and skipped, and so is the rest of the bytes if the
+    next batch cannot be found.
 
     Raises:
-        RecordingError: at the first byte that does not fit; batches before it were given.
+        RecordingError: at the first byte that does not fit; earlier batches were yielded.
     """
     at = 0
     previous: LoggedBatch | None = None
@@ -245,7 +244,7 @@ def batches(
 
 @contextmanager
 def _noting(damages: list[RecordingError] | None, more: str = "") -> Iterator[None]:
-    """Note damage instead of raising it, where there is a list for it."""
+    """Note damage instead of raising it, if there is a list for it."""
     try:
         yield
     except RecordingError as problem:
@@ -255,7 +254,7 @@ def _noting(damages: list[RecordingError] | None, more: str = "") -> Iterator[No
 
 
 def _size(data: bytes, at: int, file: str) -> int | None:
-    """Give the size of the batch at this place, None where not even that can be read."""
+    """Return the size of the batch at this place, None if not even that can be read."""
     if at + _FRAME.size > len(data) or not any(data[at : at + HEADER_SIZE]):
         return None
     base, length, _, magic = _FRAME.unpack_from(data, at)
@@ -309,7 +308,7 @@ def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> Lo
         control=bool(bits & _CONTROL_BIT),
         compression=compression.NAMES[kind],
         append_time=bool(bits & _APPEND_TIME_BIT),
-        # After compaction the field says when tombstones may go; the first time is then unknown.
+        # After compaction the field holds the delete horizon of tombstones; the first timestamp is then unknown.
         base_timestamp=-1 if bits & _DELETE_HORIZON_BIT else base_time,
         max_timestamp=max_time,
         producer_id=pid,
@@ -433,7 +432,7 @@ def read_aborted(path: Path) -> tuple[AbortedTransaction, ...]:
     """Read an index of aborted transactions (`*.txnindex`).
 
     Raises:
-        RecordingError: the file cannot be read, is cut off or has an unknown version.
+        RecordingError: if the file cannot be read, is cut off or has an unknown version.
     """
     data = _content(path)
     found = []

@@ -1,4 +1,4 @@
-"""A folder of logs that was handed over as one file: where a page has no folder, it has FOLDER.zip."""
+"""A folder of logs as one file: FOLDER.zip, for a page without folders."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kipviz.core.untrusted_file import SETTING, bytes_max
 from kipviz.core.validation import path as path_given
 from kipviz.recordings.recording_error import RecordingError
 
-# What those who make such a file write; others can ask for gigabytes of memory before their first byte is known.
+# The methods that zip programs use; others can demand gigabytes of memory before they produce a byte.
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-# What the smallest file takes on a disk: a million empty files are no small folder.
+# The least that a file takes on a disk: a million empty files are not a small folder.
 BYTES_OF_A_FILE = 4_096
-# What was unpacked is there until the program ends.
+# Unpacked files exist until the program ends.
 _KEPT = ExitStack()
 atexit.register(_KEPT.close)
 
 
 def folder_at(path: str | os.PathLike[str]) -> Path:
-    """Return a folder of logs, or what is in FOLDER.zip where there is only that file.
+    """Return a folder of logs, or the contents of FOLDER.zip if only that file exists.
 
-    The zip file has what the folder would have, and is unpacked into a temporary folder of the same name.
+    The zip file has the contents of the folder, and is unpacked into a temporary folder of the same name.
 
     Raises:
-        RecordingError: if there is neither, the file is no zip file, or more is in it than may be read.
+        RecordingError: if neither exists, the file is not a zip file, or it contains more than may be read.
     """
     folder = path_given("the folder of logs", path)
     if folder.is_dir():
@@ -54,8 +54,8 @@ def _unpack(packed: Path, into: Path) -> None:
             archive.extractall(into)
     except RecursionError:
         raise RecordingError(str(packed), 0, "Its folders are nested too deeply.") from None
-    # An encrypted file is a RuntimeError, a damaged head one of struct, a name that is none a ValueError, and an
-    # empty one an IndexError.
+    # An encrypted file raises RuntimeError, a damaged header struct.error, an invalid name ValueError, and an empty one
+    # IndexError.
     except (
         zipfile.BadZipFile,
         zlib.error,
@@ -71,7 +71,7 @@ def _unpack(packed: Path, into: Path) -> None:
 
 
 def _why_not(entries: list[zipfile.ZipInfo]) -> str:
-    """Say why a zip file is not unpacked, "" if it is."""
+    """Return why a zip file is not unpacked, "" if it is."""
     size, most = sum(max(each.file_size, BYTES_OF_A_FILE) for each in entries), bytes_max()
     if size > most:
         return (

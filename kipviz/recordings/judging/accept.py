@@ -1,22 +1,21 @@
-"""Could the model have given the answers that a broker gave? One question per recorded answer.
+"""Compare a broker's recorded answers with the model: could the model have given each of them?
 
-The broker's logs are rebuilt (`cluster.real.rebuilt_cluster`), and the request is put to the model's broker as it was
-at each moment between the request's arrival and its answer: which of the things that were logged in that
-time came first is not recorded. It is put at the times of its line first, and then as early as it can have come
-(`arrival`). Which batch a producer sent is told by the other requests (`appends`), and what an answer must have
-left in a log has to be there (`logged_effects`). The answer is accepted if one of these moments gives it, with all that it
-says. A coordinator may also still be loading, of several brokers from its election until it writes to its log, and
-for as long a broker may not know of an election (`elections`).
+The broker's logs are rebuilt (`cluster.real.rebuilt_cluster`), and the request is given to the model's broker as it was
+at each moment between the request's arrival and its answer, because the recording does not show the order of log writes
+in that time. The times of its line are tried first, and then the earliest possible arrival (`arrival`). The other
+requests show which batch a producer sent (`appends`), and the log must contain what the answer implies
+(`logged_effects`). The answer is accepted if the model gives it, with all its fields, at one of these moments. A
+coordinator may also still be loading; with several brokers, from its election until it writes to its log. Just as long
+a broker may not know of an election (`elections`).
 
-Asked is whatever is answered from what the logs hold: the coordinators, and the leaders of partitions
-(`leaders`, `fetching`, `coordinator_lookup`). What is in a broker's memory alone is followed from the first request
-on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
-Beside the logs there is what a broker went by: ACLs (`admission`), and where its logs began (`log_starts`).
-Of what is not asked `RequestBook.why_not` says the reason.
-NOT MODELLED, and taken as it is logged: which of several equal members gets a partition (Kafka goes by the
-order of a hash table). A new target may be late (KIP-1263): the model is asked both ways. Before the first
-batch of a new leader in an internal log, whoever asks may be told NOT_COORDINATOR. The epoch that a
-producer had before is in the coordinator's memory: the model is asked with it, and without.
+Compared are all answers that follow from the logs: those of the coordinators, and of the leaders of partitions
+(`leaders`, `fetching`, `coordinator_lookup`). State that is only in a broker's memory is followed from the first
+request on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
+Answers also depend on ACLs (`admission`), and on the start offsets of logs (`log_starts`). `RequestBook.why_not` gives
+the reason why a request is not compared. NOT MODELLED, and taken from the log: which of several equal members gets a
+partition (Kafka goes by the order of a hash table). A new target may be late (KIP-1263): the model is asked both ways.
+Before the first batch of a new leader in an internal log, a request may be answered with NOT_COORDINATOR. A producer's
+previous epoch is in the coordinator's memory: the model is asked with it, and without.
 """
 
 from __future__ import annotations
@@ -94,29 +93,29 @@ T = TypeVar("T")
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
-    """Put every request that can be asked to the model.
+    """Give every request that can be compared to the model.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
     """
     return Acceptor(evidence).asked()
 
 
 class Acceptor(RequestBook):
-    """A broker's logs as the model reads them, and its worlds from the first request to the last."""
+    """A broker's logs in the model, and its worlds from the first request to the last."""
 
     def __init__(self, evidence: Evidence) -> None:
         """Let the model read the logs.
 
         Raises:
-            RecordingError: if a request or an answer lacks what its API has.
+            RecordingError: if a request or an answer lacks a field of its API.
         """
         super().__init__(evidence)
         self._levels = evidence.levels
         self._configs = evidence.configs
         self._changes = evidence.config_changes
         self._entries = evidence.entries
-        # A merge of logs goes by their times.
+        # A merge of logs is ordered by their times.
         self._times = [entry.at_ms for entry in self._entries]
         self._places = {(e.partition, e.batch.base_offset): n for n, e in enumerate(self._entries)}
         self._effects = Effects(self._entries)
@@ -164,7 +163,7 @@ class Acceptor(RequestBook):
 
     @contextmanager
     def _taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
-        """Say of one exchange that it is not what its API has."""
+        """Report that one exchange lacks a field of its API."""
         try:
             yield
         except UNUSUAL as problem:
@@ -172,20 +171,20 @@ class Acceptor(RequestBook):
             raise RecordingError(self._file, 0, why) from problem
 
     def _before_all(self) -> int:
-        """Count the entries that were written before the first request: those that no request brought.
+        """Return the number of entries that were written before the first request: those that no request appended.
 
-        The time of a producer's batch is when it was made, and its request may have been sent much later.
+        The timestamp of a producer's batch is the time of its creation, and its request may have been sent much later.
         """
         first = min((x.received_ms for x in self.exchanges if not x.problem), default=0)
         for number, exchange in enumerate(self.exchanges):
             for one in self._produced(number, exchange):
                 self._brought.setdefault((one.partition, one.told), number)
         brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
-        # A line may be late, and each request may have written something before its line says that it came.
+        # A line may be late, and each request may have written something before its line.
         return max(bisect_left(self._times, min((first, *brought))) - len(self.exchanges), 0)
 
     def asked(self, go_on: GoOn = always) -> tuple[Asked, ...]:
-        """Ask for every answer; once told not to go on, give those that were asked for."""
+        """Compare every answer; once `go_on` says no, return those that were compared so far."""
         numbers, found = range(len(self.exchanges)), list[Asked]()
         for number in numbers:
             if not go_on(number, len(numbers)):
@@ -195,7 +194,7 @@ class Acceptor(RequestBook):
         return self.judged((*found, *self.followed()))
 
     def ask(self, numbers: Iterable[int]) -> Iterator[Asked]:
-        """Ask what some exchanges ask; one that turns out to be unreadable is passed over."""
+        """Compare the answers of some exchanges; one that turns out to be unreadable is skipped."""
         for number in numbers:
             try:
                 yield from tuple(self.of(number, self.exchanges[number]))
@@ -207,10 +206,10 @@ class Acceptor(RequestBook):
         return (*self.shared(), *self.joined())
 
     def followed_again(self, number: int, changed: Exchange) -> tuple[Asked, ...]:
-        """Follow one group again, in which one of its members was told something else.
+        """Follow one group again, with another answer to one of its members.
 
         Raises:
-            RecordingError: if an answer lacks what its API has.
+            RecordingError: if an answer lacks a field of its API.
             CannotHandleError: if the model cannot handle it.
         """
         api = changed.api
@@ -223,14 +222,14 @@ class Acceptor(RequestBook):
         return tuple(each for one in self._follow(exchanges).values() for each in one.verdicts)
 
     def joined(self) -> tuple[Asked, ...]:
-        """Follow the members of classic groups, and say of each answer whether the model could give it."""
+        """Follow the members of classic groups, and judge whether the model could give each answer."""
         return tuple(each for one in self._joining.values() for each in one.verdicts)
 
     def _setting_aside(self, follow: Callable[[], T]) -> T:
-        """Follow the exchanges, and again without each of them that the model cannot handle.
+        """Follow the exchanges, and repeat without each one that the model cannot handle.
 
         Raises:
-            RecordingError: if what cannot be handled is no request of its own.
+            RecordingError: if the one that cannot be handled was set aside already.
         """
         while True:
             try:
@@ -241,7 +240,7 @@ class Acceptor(RequestBook):
                 self.set_aside(stuck.number, why)
 
     def _follow(self, exchanges: tuple[Exchange, ...]) -> dict[int, Joining]:
-        """Follow the classic groups at each broker: 0 stands for one that has no others."""
+        """Follow the classic groups at each broker: 0 stands for a single broker."""
         with self._reading("A request of a member of a group lacks what it has"):
             if not self._decisions:
                 roles = [world.roles for world in self._worlds]
@@ -268,7 +267,7 @@ class Acceptor(RequestBook):
         contexts: list[tuple[int, Context, Any]],
         elections: dict[str, tuple[tuple[int, int], ...]],
     ) -> Joining:
-        """Follow the classic groups of a broker: in the order of the lines, and if need be with requests that came earlier."""
+        """Follow the classic groups of a broker in the order of the lines, and if necessary with earlier arrivals."""
         told = (contexts, elections, self._admission)
         known = bool(self._decisions)
         found = Joining(exchanges, *told, leaders_known=known)
@@ -279,7 +278,7 @@ class Acceptor(RequestBook):
         return found
 
     def shared(self) -> tuple[Asked, ...]:
-        """Follow the members of share groups, and say of each answer whether the model could give it."""
+        """Follow the members of share groups, and judge whether the model could give each answer."""
         return self._setting_aside(self._followed)
 
     def _followed(self) -> tuple[Asked, ...]:
@@ -289,7 +288,7 @@ class Acceptor(RequestBook):
             return tuple(each for group in groups for each in self._followed_in(group))
 
     def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
-        """Follow in the order of the lines, and if need be with requests that came earlier than these say."""
+        """Follow in the order of the lines, and if necessary with earlier arrivals than the lines show."""
         best = self._shared(exchanges)
         early = as_early(exchanges, MEMBERS)
         for at_once in (False, True):
@@ -322,10 +321,10 @@ class Acceptor(RequestBook):
         return tuple(found)
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
-        """Ask what one exchange asks: at the times of its line, and if need be as early as it can have come.
+        """Compare one exchange: at the times of its line, and if necessary as early as it can have arrived.
 
         Raises:
-            RecordingError: if it lacks what its API has.
+            RecordingError: if it lacks a field of its API.
         """
         asked = list(self._between(number, as_written(exchange)))
         if all(each.accepted for each in asked):
@@ -339,10 +338,10 @@ class Acceptor(RequestBook):
     def _between(
         self, number: int, exchange: Exchange, *, copying: bool = False
     ) -> Iterator[Asked]:
-        """Ask what an exchange asks between the times at which it may have been handled.
+        """Compare an exchange between the times at which it may have been handled.
 
-        Of several brokers a batch may stand in its leader's log while nobody may see it yet, because a follower is still
-        `copying` it: until the leader has shown it.
+        With several brokers a batch may be in its leader's log while no reader may see it yet, because a follower is
+        still `copying` it, until the leader has shown it.
         """
         with self._taking_apart(number, exchange):
             taken = questions(exchange, self.names)
@@ -359,7 +358,7 @@ class Acceptor(RequestBook):
             yield Asked(number, exchange.api, question.about, question.recorded, tuple(said))
 
     def _may_be_seen(self, message: Message, exchange: Exchange) -> tuple[int, ...]:
-        """Return the moments of an exchange, and those since which a batch of who answers may not be seen yet."""
+        """Return the moments of an exchange, and those since which an answering broker's batch may not be visible."""
         home, behind = self._office.home_of(message), 0
         if home:
             behind = self._seen_ends.not_shown_ms(home, exchange)
@@ -372,7 +371,7 @@ class Acceptor(RequestBook):
     def _of_leaders(
         self, number: int, exchange: Exchange, moments: tuple[int, ...], *, copying: bool
     ) -> Iterator[Asked]:
-        """Ask the leaders of partitions."""
+        """Compare the answers of partition leaders."""
         places = self._worlds[0].image.leaders
         for one in self._produced(number, exchange):
             if one.partition in places or not one.messages:
@@ -384,7 +383,7 @@ class Acceptor(RequestBook):
                     if before < 0 or self._times[before + self._skipped] > exchange.answered_ms:
                         told += self._possible(seen, exchange, question)
                         continue
-                    # All else may be as it was at any moment; the log ends where the batch begins.
+                    # Everything else may be as it was at any moment; the log ends where the batch begins.
                     ends = self._worlds[before].logs[one.partition]
                     told += self._possible((*seen, before), exchange, question, ends)
                 said = tuple(dict.fromkeys(told))
@@ -405,7 +404,7 @@ class Acceptor(RequestBook):
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)
 
     def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
-        """Give what a reader may be told by the broker that it asks."""
+        """Yield the possible answers of a broker to a reader."""
         logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed
         rejections = tuple(
@@ -422,7 +421,7 @@ class Acceptor(RequestBook):
     def _logs_of(
         self, partition: str, moments: tuple[int, ...], exchange: Exchange
     ) -> Iterator[PartitionLog]:
-        """Give a partition's log as it may be at the time of an exchange."""
+        """Yield a partition's log as it may be at the time of an exchange."""
         logs = (world.logs.get(partition) for _, world in self._at(moments, exchange))
         if topic_of(partition) != SHARE_GROUP_STATE:
             yield from (log for log in logs if log is not None)
@@ -439,7 +438,7 @@ class Acceptor(RequestBook):
     def _at(
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None = None
     ) -> Iterator[tuple[int, World]]:
-        """Give the worlds of some moments, with the starts that their logs may have, and one log as it ended."""
+        """Yield the worlds of some moments, with the possible starts of their logs, and one log with a given end."""
         span = span_of(exchange)
         for at in moments:
             world = self._worlds[at]
@@ -451,7 +450,7 @@ class Acceptor(RequestBook):
     def _of_coordinators(
         self, number: int, exchange: Exchange, moments: tuple[int, ...]
     ) -> Iterator[Asked]:
-        """Ask who coordinates what, where it is known who leads everything."""
+        """Compare the answers about coordinators, if all leaders are known."""
         if exchange.api != "FIND_COORDINATOR" or (self._node < 0 and not self._decisions):
             return
         for one in sought(exchange, self._worlds[0].image):
@@ -474,13 +473,13 @@ class Acceptor(RequestBook):
             yield Asked(number, exchange.api, one.key, one.recorded, (*refused, *known))
 
     def _known_at(self, exchange: Exchange) -> tuple[Known, ...]:
-        """Give what the brokers may have known at the time of an exchange; nothing if there is one."""
+        """Return what the brokers may have known at the time of an exchange; nothing with a single broker."""
         return self._seats.known_between(*span_of(exchange))
 
     def _views(
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None
     ) -> list[tuple[int, World]]:
-        """Give the worlds of some moments, as they may look to who is asked."""
+        """Return the worlds of some moments, as the answering broker may see them."""
         worlds = list(self._at(moments, exchange, ends))
         if known := self._known_at(exchange):
             worlds = [(at, self._seats.of(w, each)) for (at, w), each in product(worlds, known)]
@@ -493,14 +492,14 @@ class Acceptor(RequestBook):
             yield from leaders.produced(number, exchange, self.names, *known)
 
     def _appended(self, partition: str, offset: int) -> int:
-        """Return the moment before a batch stood in the log, -1 where the log has it from the beginning on.
+        """Return the moment before a batch was in the log, -1 if the log has it from the beginning on.
 
-        The time of a producer's batch is when it was made, and not when it was appended.
+        The timestamp of a producer's batch is the time of its creation, not of its append.
         """
         return max(self._places.get((partition, offset), -1) - self._skipped, -1)
 
     def moments(self, exchange: Exchange, behind_ms: int = 0) -> Iterator[int]:
-        """Give after how many entries the logs may have stood at some time of an exchange."""
+        """Yield the numbers of entries that the logs may have had at some time of an exchange."""
         first = bisect_left(self._times, span_of(exchange)[0] - behind_ms)
         last = bisect_right(self._times, exchange.answered_ms)
         yield from (at - self._skipped for at in range(max(first, self._skipped), last + 1))
@@ -533,7 +532,7 @@ class Acceptor(RequestBook):
     def _alike(
         self, at: int, world: World, message: Message, exchange: Exchange
     ) -> Iterator[World]:
-        """Give the worlds that a log leaves open: feature level, who is loading, what is in memory."""
+        """Yield the worlds that a log leaves open: feature level, loading coordinators, state in memory."""
         for level in self._levels:
             features = world.image.features.but(transaction_version=level)
             image = world.image.but(features=features)
@@ -570,16 +569,16 @@ class Acceptor(RequestBook):
     def _in_transition(
         self, at: int, world: World, message: Message, exchange: Exchange
     ) -> Iterator[World]:
-        """Give the world in which the transaction that a request is about is about to move, if there may be one."""
+        """Yield the world in which the transaction of a request is in transition, if that is possible."""
         if name := getattr(message, "transactional_id", None):
             asked = world.image.leader_of(world.image.home_of_transactions(name))
             yield from in_transition(world, asked, name, self._coming(at, exchange))
 
     def _log_after(self, partition: str, entries: int) -> PartitionLog | None:
-        """Return a partition's log after so many entries of all logs."""
+        """Return a partition's log after a number of entries of all logs."""
         return self._worlds[max(entries - self._skipped, 0)].logs.get(partition)
 
     def _coming(self, at: int, exchange: Exchange) -> tuple[Entry, ...]:
-        """Return the entries behind a moment that were written before an answer."""
+        """Return the entries after a moment that were written before an answer."""
         first = at + self._skipped
         return self._entries[first : max(first, bisect_right(self._times, exchange.answered_ms))]

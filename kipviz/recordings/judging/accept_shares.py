@@ -1,9 +1,9 @@
-"""The requests of a log in shares, so that several processes can put them to the model, and the answers put together again.
+"""The requests of a log in shares, so that several processes can compare them, and the merged results.
 
-Requests that touch the same transactional id, group or share group go together; the others go by their connection. What has more
-requests than a part of a share is divided, because each request is asked about by itself. Every process lets the model read all
-logs, because an answer may depend on any of them. Members are followed from the first request to the last, in one share. What
-comes out is what one process finds.
+Requests that touch the same transactional id, group or share group go together; the others go by their connection. A
+subject with more requests than a part of a share is divided, because each request is compared by itself. In every
+process the model reads all logs, because an answer may depend on any of them. One share follows the members from the
+first request to the last. The result is the same as that of one process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence
 
 Subject = tuple[str, str]
-# What touches one thing is divided where it is more than such a part of a share.
+# A subject is divided if it has more than this part of a share.
 PARTS = 4
 
 
@@ -36,10 +36,10 @@ class AcceptShare(Value, frozen=True):
 
 
 class ShareAnswers(Value, frozen=True):
-    """What came of one share: the answers, and the requests that are not judged, each with the reason.
+    """The results of one share: the answers, and the requests that are not judged, with their reasons.
 
-    `followed` are answers to members, `aside` the requests that the model cannot handle, `unreadable` those of which
-    nothing could be asked.
+    `followed` are answers to members, `aside` the requests that the model cannot handle, `unreadable` those that could
+    not be compared.
     """
 
     answers: tuple[Asked, ...]
@@ -49,11 +49,11 @@ class ShareAnswers(Value, frozen=True):
 
 
 def shares_of(evidence: Evidence, count: int) -> tuple[AcceptShare, ...]:
-    """Share requests out by what they touch, about as much to ask in each share.
+    """Divide the requests by their subjects, with about the same work in each share.
 
     Args:
         evidence: the requests and the logs.
-        count: how many shares at most; an empty one is left out.
+        count: the maximum number of shares; an empty one is left out.
 
     Raises:
         ValueError: if the count is less than 1.
@@ -82,7 +82,7 @@ def shares_of(evidence: Evidence, count: int) -> tuple[AcceptShare, ...]:
 
 
 def _weights(evidence: Evidence) -> list[int]:
-    """Return for each request how often it is asked: at each moment of its time at which something was written."""
+    """Return the work of each request: one for each moment of its time at which something was written."""
     times = [entry.at_ms for entry in evidence.entries]
     return [
         1 + max(0, bisect_right(times, x.answered_ms) - bisect_left(times, span_of(x)[0]))
@@ -91,7 +91,7 @@ def _weights(evidence: Evidence) -> list[int]:
 
 
 def _divided(numbers: list[int], weights: list[int], most: int) -> Iterator[list[int]]:
-    """Divide requests into stretches of at most a weight, of at least one request."""
+    """Yield stretches of requests of at most a weight, each with at least one request."""
     piece: list[int] = []
     size = 0
     for number in numbers:
@@ -104,7 +104,7 @@ def _divided(numbers: list[int], weights: list[int], most: int) -> Iterator[list
 
 
 def subject_of(exchange: Exchange) -> Subject:
-    """Return what a request touches: a transactional id, a group, or else only its connection."""
+    """Return the subject of a request: a transactional id, a group, or else its connection."""
     said = exchange.request if not exchange.problem else {}
     for kind, fields, several in (
         ("transactional id", ("transactionalId", "v3AndBelowTransactionalId"), "transactions"),
@@ -118,17 +118,17 @@ def subject_of(exchange: Exchange) -> Subject:
 
 
 def _parts(several: Any) -> Iterator[Any]:
-    """Return the parts of a field that has one for each id or group; nothing of another field."""
+    """Yield the parts of a field that has one for each id or group; nothing of another field."""
     for part in several if isinstance(several, tuple) else ():
         if hasattr(part, "get"):
             yield part
 
 
 def ask_share(evidence: Evidence, share: AcceptShare) -> ShareAnswers:
-    """Put the requests of one share to the model.
+    """Compare the requests of one share with the model.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
     """
     acceptor = Acceptor(evidence)
     known = dict(acceptor.unreadable)
@@ -141,10 +141,10 @@ def ask_share(evidence: Evidence, share: AcceptShare) -> ShareAnswers:
 def gathered(
     evidence: Evidence, found: Iterable[ShareAnswers]
 ) -> tuple[RequestBook, tuple[Asked, ...]]:
-    """Put the answers of all shares together.
+    """Merge the answers of all shares.
 
     Raises:
-        RecordingError: if a request that nothing could be asked about is also one that no member can be followed past.
+        RecordingError: if a request that could not be compared is also one past which no member can be followed.
     """
     book = RequestBook(evidence)
     shares = tuple(found)
@@ -154,7 +154,7 @@ def gathered(
         if number in book.aside:
             raise RecordingError(evidence.file, 0, book.aside[number])
         book.unreadable[number] = why
-    # One request may be asked about and be part of what members are followed by: then that stands first.
+    # A request may be compared and also be part of following members: then it comes first.
     asked = (answer for share in shares for answer in share.answers)
     followed = (answer for share in shares for answer in share.followed)
     return book, book.judged((*asked, *followed))

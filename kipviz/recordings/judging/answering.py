@@ -13,7 +13,7 @@ from kipviz.recordings.replayed_roles import leaders
 from kipviz.recordings.replayed_roles.answer_text import Said
 from kipviz.recordings.request_context.admission import Acls
 
-# Who asks is a process of its own, named after its principal; without one it may do everything.
+# The requester is a process of its own, named after its principal; without one it may do everything.
 CLIENT = "/client"
 ANYBODY = "recorded"
 
@@ -25,9 +25,9 @@ def answer(
     broker: int = BROKER,
     who: str = ANYBODY,
 ) -> Message | None:
-    """Give the model's answer to a request in a world, or None where there is none yet.
+    """Return the model's answer to a request in a world, or None if there is none yet.
 
-    All that the brokers ask each other is answered, and what is appended is replicated at once.
+    All requests between brokers are answered, and appended batches are replicated at once.
     """
     turn = model.turn(world)
     source = f"{who}{CLIENT}"
@@ -39,9 +39,9 @@ def answer(
 
 
 def settle(turn: Turn, client: str, asked: int) -> None:
-    """Let the brokers' own messages arrive until there is an answer, or nothing left.
+    """Deliver the brokers' own messages until there is an answer, or no message is left.
 
-    What is behind an answer may go on for ever: markers are tried again as long as replicas are missing.
+    Work after an answer may never end: markers are retried as long as replicas are missing.
     """
     while not turn.connections[client, asked].responses:
         moved = False
@@ -60,12 +60,12 @@ def settle(turn: Turn, client: str, asked: int) -> None:
 
 
 def admitting(world: World, acls: Acls | None) -> World:
-    """Give a world in which a broker goes by some ACLs."""
+    """Return a world in which a broker uses some ACLs."""
     return world if acls is None else world.but(image=world.image.but(acls=acls))
 
 
 def serving(world: World, message: Message, exchange: Exchange) -> int:
-    """Give the broker that serves a request: any replica describes producers, and the model asks the leader."""
+    """Return the broker that serves a request: any replica describes producers, but the model asks the leader."""
     broker = exchange.broker or BROKER
     if isinstance(message, DescribeProducers):
         held = world.image.leaders.get(message.partition)
@@ -75,7 +75,7 @@ def serving(world: World, message: Message, exchange: Exchange) -> int:
 
 
 def said_in(api: str, message: Message, reply: Message) -> Said:
-    """Return what of the model's reply stands against the recorded answer."""
+    """Return the part of the model's reply that is compared with the recorded answer."""
     if api == "PRODUCE":
         return leaders.produce_said(reply)
     return reply_said(api, message, reply)

@@ -1,7 +1,7 @@
-"""Which of several refused answers came first, and which may follow from it.
+"""The first causes among rejected answers, and the later ones that may follow from them.
 
-Once a share session, a group, a producer or a partition is not where the model has it, later answers about it differ,
-too. So the refused answers that share one of these are one cause: the first of them, in the order of the log.
+Once a share session, a group, a producer or a partition differs from the model, later answers about it differ, too. So
+rejected answers with a common subject have one cause: the first of them, in the order of the log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE
 
 Subject = tuple[str, str]
-# Whose requests are about share-partitions, which they name by group, topic id and number.
+# Requests about share-partitions, which they name by group, topic id and number.
 OF_STATES = (
     "INITIALIZE_SHARE_GROUP_STATE",
     "READ_SHARE_GROUP_STATE",
@@ -27,7 +27,7 @@ OF_PARTITIONS = (PRODUCE, "FETCH", "DELETE_RECORDS", "DESCRIBE_PRODUCERS")
 
 
 class Cause(Value, frozen=True):
-    """A refused answer, and the later ones that may follow from it."""
+    """A rejected answer, and the later ones that may follow from it."""
 
     first: Asked
     follow_ups: tuple[Asked, ...] = ()
@@ -36,9 +36,9 @@ class Cause(Value, frozen=True):
 def first_causes(
     refused: Iterable[Asked], subjects: Mapping[Asked, frozenset[Subject]]
 ) -> tuple[Cause, ...]:
-    """Return the causes in the order of their first answers; `subjects` are what each answer is about.
+    """Return the causes in the order of their first answers; `subjects` has the subjects of each answer.
 
-    What a follow-up is about counts for the answers behind it, too.
+    The subjects of a follow-up also count for later answers.
     """
     found: list[tuple[list[Asked], set[Subject]]] = []
     for each in refused:
@@ -53,7 +53,7 @@ def first_causes(
 
 
 def subjects_of(asked: Asked, exchange: Exchange, names: Names) -> frozenset[Subject]:
-    """Return what an answer is about: share session, share-partition, group, producer, partition."""
+    """Return the subjects of an answer: share session, share-partition, group, producer, partition."""
     return frozenset(_subjects(asked, exchange, names))
 
 
@@ -76,5 +76,5 @@ def _subjects(asked: Asked, exchange: Exchange, names: Names) -> Iterator[Subjec
     if isinstance(name, str):
         yield "producer", name
     elif api not in OF_PARTITIONS and not isinstance(group, str):
-        # It names several, and each has an answer of its own.
+        # It names several partitions, and each has its own answer.
         yield ("group" if said.get("groups") else "producer"), asked.about.partition(" ")[0]

@@ -1,4 +1,4 @@
-"""Requests that the model cannot handle: each is set aside with its reason, and those around it are judged."""
+"""Requests that the model cannot handle: each is set aside with its reason, and the others are judged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from kipviz.recordings.recorded import Exchange
 
-# What taking a request apart raises if it lacks what its version has.
+# The exceptions for a request that lacks a field of its version.
 LACKS = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
-# What a handler of the model raises for a request that no client of Kafka sends.
+# The exceptions of a model's handler for a request that no client of Kafka sends.
 UNUSUAL = (*LACKS, AssertionError, ArithmeticError, LookupError, RecursionError)
 
 
@@ -17,7 +17,7 @@ class CannotHandleError(Exception):
     """The model has no answer to one request; `number` is its place in the log."""
 
     def __init__(self, number: int, problem: BaseException) -> None:
-        """Keep the request's number and what was raised for it."""
+        """Store the request's number and its exception."""
         super().__init__(f"request {number}: {type(problem).__name__}: {problem}")
         self.number = number
         self.problem = problem
@@ -25,10 +25,10 @@ class CannotHandleError(Exception):
 
 @contextmanager
 def handling(number: int) -> Iterator[None]:
-    """Name the request that is handled meanwhile in whatever is raised for it.
+    """Add the number of the handled request to every exception.
 
     Raises:
-        CannotHandleError: if something is raised.
+        CannotHandleError: if the handler raises.
     """
     try:
         yield
@@ -37,7 +37,7 @@ def handling(number: int) -> Iterator[None]:
 
 
 def why_set_aside(number: int, exchange: Exchange, problem: BaseException) -> str:
-    """Return the sentence about a request that is set aside: it lacks something, or the model has no answer."""
+    """Return the sentence about a request that is set aside: it lacks a field, or the model has no answer."""
     if isinstance(problem, LACKS):
         return reason(number, exchange, problem)
     said = f"{type(problem).__name__}: {problem}".rstrip(": ")
@@ -45,6 +45,6 @@ def why_set_aside(number: int, exchange: Exchange, problem: BaseException) -> st
 
 
 def reason(number: int, exchange: Exchange, problem: BaseException) -> str:
-    """Return the sentence about one exchange that cannot be taken apart."""
+    """Return the sentence about one exchange that cannot be decoded."""
     said = f"{type(problem).__name__}: {problem}"
     return f"Request {number} is no {exchange.api} of version {exchange.version} ({said})"

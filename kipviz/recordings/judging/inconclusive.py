@@ -1,7 +1,7 @@
 """Differences between a broker's answer and the model's that cannot be judged, with the reason.
 
-The evidence may lack what decides (a refused batch is in no log), or the model may lack it (records have no sizes).
-Such a difference says nothing against the broker, and it is reported apart from the answers that are refused.
+The evidence may be missing (a rejected batch is in no log), or the model may not have it (records have no sizes). Such
+a difference is no argument against the broker, and it is reported apart from the rejected answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
 from kipviz.records.share_group_state import RecordState
 
-# What a leader looks at in a batch that the model does not have: the error, and what decides it.
+# Properties of a batch that a leader checks and the model does not have, by the error.
 OF_BATCHES = {
     "CORRUPT_MESSAGE": "checksums of batches",
     "MESSAGE_TOO_LARGE": "sizes of records",
@@ -49,15 +49,16 @@ OF_IDENTITY = frozenset(
 OF_SEQUENCE = frozenset(
     error.name for error in (Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, Errors.DUPLICATE_SEQUENCE_NUMBER)
 )
-# What follows from a producer id that nobody was given; those that a transactional id was given are asked.
+# Errors for a producer id that was never assigned; those that a transactional id was assigned are compared.
 OF_STRANGERS = frozenset((Errors.INVALID_PRODUCER_ID_MAPPING.name,))
 NO_BATCH = "no evidence: a refused batch is in no log, and its producer id, epoch and sequence stand nowhere"
-# With these a leader refuses a batch whose transaction it has asked the coordinator about.
+# Errors with which a leader rejects a batch after it has asked the coordinator about its transaction.
 OF_CHECKS = (
     Errors.TRANSACTION_ABORTABLE,
     Errors.INVALID_TXN_STATE,
     Errors.CONCURRENT_TRANSACTIONS,
-    # A leader compares the epoch with its log's before it asks, and the coordinator with its own: the answer is the same.
+    # A leader compares the epoch with its log's before it asks, and the coordinator with its own: both return the same
+    # error.
     Errors.INVALID_PRODUCER_EPOCH,
     Errors.INVALID_PRODUCER_ID_MAPPING,
     Errors.NOT_ENOUGH_REPLICAS,
@@ -78,7 +79,7 @@ IN_FLIGHT_BATCH = (
 )
 WHILE_RELEASING = "NOT MODELLED: a ShareFetch that releases records acquires others while the release is being written"
 FOLLOWS = "it may follow from an earlier answer of its share session or share-partition that cannot be judged"
-# Of several brokers each asks others, and its followers take a moment to copy what it wrote.
+# With several brokers each asks others, and its followers take a moment to copy its batches.
 UNREACHED = (
     "no evidence: with which broker, and whether at all, a leader or group coordinator spoke about a transaction while "
     "it may not have known of an election"
@@ -90,7 +91,7 @@ UNVERIFIED = (
     "COORDINATOR_LOAD_IN_PROGRESS",
 )
 COPYING = "NOT MODELLED: followers take a moment to copy a batch; in rebuilt logs what is written is replicated at once"
-# A fetch that begins a share-partition waits for its state, and for the end of its source.
+# A fetch that starts a share-partition waits for its state, and for the end offset of its source.
 BEGINS_MS = 1_000
 INITIALIZING = "NOT MODELLED: share fetches that wait together for one share-partition of which the state cannot be read"
 LEARNING = (
@@ -101,10 +102,10 @@ FENCED = (
     "NOT MODELLED: a leader that has lost its share-partition still lets the locks run out that it gave, and writes that as "
     "long as the share coordinator has heard of no newer leader"
 )
-# What becomes of a record whose acquisition lock has run out.
+# The states of a record after its acquisition lock has expired.
 AFTER_LOCK = (RecordState.AVAILABLE, RecordState.ARCHIVING, RecordState.ARCHIVED)
 NO_LEADER = Errors.NOT_LEADER_OR_FOLLOWER.name
-# What a heartbeat is refused for that has a field which is not read here.
+# Errors of a heartbeat because of a field that is not read here.
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
 UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
 CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
@@ -119,10 +120,11 @@ def doubts_about(
     names: Names,
     elected: Mapping[tuple[str, int], int],
 ) -> tuple[Asked, ...]:
-    """Return the answers, each that differs with the reason why that cannot be judged, if there is one.
+    """Return the answers; one that differs gets the reason why that cannot be judged, if there is one.
 
-    `noted` are the requests of which the batches were noted as they were sent; `by_duration` are the share groups
-    that begin by the age of records, and `elected` says when each leader epoch of a partition began, where it is known.
+    `noted` are the requests whose batches were noted when they were sent; `by_duration` are the share groups whose
+    start offset depends on the age of records, and `elected` has the start of each leader epoch of a partition, if
+    known.
     """
     changing = groups_that_change(exchanges)
     read = _states_read(exchanges)
@@ -154,7 +156,7 @@ def doubts_about(
 
 
 def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange, ...]) -> str:
-    """Return what several brokers leave open that one of them does not."""
+    """Return why an answer of a cluster with several brokers cannot be judged, or ""."""
     said = " ".join(str(value) for _, value in asked.recorded)
     words = said.replace(",", " ").split()
     if exchange.api in (PRODUCE, STAGES) and exchange.request["transactionalId"]:
@@ -174,9 +176,9 @@ def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange,
 
 
 def _why_of_lock(exchange: Exchange, names: Names, elected: Mapping[tuple[str, int], int]) -> str:
-    """Return why a leader may have written what it was not asked for: it leads no more, and a lock has run out there.
+    """Return why a leader may have written state without a request: it leads no more, and a lock expired there.
 
-    The timer of a lock is not stopped when the leader is fenced. Source: SharePartition.releaseAcquisitionLockOnTimeout.
+    A lock's timer is not stopped when the leader is fenced. Source: SharePartition.releaseAcquisitionLockOnTimeout.
     """
     if exchange.api != "WRITE_SHARE_GROUP_STATE":
         return ""
@@ -196,7 +198,8 @@ def _why_of_lock(exchange: Exchange, names: Names, elected: Mapping[tuple[str, i
 def _states_read(exchanges: Iterable[Exchange]) -> dict[str, list[tuple[int, int, bool, bool]]]:
     """Return when brokers have read the state of share-partitions, by group.
 
-    Each is the time of the answer (ms), the broker's number by its client, whether the state was refused, and whether it has no start yet.
+    Each row is the time of the answer (ms), the broker's number from its client id, whether the read was rejected, and
+    whether the state has no start offset yet.
     """
     found: dict[str, list[tuple[int, int, bool, bool]]] = {}
     for exchange in exchanges:
@@ -220,7 +223,7 @@ def _why_of_start(
     exchanges: tuple[Exchange, ...],
     read: Mapping[str, list[tuple[int, int, bool, bool]]],
 ) -> str:
-    """Return why a fetch that begins a share-partition may have been told something else."""
+    """Return why a fetch that starts a share-partition may have another answer, or ""."""
     if exchange.api != "SHARE_FETCH":
         return ""
     group = exchange.request["groupId"]
@@ -257,7 +260,7 @@ def _why_of_group(
 
 
 def _why_of_session(asked: Asked, exchange: Exchange) -> str:
-    """Return why a fetch of a share session may have brought other records than the model's."""
+    """Return why a fetch of a share session may have returned other records than the model's, or ""."""
     acquired = dict(asked.recorded).get("acquired")
     if not acquired:
         return ""
@@ -277,7 +280,7 @@ def _why_of_session(asked: Asked, exchange: Exchange) -> str:
 
 
 def _follows(about: frozenset[Subject], uncertain: Mapping[Subject, int]) -> str:
-    """Return the request that could not be judged and from which a difference may follow, in words."""
+    """Return the sentence about an earlier request that could not be judged and may explain a difference, or ""."""
     first = min((uncertain[subject] for subject in about if subject in uncertain), default=None)
     return "" if first is None else FOLLOWS
 
@@ -300,9 +303,9 @@ def _why_of_memory(asked: Asked) -> str:
 def _checked_in_vain(
     exchanges: Iterable[Exchange], noted: frozenset[int], names: Names
 ) -> dict[str, int]:
-    """Return the transactional ids of which a batch was refused for its transaction, with the first such request.
+    """Return the transactional ids that had a batch rejected because of its transaction, with the first such request.
 
-    What follows from a batch that was noted is known (`verification_memory`).
+    The effects of a noted batch are known (`verification_memory`).
     """
     found: dict[str, int] = {}
     for number, exchange in enumerate(exchanges):

@@ -1,4 +1,4 @@
-"""Which requests are put to the model, and why the others are not."""
+"""The requests that are compared with the model, and the reasons why the others are not."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kipviz.recordings.replayed_roles.joining import JOINING
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence
 
-# Every API that can be asked about.
+# Every API that can be compared.
 KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR", DELETE_RECORDS)
-# Why requests of other APIs are not.
+# Why requests of other APIs are not compared.
 NOT_ASKED = {
     "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
     "API_VERSIONS": "NOT MODELLED: releases are given, and everybody knows them",
@@ -36,7 +36,7 @@ def why_not(
     fetching: Fetching,
     removed: frozenset[str],
 ) -> str:
-    """Return the reason why nothing of an exchange is asked; `removed` are the ids and names of deleted topics."""
+    """Return the reason why an exchange is not compared; `removed` are the ids and names of deleted topics."""
     exchange = exchanges[number]
     if exchange.api not in KNOWN:
         return NOT_ASKED.get(exchange.api, NO_DECISION)
@@ -54,14 +54,14 @@ def why_not(
 
 
 def words_of_removed(evidence: Evidence) -> frozenset[str]:
-    """Return the ids of the topics that were deleted, and the names that no topic has any more."""
+    """Return the ids of deleted topics, and the names that no topic has any more."""
     there = [topic for topic, _ in evidence.topics]
     ids = (topic_id for _, topic_id in evidence.removed)
     return frozenset((*ids, *(topic for topic, _ in evidence.removed if topic not in there)))
 
 
 def _names_one_of(topics: frozenset[str], exchange: Exchange) -> bool:
-    """Say whether a request names one of some topics, by its id or its name."""
+    """Return whether a request names one of some topics, by its id or its name."""
     said = exchange.request
     named = said.get("topicData", said.get("topics", ())) or ()
     return any(
@@ -73,7 +73,7 @@ def _names_one_of(topics: frozenset[str], exchange: Exchange) -> bool:
 
 
 def _has_begun(exchange: Exchange, exchanges: tuple[Exchange, ...]) -> bool:
-    """Say whether the share session of a request was begun by another one."""
+    """Return whether another request began the share session of this one."""
     who = ("groupId", "memberId")
     return any(
         x.api in MEMBERS

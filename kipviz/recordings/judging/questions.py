@@ -1,9 +1,8 @@
-"""Recorded requests and answers in the model's words: one question per thing that has an answer.
+"""Recorded requests and answers as the model's messages: one question for each part with an answer.
 
-A request may be about several things (partitions, groups, transactions), each with an answer of its own,
-and the model's messages are about one. `ASKED` says per API how an exchange is taken apart, and what of
-the model's reply stands against it. Fields that say nothing about the protocol's decisions are left
-out: `left_out.LEFT_OUT`.
+A request may have several subjects (partitions, groups, transactions), each with its own answer, and the model's
+messages have one. `ASKED` has for each API how an exchange is decoded, and which part of the model's reply is compared
+with it. Fields without a decision of the protocol are left out: `uncompared_fields.LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def _identity(reply: Any) -> Said:
 
 
 def _add_partitions(x: Exchange, names: Names) -> Taken:
-    """Take one transaction at a time: up to version 3 there is one, a client's."""
+    """Yield one transaction at a time: up to version 3 there is one, a client's."""
     said, answer = x.request, x.response
     if x.version <= 3:
         partitions = partitions_of(said["v3AndBelowTopics"], names)
@@ -102,7 +101,7 @@ def _add_partitions(x: Exchange, names: Names) -> Taken:
 
 
 def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
-    """Give the answer for each partition; an error of the whole request is that of all of them."""
+    """Return the answer for each partition; an error of the whole request applies to all of them."""
     if code:
         return tuple(sorted((partition, error_name(code)) for partition in partitions))
     return tuple(
@@ -182,7 +181,7 @@ def _offset_commit(x: Exchange, names: Names) -> Taken:
 
 
 def _member(said: Any) -> tuple[str, int]:
-    """Give member and epoch; until 4.4 Kafka named the field after the classic protocol alone."""
+    """Return member id and epoch; until 4.4 Kafka named the field after the classic protocol alone."""
     epoch = said.get("generationIdOrMemberEpoch", said.get("generationId", -1))
     return said.get("memberId", ""), epoch
 
@@ -212,7 +211,7 @@ def _each_offset(message: Any, reply: Any) -> Said:
 
 
 def _offset_fetch(x: Exchange, names: Names) -> Taken:
-    """Take one partition of one group at a time; before version 8 there is one group."""
+    """Yield one partition of one group at a time; before version 8 there is one group."""
     said, answer = x.request, x.response
     groups, answers = ([said], [answer]) if x.version < 8 else (said["groups"], answer["groups"])
     for group, told in zip(groups, answers, strict=True):
@@ -231,7 +230,7 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
 
 
 def _fetched(group: Any, one: Any) -> Said:
-    """Give the answer for one partition; where the whole group has an error there is none."""
+    """Return the answer for one partition; if the whole group has an error there is none."""
     if group.get("errorCode", 0):
         return with_more(group["errorCode"], ("offset", -1))
     if one is None:
@@ -245,7 +244,7 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
     topics, regex = said["subscribedTopicNames"], said["subscribedTopicRegex"]
     topic, *further = topics or ("",)
     if topics == () and regex is None:
-        # An empty list subscribes to nothing, where none at all leaves it as it was.
+        # An empty list subscribes to nothing; without a list the subscription stays unchanged.
         regex = ""
     message = ConsumerGroupHeartbeat(
         said["groupId"],
@@ -262,9 +261,9 @@ def _group_heartbeat(x: Exchange, names: Names) -> Taken:
 
 
 def _share_heartbeat(x: Exchange, names: Names) -> Taken:
-    """Take it as it is, unless it was let in with several topics, or with none any more.
+    """Yield the heartbeat, unless it was accepted with several topics, or with no topic any more.
 
-    The model's subscription is one topic; who may not use one of several is refused here, too.
+    The model's subscription is one topic; a member that may not use one of several is rejected here, too.
     """
     said, error = x.request, x.response["errorCode"]
     topics = said["subscribedTopicNames"]
@@ -299,7 +298,7 @@ def _membership(reply: Any) -> Said:
 
 
 def _keyed(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
-    """Give (key, question, answer) for every share-partition of a request."""
+    """Yield (key, question, answer) for every share-partition of a request."""
     group = x.request["groupId"]
     answers = {
         (t["topicId"], p["partition"]): p for t in x.response["results"] for p in t["partitions"]
@@ -337,7 +336,7 @@ def _read_state(x: Exchange, names: Names) -> Taken:
 
 def _state(reply: Any) -> Said:
     if reply.error is not Errors.NONE:
-        # An answer with an error has nothing else: the other fields are the schema's zeros.
+        # An answer with an error has no other content: the other fields are the schema's zeros.
         reply = reply.but(state_epoch=0, start_offset=0, batches=())
     return with_more(
         reply.error,
@@ -378,7 +377,7 @@ def _write_state(x: Exchange, names: Names) -> Taken:
 
 
 def write_of(key: str, one: Any) -> WriteShareGroupState:
-    """Give what a share-partition leader has written, as the model has it."""
+    """Return a state write of a share-partition leader as the model has it."""
     return WriteShareGroupState(
         key,
         one["stateEpoch"],
@@ -390,7 +389,7 @@ def write_of(key: str, one: Any) -> WriteShareGroupState:
 
 
 def state_batches_of(batches: Any) -> tuple[StateBatch, ...]:
-    """Give recorded state batches as the model has them."""
+    """Return recorded state batches as the model has them."""
     return tuple(
         StateBatch(
             b["firstOffset"], b["lastOffset"], RecordState(b["deliveryState"]), b["deliveryCount"]
@@ -411,7 +410,7 @@ def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
     return lambda _, reply: read(reply)
 
 
-# Per API: how an exchange is taken apart, and what of (the model's message, its reply) is compared.
+# For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
 ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
@@ -436,10 +435,10 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
 
 
 def questions(exchange: Exchange, names: Names) -> tuple[Question, ...]:
-    """Take an exchange apart; empty for what is not asked.
+    """Decode an exchange into questions; empty for an API that is not compared.
 
     Raises:
-        KeyError, TypeError, ValueError: the exchange lacks what its API and version have.
+        KeyError, TypeError, ValueError: if the exchange lacks a field of its API and version.
     """
     if exchange.api not in ASKED:
         return ()
@@ -448,5 +447,5 @@ def questions(exchange: Exchange, names: Names) -> tuple[Question, ...]:
 
 
 def reply_said(api: str, message: Message, reply: Message) -> Said:
-    """Give what of the model's reply stands against the recorded answer."""
+    """Return the part of the model's reply that is compared with the recorded answer."""
     return ASKED[api][1](message, reply)

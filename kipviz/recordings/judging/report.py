@@ -1,4 +1,4 @@
-"""What came of holding a broker's answers against the model: in words, and as plain data."""
+"""The result of comparing a broker's answers with the model: as text, and as plain data."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from kipviz.recordings.request_context.evidence import (
 class Report(Value, frozen=True):
     """A broker's answers in three groups: accepted, refused, and those that cannot be judged.
 
-    `asked` are the answers that were compared, `causes` the first ones of those that are refused with what may
-    follow from them. `not_asked` are (API, reason, number of requests) that were not compared, `not_read` says what
-    of the logs could not be read, and `clock` is a sentence about an offset from UTC that fits better, or "".
+    `asked` are the answers that were compared, `causes` the first of the refused ones with those that may follow from
+    them. `not_asked` are (API, reason, number of requests) that were not compared, `not_read` describes the parts of
+    the logs that could not be read, and `clock` is a sentence about an offset from UTC that fits better, or "".
     """
 
     requests: int
@@ -54,7 +54,7 @@ class Report(Value, frozen=True):
 
     @property
     def doubted(self) -> tuple[Asked, ...]:
-        """The answers that differ from the model's, of which the difference cannot be judged."""
+        """The answers that differ from the model's and whose difference cannot be judged."""
         return tuple(each for each in self.asked if not each.accepted and each.doubt)
 
     @property
@@ -117,17 +117,17 @@ class Report(Value, frozen=True):
         return "\n".join(self.lines())
 
 
-# Puts all requests of some evidence to the model: here, or shared out among processes.
+# A function that compares all requests of some evidence, in this process or in several.
 Judge = Callable[[Evidence], tuple[RequestBook, tuple[Asked, ...]]]
 
 
 def in_this_process(
     evidence: Evidence, go_on: GoOn = always
 ) -> tuple[RequestBook, tuple[Asked, ...]]:
-    """Put all requests to the model, one after the other, until it is told not to go on.
+    """Compare all requests with the model, one after the other, until `go_on` returns false.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
     """
     acceptor = Acceptor(evidence)
     return acceptor, acceptor.asked(go_on)
@@ -143,18 +143,19 @@ def report(
     judge: Judge = in_this_process,
     worlds_max: int = WORLDS_MAX,
 ) -> Report:
-    """Say whether the model could have given a broker's answers.
+    """Return whether the model could have given a broker's answers.
 
-    `folder` is a recording, or a broker's folder of logs; then `requests` is what its logger
-    kafka.request.logger wrote at DEBUG, in one file or several, in a zone that is `utc_offset` from UTC, and `settings` are those
-    that are not Kafka's defaults, by their names there. Several brokers of one cluster are several folders, and `requests`
-    has for each of them its request log, or a list of its files. `judge` puts the requests to the model (`spark.conformance` shares them out).
-    Of several brokers at most `worlds_max` states of the cluster are kept for requests of the same time: more is faster and
-    takes more memory.
+    `folder` is a recording, or a broker's folder of logs; then `requests` is the output of its logger
+    kafka.request.logger at DEBUG, in one file or several, in a time zone with the offset `utc_offset` from UTC, and
+    `settings` are those that differ from Kafka's defaults, by their names in Kafka. Several brokers of one cluster are
+    several folders, and `requests` has for each of them its request log, or a list of its files. `judge` compares the
+    requests with the model (`spark.conformance` divides them). With several brokers at most `worlds_max` states of the
+    cluster are kept for requests of the same time: more is faster and takes more memory.
 
     Raises:
         RecordingError: if logs or requests cannot be read.
-        ValueError: if the offset is none, a recording is given what it brings itself, or `worlds_max` is less than 1.
+        ValueError: if the offset is invalid, `requests` or `settings` are given for a recording, or `worlds_max` is
+            less than 1.
     """
     if worlds_max < 1:
         raise ValueError(f"at least 1 state of the cluster is kept, not {worlds_max}")
@@ -184,7 +185,7 @@ def report(
 
 
 def _of_several(folders: Sequence[str | Path], requests: Any) -> tuple[BrokerFiles, ...]:
-    """Return what each of several brokers wrote.
+    """Return the files of each of several brokers.
 
     Raises:
         ValueError: if there is no folder, or not a request log for each.
@@ -220,7 +221,7 @@ def _told_of(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
 
 
 def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judge) -> str:
-    """Return which other offset from UTC fits better; "" unless fewer answers are refused with it."""
+    """Return which other offset from UTC fits better; "" unless it leaves fewer answers refused."""
     apart = hours_apart(evidence)
     other = shifted(utc_offset, apart)
     if not apart or not other:
@@ -242,10 +243,10 @@ def _about_clock(evidence: Evidence, found: Report, utc_offset: str, judge: Judg
 
 
 def of_evidence(evidence: Evidence, judge: Judge = in_this_process) -> Report:
-    """Compare every answer that can be compared, and count what cannot.
+    """Compare every answer that can be compared, and count the others.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
     """
     book, asked = judge(evidence)
     compared = {each.number for each in asked}
@@ -266,7 +267,7 @@ def of_evidence(evidence: Evidence, judge: Judge = in_this_process) -> Report:
     )
 
 
-# How many requests that follow from a first cause are listed by their numbers.
+# The number of follow-up requests of a first cause that are listed.
 LISTED_MAX = 12
 
 

@@ -1,6 +1,6 @@
-"""The requests of a log: which of them can be read, why one is not asked, and what differs without being a divergence.
+"""The requests of a log: which can be read, why one is not compared, and which differences are no divergence.
 
-It needs no logs of partitions. Whoever puts the requests to the model, one process or many, keeps its notes here.
+It needs no logs of partitions. The program that compares the requests, in one process or many, keeps its notes here.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.recordings.request_context.handmade_requests import by_request, request_of
 
 STOPPED = "stopped before this request"
-# Hears how many requests were put to the model and how many there are, and says whether the next one shall be.
+# Gets the number of requests compared so far and the total, and returns whether to go on.
 GoOn = Callable[[int, int], bool]
 
 
 def always(done: int, there_are: int) -> bool:
-    """Go on to the end."""
+    """Continue to the end."""
     return True
 
 
@@ -35,19 +35,19 @@ class RequestBook:
     """The requests of some evidence, and those that turn out to be unreadable.
 
     Attributes:
-        names: the topics by their ids.
-        exchanges: the requests with their answers; one that is not read has "" for its API.
-        unreadable: the reasons of those that are not read or not asked, by their numbers.
-        aside: of these, the ones that the model cannot handle.
+        names: the topic names by their ids.
+        exchanges: the requests with their answers; one that is not read has the API "".
+        unreadable: the reasons why requests are not read or not compared, by their numbers.
+        aside: those among them that the model cannot handle.
     """
 
     def __init__(self, evidence: Evidence) -> None:
         """Read every request.
 
         Raises:
-            RecordingError: a fetch lacks what its version has.
+            RecordingError: if a fetch lacks a field of its version.
         """
-        # A topic that was made again has another id, and a log of its own.
+        # A topic that was created again has another id, and its own log.
         self.names = {topic_id: f"{topic} (deleted)" for topic, topic_id in evidence.removed}
         self.names |= {topic_id: topic for topic, topic_id in evidence.topics}
         self._removed = words_of_removed(evidence)
@@ -66,17 +66,17 @@ class RequestBook:
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
-        """Say of what is read meanwhile that it is not what it has to be."""
+        """Report that the content that is read meanwhile is invalid."""
         try:
             yield
         except LACKS as problem:
             raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
 
     def set_aside(self, number: int, why: str) -> None:
-        """Take a request out that the model cannot handle.
+        """Leave out a request that the model cannot handle.
 
         Raises:
-            RecordingError: nothing was asked about the request already, so that leaving it out changes nothing.
+            RecordingError: if the request was left out already, so that this would change nothing.
         """
         if number in self.unreadable:
             raise RecordingError(self._file, 0, why)
@@ -85,7 +85,7 @@ class RequestBook:
         self.exchanges = (*before, self.exchanges[number].but(api=""), *behind)
 
     def why_not(self, number: int) -> str:
-        """Return the reason why nothing of a request is asked."""
+        """Return the reason why a request is not compared."""
         if number in self.unreadable:
             return self.unreadable[number]
         return why_not(number, self.exchanges, self.names, self._fetching, self._removed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Fields of answers that no decision of the protocol is in, by their names in Kafka.
+# Fields of answers without a decision of the protocol, by their names in Kafka.
 LEFT_OUT = {
     "throttleTimeMs": "quotas are not modelled",
     "heartbeatIntervalMs": "a setting",

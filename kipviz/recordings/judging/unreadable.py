@@ -1,8 +1,8 @@
-"""Requests of a log that cannot be taken apart: each is a row of the report, and the others are judged.
+"""Requests of a log that cannot be decoded: each is a row of the report, and the others are judged.
 
-A field may be missing, of another type, or hold what its API does not know. Nothing is asked about such a
-request, and whoever is followed from one request to the next has not heard of it: an answer behind it may
-then be one that the model could not have given.
+A field may be missing, have another type, or have a value that its API does not know. Such a request is not compared,
+and those who are followed from one request to the next miss it: a later answer may then be one that the model could not
+have given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
-# Whose answers may give a producer its id: ids are counted, so each has to be a number.
+# APIs whose answers may assign a producer id: ids are counted, so each must be a number.
 GIVES_IDS = ("INIT_PRODUCER_ID", "END_TXN")
 # Fields that are compared as whole numbers from one request to the next.
 NUMBERS = {
@@ -55,7 +55,7 @@ NUMBERS = {
 
 
 def unreadable(exchanges: tuple[Exchange, ...], names: Mapping[str, str]) -> dict[int, str]:
-    """Return the exchanges that cannot be taken apart, by their number, each with the reason."""
+    """Return the exchanges that cannot be decoded, by their number, each with the reason."""
     found = ((number, _why(number, x, names)) for number, x in enumerate(exchanges))
     return {number: why for number, why in found if why}
 
@@ -97,10 +97,10 @@ def _take_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
 
 
 def _check_numbers(found: object, names: tuple[str, ...]) -> None:
-    """Look for fields with some names, at any depth.
+    """Check fields with some names, at any depth.
 
     Raises:
-        TypeError: if one of them is no whole number.
+        TypeError: if one of them is not a whole number.
     """
     if isinstance(found, Table):
         for name, value in found.items():
@@ -113,12 +113,12 @@ def _check_numbers(found: object, names: tuple[str, ...]) -> None:
 
 
 def _given_id(exchange: Exchange) -> object:
-    """Return the producer id of an answer; where it has none nothing is wrong with it."""
+    """Return the producer id of an answer; an answer without one is valid."""
     return exchange.response.get("producerId", -1)
 
 
 def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
-    """Take apart what a member of a share group asks of each partition, and what it is told."""
+    """Decode what a member of a share group asks for each partition, and the answers."""
     said = exchange.request
     for who in ("groupId", "memberId"):
         if wrong := why_no_value(said[who], str, who):

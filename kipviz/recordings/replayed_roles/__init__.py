@@ -1,1 +1,1 @@
-"""What brokers answered, followed role by role and put into words that stand against the model's."""
+"""The answers of brokers, followed role by role and converted for the comparison with the model's."""

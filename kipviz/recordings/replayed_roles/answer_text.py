@@ -1,4 +1,4 @@
-"""What an answer says, in words that a broker's answer and the model's are both put into."""
+"""The text of an answer, common to a broker's answers and the model's."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
-# What an answer says: (what, value), the error first.
+# The content of an answer: (name, value), the error first.
 Said = tuple[tuple[str, Any], ...]
 Names = Mapping[str, str]
 Taken = Iterator[tuple[str, Message, Said]]
 
 
 class Question(Value, frozen=True):
-    """One thing that a request asks, whom it is about, and what a broker said."""
+    """One part of a request, its subject, and the broker's answer."""
 
     about: str
     message: Message
@@ -25,7 +25,7 @@ class Question(Value, frozen=True):
 
 
 class Asked(Value, frozen=True):
-    """One answer: what the broker said, and what the model might have said in its place.
+    """One answer: the broker's, and those that the model might have given in its place.
 
     `doubt` is the reason why a difference between the two cannot be judged, "" if it can.
     """
@@ -44,7 +44,7 @@ class Asked(Value, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Whether the answer differs from all that the model could give, and nothing excuses the difference."""
+        """Whether the answer differs from all answers of the model, and nothing explains the difference."""
         return not self.accepted and not self.doubt
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Asked(Value, frozen=True):
 
 
 def better_of(asked: list[Asked], again: Iterable[Asked]) -> list[Asked]:
-    """Return each answer as it was asked about first, or again where that was not accepted."""
+    """Return each answer as it was compared first, or the second comparison if the first did not accept it."""
     return [late if late.accepted else early for early, late in zip(again, asked, strict=True)]
 
 
@@ -63,19 +63,19 @@ def refused_in(asked: Iterable[Asked]) -> int:
 
 
 def error_name(code: int) -> str:
-    """Return an error's name as Kafka has it, or "error N" for a number that Kafka gives no name."""
+    """Return Kafka's name of an error, or "error N" for a number without a name."""
     if code in Errors.__members__.values():
         return Errors(code).name
     return UNMODELLED_ERRORS.get(code, f"error {code}")
 
 
 def error_named(code: int) -> Errors:
-    """Give an error; one that the model never says is an unknown one to it, too."""
+    """Return an error; one that the model does not have counts as UNKNOWN_SERVER_ERROR."""
     return Errors(code) if code in Errors.__members__.values() else Errors.UNKNOWN_SERVER_ERROR
 
 
 def sayings(said: Said) -> str:
-    """Put an answer in words."""
+    """Render an answer as text."""
     return ", ".join(
         str(value) if what == "error" else f"{what} {_plain(value)}" for what, value in said
     )
@@ -88,27 +88,27 @@ def _plain(value: Any) -> str:
 
 
 def only(code: int) -> Said:
-    """Give an answer that says nothing but an error."""
+    """Return an answer with nothing but an error."""
     return (("error", error_name(code)),)
 
 
 def with_more(code: int, *more: tuple[str, Any]) -> Said:
-    """Give an answer that says more than an error."""
+    """Return an answer with more than an error."""
     return (*only(code), *more)
 
 
 def named(topic: Mapping[str, Any], names: Names) -> str:
-    """Give the name of a topic, which a request may tell by its id, or under another word."""
+    """Return the name of a topic, which a request may identify by its id, or under another field."""
     if "name" in topic:
         return str(topic["name"])
     return by_id(str(topic["topicId"] if "topicId" in topic else topic["topic"]), names)
 
 
 def by_id(topic_id: str, names: Names) -> str:
-    """Give the name of the topic with an id; one that nobody knows is called by the id."""
+    """Return the name of the topic with an id, or the id itself if it is unknown."""
     return names.get(topic_id, topic_id)
 
 
 def partitions_of(topics: Any, names: Names) -> tuple[str, ...]:
-    """Give the partitions of topics as the model names them."""
+    """Return the partitions of topics as the model names them."""
     return tuple(f"{named(t, names)}-{p}" for t in topics for p in t["partitions"])

@@ -1,9 +1,8 @@
-"""Who coordinates what: FindCoordinator, against the placement of keys and the leaders of internal topics.
+"""The answers to FindCoordinator, compared with the placement of keys and the leaders of internal topics.
 
-In the model whoever sends looks the address up at once; the answer is the same one: the leader of the
-partition to which a key hashes. NOT MODELLED: that an internal topic is made when it is first asked for,
-and that a broker learns of a new leader late; until the first batch of a leader is in the log nobody may
-be available.
+In the model every sender finds the address at once; the answer is the same: the leader of the partition to which a key
+hashes. NOT MODELLED: that an internal topic is created at its first use, and that a broker learns of a new leader late;
+until the first batch of a leader is in the log, no coordinator may be available.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ NOBODY: Said = (("error", Errors.COORDINATOR_NOT_AVAILABLE.name), ("node", -1))
 
 
 class Sought(Value, frozen=True):
-    """A key whose coordinator was looked for, the partition that holds it, the answer, and the key's type."""
+    """A key whose coordinator was looked up, the partition that holds it, the answer, and the key's type."""
 
     key: str
     home: str
@@ -33,10 +32,10 @@ class Sought(Value, frozen=True):
 
 
 def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
-    """Take a request apart: before version 4 it has one key.
+    """Yield the keys of a request: before version 4 it has one.
 
     Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
+        KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
     said, answer = exchange.request, exchange.response
     kind = said.get("keyType", 0)
@@ -54,11 +53,11 @@ def _sought(kind: int, key: str, told: Any, image: Image) -> Sought:
 
 
 def refusal_to(error: Errors) -> Said:
-    """Give what a broker says to who may not know."""
+    """Return a broker's answer to a client that may not know the coordinator."""
     return (("error", error.name), ("node", -1))
 
 
 def said_of(node: int, *, settled: bool) -> tuple[Said, ...]:
-    """Give what a broker may say: who it is, and nobody as long as the leader has written nothing."""
+    """Return the possible answers: the coordinator, and none as long as the leader has written nothing."""
     found: Said = (("error", Errors.NONE.name), ("node", node))
     return (found,) if settled else (found, NOBODY)

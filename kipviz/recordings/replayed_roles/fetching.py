@@ -1,13 +1,12 @@
-"""What the leaders of partitions told readers: marks, aborted transactions, and in a session only what is new.
+"""The answers of partition leaders to readers: offsets, aborted transactions, and in a session only changes.
 
-A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out
-those of which there is nothing to tell: no records, and neither a new high watermark nor a new log start.
-Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions.
-A reader may be fenced if nobody who knows no newer leader is told anything later: which epoch a leader has
-is in no log as long as it writes nothing.
-NOT MODELLED: sizes. How far a read got decides which aborted transactions it tells; a log that is shorter
-than index.interval.bytes has no index, and then it is all of them from the offset on. Of a longer one any
-of the transactions that begin first are accepted.
+A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out those without
+changes: no records, and neither a new high watermark nor a new log start offset. Source:
+FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions. A reader may be fenced if no
+reader with the same or an older leader epoch gets an answer later: a leader's epoch is in no log until it writes. NOT
+MODELLED: sizes. The end of a read decides which aborted transactions it returns; a log that is shorter than
+index.interval.bytes has no index, and then it is all of them from the offset on. For a longer log, any number of the
+transactions that begin first is accepted.
 """
 
 from __future__ import annotations
@@ -25,28 +24,28 @@ from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
 UNKNOWN = -1
-# How a consumer fills the field in which a follower replica has its broker's number.
+# The value of a consumer in the field in which a follower replica has its broker's number.
 NO_REPLICA = -1
-# The version of Fetch with which a reader may ask a follower.
+# The version of Fetch from which on a reader may ask a follower.
 FROM_FOLLOWERS = 11
 # A reader knows a newer leader than the broker does; the model's readers never do.
 UNKNOWN_LEADER_EPOCH = 75
-# What is told of a log besides what was read.
+# The number of fields about a log besides the records.
 MARKS = 4
 UNKNOWN_SESSION = "its session began before the first request that is known"
-# A broker keeps so many sessions only, and none over a restart (FETCH_SESSION_ID_NOT_FOUND).
+# A broker keeps a limited number of sessions, and none over a restart (FETCH_SESSION_ID_NOT_FOUND).
 FORGOTTEN: Said = (("error", error_name(70)),)
 OF_REPLICA = "NOT MODELLED: a fetch of a follower replica; replication is no request in the model"
 CLOSES = "it closes its session and asks for nothing"
-# In the answer to a reader of all records there is no list.
+# An answer to a read_uncommitted reader has no list.
 NO_LIST = None
 
 
 class Reading(Value, frozen=True):
-    """Where a reader is in a partition; the marks are those that its session was told last.
+    """A reader's position in a partition; the offsets are those that its session received last.
 
-    `leader_epoch` is that of the leader which it knows; `may_be_fenced` says that nobody who knows no newer
-    one was told anything later.
+    `leader_epoch` is the epoch of the leader that it knows; `may_be_fenced` says that no reader with this or an older
+    epoch got a later answer.
     """
 
     offset: int
@@ -58,7 +57,7 @@ class Reading(Value, frozen=True):
 
 
 class Read(Value, frozen=True):
-    """One partition of a fetch: where its reader is, None if nobody knows, and what it was told."""
+    """One partition of a fetch: its reader's position, None if unknown, and the answer."""
 
     partition: str
     reading: Reading | None
@@ -80,7 +79,7 @@ class Fetching:
         self._find_fenced(exchanges)
 
     def _find_fenced(self, exchanges: tuple[Exchange, ...]) -> None:
-        """Go back from the last answer: whoever is told something knows a leader that is in office."""
+        """Go backwards from the last answer: a reader that gets one knows an active leader."""
         served: dict[str, int] = {}
         for number, (within, partitions) in reversed(self._before.items()):
             for place, reading in partitions.items():
@@ -94,7 +93,7 @@ class Fetching:
                     served[place] = min(served.get(place, epoch), epoch)
 
     def why_not(self, number: int) -> str:
-        """Say why nothing of a fetch is asked."""
+        """Return why a fetch is not compared, or ""."""
         if number not in self._before:
             return OF_REPLICA
         within, partitions = self._before[number]
@@ -103,10 +102,10 @@ class Fetching:
         return CLOSES if not partitions else ""
 
     def reads(self, number: int, exchange: Exchange) -> Iterator[Read]:
-        """Give every partition that an answer tells of, or keeps silent about.
+        """Yield every partition of a fetch, whether the answer has it or leaves it out.
 
         Raises:
-            KeyError, TypeError, ValueError: if it lacks what its version has.
+            KeyError, TypeError, ValueError: if it lacks a field of its version.
         """
         if number not in self._before:
             return
@@ -116,7 +115,7 @@ class Fetching:
         parts = sum(len(topic["partitions"]) for topic in exchange.response["responses"])
         for partition, part in told.items():
             if error or parts > len(told):
-                # No answer has both an error of its own and partitions, nor a partition twice.
+                # No answer has both an error of its own and partitions, or a partition twice.
                 odd = error_name(error) if error else "a partition twice"
                 yield Read(partition, partitions.get(partition), (("error", f"{odd} and records"),))
             elif within and not partitions:
@@ -134,9 +133,9 @@ class Fetching:
 
 
 def of_replica(exchange: Exchange) -> bool:
-    """Return whether a fetch is a follower replica's: it names its broker, a consumer names -1.
+    """Return whether a follower replica sent a fetch: it names its broker, a consumer names -1.
 
-    Source: FetchRequest.replicaId; since version 15 the number stands in ReplicaState (KIP-903).
+    Source: FetchRequest.replicaId; since version 15 the number is in ReplicaState (KIP-903).
     """
     state = exchange.request.get("replicaState")
     told = state.get("replicaId", NO_REPLICA) if isinstance(state, Table) else NO_REPLICA
@@ -145,22 +144,22 @@ def of_replica(exchange: Exchange) -> bool:
 
 
 def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
-    """Take one fetch and its answer apart, whatever its session was.
+    """Check that one fetch and its answer can be decoded, whatever its session is.
 
     Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
+        KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
-    # As if its session were known: then the topics are read, too.
+    # As if its session were known: then the topics are decoded, too.
     _asked(exchange, names, {exchange.request.get("sessionId", 0): {}})
     for part in _told(exchange.response, names).values():
         _marks(part, committed=_committed(exchange))
 
 
 def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
-    """Give what a broker tells a reader that has another leader in mind than it; None if it serves.
+    """Return a broker's error for a reader that knows another leader; None if the broker serves it.
 
-    The epoch is looked at first. From version 11 on followers serve, too (KIP-392), which the readers of the model
-    never ask. Source: Partition.localLogWithEpochOrThrow, FetchParams.fetchOnlyLeader.
+    The epoch is checked first. From version 11 on followers serve readers, too (KIP-392), which the readers of the
+    model never ask. Source: Partition.localLogWithEpochOrThrow, FetchParams.fetchOnlyLeader.
     """
     now = known.epoch_of(read.partition)
     epoch = UNKNOWN if read.reading is None else read.reading.leader_epoch
@@ -175,7 +174,7 @@ def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | No
 
 
 def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
-    """Give what a leader may tell a reader of its log as it is."""
+    """Yield a leader's possible answers to a reader of its log in its present state."""
     reading = read.reading
     if reading is None:
         whole = _said("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
@@ -214,7 +213,7 @@ def _asked(
     names: Mapping[str, str],
     sessions: Mapping[int, dict[str, Reading]],
 ) -> tuple[bool, dict[str, Reading]]:
-    """Give whether a fetch goes on with a session, and its partitions; none of one nobody knows."""
+    """Return whether a fetch continues a session, and its partitions, none for an unknown session."""
     said = exchange.request
     within = said.get("sessionEpoch", -1) > 0
     session = said.get("sessionId", 0)
@@ -244,7 +243,7 @@ def _committed(exchange: Exchange) -> bool:
 def _marked(
     partitions: dict[str, Reading], answer: Any, names: Mapping[str, str]
 ) -> dict[str, Reading]:
-    """Give a session after an answer: it remembers the marks that it has told."""
+    """Return a session after an answer: it remembers the offsets that it has sent."""
     found = dict(partitions)
     for place, part in _told(answer, names).items():
         if place in found:
@@ -294,7 +293,7 @@ def _said(
     )
 
 
-# What a reader is told of a topic that it may not read.
+# The answer to a reader about a topic that it may not read.
 NOT_ALLOWED = _said(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
 
 

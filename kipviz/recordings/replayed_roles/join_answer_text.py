@@ -1,4 +1,4 @@
-"""Requests of members of classic groups, and their answers, in words that stand against the model's."""
+"""Requests of members of classic groups, and their answers, in the form that is compared with the model's."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name
 from kipviz.records.classic_groups import Subscription
 
-# From this version on a request to leave names its members in a list (KIP-345).
+# From this version on a LeaveGroup has a list of members (KIP-345).
 LEAVES_TOGETHER = 3
 
 
 class Asking(Value, frozen=True):
-    """What one member asks.
+    """The request of one member.
 
-    `named` is the name that a member without one is given in the answer; `prefix` is what it begins with.
+    `named` is the member id that a member without one gets in the answer; `prefix` is its beginning.
     """
 
     api: str
@@ -48,11 +48,11 @@ class Asking(Value, frozen=True):
 
     @property
     def is_named_well(self) -> bool:
-        """Whether the name that was given out is made of what it has to be made of."""
+        """Whether the assigned member id has the prefix that it must have."""
         return self.named.startswith(f"{self.instance_id or self.client_id}-")
 
     def message(self, name: Callable[[str], str]) -> Message:
-        """Give the request in the model's words, with its names for members."""
+        """Return the request in the model's form, with the model's member ids."""
         who = name(self.member_id)
         match self.api:
             case "JOIN_GROUP":
@@ -68,10 +68,10 @@ class Asking(Value, frozen=True):
 
 
 def asked_of(exchange: Exchange) -> Iterator[Asking]:
-    """Take a request apart: several members may leave together.
+    """Yield the parts of a request: several members may leave together.
 
     Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
+        KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
     said, api = exchange.request, exchange.api
     group = said["groupId"]
@@ -98,7 +98,7 @@ def asked_of(exchange: Exchange) -> Iterator[Asking]:
 
 
 def recorded_of(exchange: Exchange, asking: Asking) -> Said:
-    """Give what a member was told."""
+    """Return the recorded answer to a member."""
     told = exchange.response
     error = error_name(told["errorCode"])
     if exchange.api == "JOIN_GROUP":
@@ -127,13 +127,13 @@ def recorded_of(exchange: Exchange, asking: Asking) -> Said:
         for m in told["members"]
         if (m["memberId"], m["groupInstanceId"] or "") == (asking.member_id, asking.instance_id)
     ]
-    # Who is refused as a whole is told nothing of single members.
+    # An error of the whole request leaves no results of single members.
     said = own[0] if own else "NONE" if told["errorCode"] else "no answer"
     return (("error", error), ("member", said))
 
 
 def said_of(reply: Message, names: Mapping[str, str]) -> Said:
-    """Give what the model tells a member; `names` are the recorded names of its members."""
+    """Return the model's answer to a member; `names` are the recorded ids of its members."""
     match reply:
         case JoinGroupResponse():
             members = tuple(
@@ -183,7 +183,7 @@ def _told(metadata: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _subscription(said: Any) -> Subscription:
-    """Give what a member says of itself to the first of the assignors that it names."""
+    """Return a member's subscription for the first assignor that it names."""
     if said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]:
         return Subscription("")
     return read_subscription(base64.b64decode(said["protocols"][0]["metadata"]))

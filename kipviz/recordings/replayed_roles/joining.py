@@ -1,16 +1,14 @@
 """Groups of the classic protocol, followed from one generation to the next.
 
-Between two generations such a group is in its coordinator's memory alone. So the coordinator of the model
-is handed what the recorded one was handed, in the same order, and every answer is held against the
-recording. What a request log does not tell happens in the model wherever that explains the next answer: a
-session runs out, a rebalance or the wait for an assignment takes too long, the first generation begins,
-a new coordinator goes on from the log.
+Between two generations such a group exists only in its coordinator's memory. So the coordinator of the model gets the
+recorded requests in the same order, and every answer is compared with the recording. Events that a request log does not
+show happen in the model wherever they explain the next answer: a session times out, a rebalance or the wait for an
+assignment times out, the first generation begins, a new coordinator continues from the log.
 
-A member is called by the name that it got in the recording; that name begins with its client.id or its
-group.instance.id. NOT MODELLED: a group that is between two generations when the first request comes; the
-first members of a group in a version before 4 of JoinGroup, which are given no name to come back with; which
-of several members leads after a leader has left (Kafka goes by the order of a hash table); other assignors
-than the first that a member names.
+A member has the id that it got in the recording; that id begins with its client.id or its group.instance.id. NOT
+MODELLED: a group that is between two generations when the first request comes; the first members of a group in a
+version of JoinGroup before 4, which get no id to return with; which of several members leads after a leader has left
+(Kafka goes by the order of a hash table); other assignors than the first that a member names.
 """
 
 from __future__ import annotations
@@ -45,19 +43,19 @@ HANDLERS: dict[str, Callable[..., Effects]] = {
     "HEARTBEAT": classic_membership.on_heartbeat,
     "LEAVE_GROUP": classic_membership.on_leave_group,
 }
-# How many things that no request log tells may happen between two recorded ones.
+# The number of unseen events that may happen between two recorded ones.
 UNSEEN_MAX, UNSEEN_BEFORE = 3, 2
-# Requests that come within so many ms may have come the other way round: their times are rounded.
+# Requests within so many ms may have arrived in the other order: their times are rounded.
 TOGETHER_MS = 2
 TOGETHER_MAX = 4
-# A request whose time is rounded may have come before an answer of the same time.
+# A request whose time is rounded may have arrived before an answer of the same time.
 ROUNDED_MS = 1
-# Any delay of an empty group: when it rings is looked for, and not counted.
+# Any delay of an empty group: its end is searched for, not computed.
 DELAY_MS = 1
 # One request may name several members.
 MOST_MEMBERS = 1_000
 Place = tuple[str, str]
-# Between which times a partition got a leader: its last batch before, its first batch after.
+# The times between which a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
 WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
 BEATS = "HEARTBEAT"
@@ -65,10 +63,10 @@ OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 class Follower(Part, frozen=True):
-    """One way in which it may have gone so far.
+    """One possible history up to now.
 
-    `coordinators` has the coordinator of each partition, `names` what the model calls a member of a group,
-    `answers` those that were not compared yet; `terms` counts the leaders that a partition has had.
+    `coordinators` has the coordinator of each partition, `names` the model's id of a group's member, `answers` those
+    that were not compared yet; `terms` counts the leaders that a partition has had.
     """
 
     coordinators: Table[str, GroupCoordinator] = Table.of()
@@ -78,7 +76,7 @@ class Follower(Part, frozen=True):
 
 
 class Joining:
-    """What the members of classic groups asked of one broker, and how it may have answered."""
+    """The requests of classic groups' members to one broker, and its possible answers."""
 
     def __init__(
         self,
@@ -89,13 +87,13 @@ class Joining:
         *,
         leaders_known: bool = False,
     ) -> None:
-        """Keep the exchanges; `contexts` are times with the context and the roles at that time.
+        """Store the exchanges; `contexts` are times with the context and the roles at that time.
 
-        `elections` has for each partition between which times it got a leader; whom the authorizer refuses
-        nobody else hears of. `leaders_known` says that the contexts have those in office who were elected.
+        `elections` has for each partition the times between which it got a leader. A request that the authorizer
+        rejects reaches no role. `leaders_known` says that the contexts have the elected leaders.
         """
         self._leaders_known = leaders_known
-        # A delay of 0 ms is a timer, too: who comes before it rings is in the first generation.
+        # A delay of 0 ms is a timer, too: a member that joins before it fires is in the first generation.
         self._rings_at_once = any(
             not on.settings.initial_rebalance_delay_ms for _, on, _ in contexts
         )
@@ -116,7 +114,7 @@ class Joining:
         self.verdicts = tuple(self._followed())
 
     def _followed(self) -> Iterator[Asked]:
-        """Follow the recording from its beginning, and say of each answer whether the model can give it."""
+        """Follow the recording from its beginning, and judge whether the model can give each answer."""
         exchanges = self._exchanges
         turned_away = {n: self._turned_away(n) for n in self._asked}
         refused = {n: verdicts for n, verdicts in turned_away.items() if verdicts}
@@ -136,7 +134,7 @@ class Joining:
             self._history.append((at, self._ways))
 
     def groups_between(self, begin: int, end: int) -> Iterator[Table[str, ClassicGroup]]:
-        """Give the groups as they may have been at some time, with their members' recorded names."""
+        """Yield the groups as they may have been at some time, with their members' recorded ids."""
         ways: dict[Follower, None] = {}
         for number, (at, found) in enumerate(self._history):
             later = self._history[number + 1 :]
@@ -150,9 +148,10 @@ class Joining:
             return (*self._not_allowed(number), *self._out_of_office(number))
 
     def _out_of_office(self, number: int) -> Iterator[Asked]:
-        """Accept that a request is refused by who is not in office yet: nothing comes of it.
+        """Accept that a coordinator which is not active yet rejects a request, without any effect.
 
-        Who is loading knows nobody, and says to every heartbeat that all is well (GroupCoordinatorService.heartbeat).
+        A loading coordinator knows no member, and answers every heartbeat with NONE
+        (GroupCoordinatorService.heartbeat).
         """
         exchange, askings = self._exchanges[number], self._asked[number]
         shard, _, coordinator = self._office(Follower(), number)
@@ -169,7 +168,7 @@ class Joining:
                     yield Asked(number, exchange.api, about, recorded, (said,))
 
     def _not_allowed(self, number: int) -> Iterator[Asked]:
-        """Say of a request without the right to its group whether it was refused."""
+        """Judge a request without the right to its group: was it rejected?"""
         exchange = self._exchanges[number]
         admitted = self._admission.of_group(exchange)
         if False not in admitted:
@@ -185,7 +184,7 @@ class Joining:
             yield Asked(number, exchange.api, about, recorded, (possible,))
 
     def _elected(self, shard: str, number: int) -> tuple[int, ...]:
-        """Give the elections of a partition that may be while a request is under way."""
+        """Return the elections of a partition that may happen while a request is in progress."""
         exchange = self._exchanges[number]
         return tuple(
             which
@@ -193,10 +192,10 @@ class Joining:
             if begin <= exchange.answered_ms and exchange.received_ms <= end
         )
 
-    # -- one thing after the other -----------------------------------------------------------------
+    # -- in order --------------------------------------------------------------------------------------
 
     def _handed_in(self, ways: tuple[Follower, ...], numbers: list[int]) -> tuple[Follower, ...]:
-        """Hand requests in, those that came together in every order."""
+        """Handle requests, and those that arrived together in every order."""
         together: list[int] = []
         for number in numbers:
             at = self._exchanges[number].received_ms
@@ -218,7 +217,7 @@ class Joining:
         return tuple(found)
 
     def _rung(self, way: Follower, number: int) -> Iterator[Follower]:
-        """Give a way, and where a delay of 0 ms has begun also with the first generation."""
+        """Yield a history, and with a delay of 0 ms also one in which the first generation has begun."""
         yield way
         if not self._rings_at_once:
             return
@@ -256,7 +255,7 @@ class Joining:
         return way
 
     def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
-        """Give the coordinator of a request's group; at first it is as the log has it."""
+        """Return the coordinator of a request's group; at first it has the state of the log."""
         exchange = self._exchanges[number]
         _, found, roles = self._at(exchange.received_ms)
         shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
@@ -269,7 +268,7 @@ class Joining:
         return shard, found, None if here is None else (first or here)
 
     def _in_term(self, way: Follower, number: int) -> Follower:
-        """Give a way in which who was elected meanwhile has read the log, where it is known who was."""
+        """Return a history in which a newly elected coordinator has read the log, if elections are known."""
         if not self._leaders_known:
             return way
         at = self._exchanges[number].received_ms
@@ -288,7 +287,7 @@ class Joining:
         )
 
     def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
-        """Give the coordinator of a partition as the log has it at a time."""
+        """Return the coordinator of a partition with the log's state at a time."""
         _, on, roles = self._at(at_ms)
         loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
         return loaded
@@ -297,7 +296,7 @@ class Joining:
         return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
 
     def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
-        """Do what the coordinator wants: what it writes is replicated at once."""
+        """Apply the coordinator's effects: its writes are replicated at once."""
         for reply in done.replies:
             way = _answered(way, reply)
         coordinator: GroupCoordinator = done.state
@@ -315,15 +314,15 @@ class Joining:
     def _answered(
         self, number: int, early: list[int], late: list[int]
     ) -> tuple[list[int], list[Asked]]:
-        """Compare what a member was told with the model's answer.
+        """Compare the answer to a member with the model's.
 
-        Give which of the requests that came before it, or may have, are taken; and what is said of it.
+        Return which of the requests that arrived before it, or may have, are handled; and the verdict.
         """
         exchange, askings = self._exchanges[number], self._asked[number]
         if self._office(self._ways[0], number)[2] is None:
             return early, []
         recorded = [recorded_of(exchange, asking) for asking in askings]
-        # What needs nothing unseen is taken before what does: a member that left explains as much as one that timed out.
+        # Histories without unseen events come first: a member that left explains as much as one that timed out.
         both = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
         taken, reached = early, self._reached(recorded, number, early, unseen=False)
         for more, unseen in ((both, False), (early, True), (both, True)):
@@ -355,9 +354,9 @@ class Joining:
     def _reached(
         self, recorded: list[Said], number: int, taken: list[int], *, unseen: bool
     ) -> tuple[Follower, ...]:
-        """Give the ways that say what was recorded, `unseen` with what no request log tells if need be.
+        """Return the histories with the recorded answers, with `unseen` also those with unseen events.
 
-        That may have been before the requests came, or while they waited for their answers.
+        Those may have happened before the requests arrived, or while they waited for their answers.
         """
         ways = dict.fromkeys(self._ways)
         for _ in range(UNSEEN_BEFORE if unseen else 1):
@@ -410,7 +409,7 @@ def _members(coordinator: GroupCoordinator, group_id: str) -> tuple[str, ...]:
 
 
 def _named(way: Follower) -> Table[str, ClassicGroup]:
-    """Give the groups of a way with the names that their members have in the recording."""
+    """Return the groups of a history with the recorded ids of their members."""
     names = {(group, model): name for (group, name), model in way.names.items()}
     found = {}
     for coordinator in way.coordinators.values():
@@ -426,10 +425,10 @@ def _named(way: Follower) -> Table[str, ClassicGroup]:
 def worlds_of_group(
     world: World, key: RoleKey, group_id: str, ways: tuple[Table[str, ClassicGroup], ...]
 ) -> Iterator[World]:
-    """Yield the worlds in which a classic group is where following it has led; it may also be made a moment later."""
+    """Yield the worlds with a classic group as its history leaves it; it may also be created a moment later."""
     role: Any = world.roles.get(key)
     known = [groups for groups in ways if group_id in groups]
-    # Of several brokers the one that is asked may not know yet that it coordinates the group, or not any more.
+    # With several brokers the one that is asked may not know yet that it coordinates the group, or may no longer do so.
     if len(known) < len(ways) or not ways or role is None:
         yield world
     for groups in known if role is not None else ():

@@ -1,8 +1,8 @@
-"""What the leaders of partitions answered to producers, with the batch from the log.
+"""The answers of partition leaders to producers, with the batch from the log.
 
-A request log has sizes, no batches. What was appended stands in the log: which batch it is, the other requests
-tell (`appends`). Of what was refused only its transactional id is known, so it is asked with every identity that
-the id has had. What was sent by hand is known as it was sent (`handmade_requests`).
+A request log has the sizes of batches only. An appended batch is in the log, and the other requests show which one it
+is (`appends`). Of a rejected batch only its transactional id is known, so it is compared with every identity that the
+id has had. Handmade requests are known exactly (`handmade_requests`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Identity = tuple[int, int]
 
 
 class Produced(Value, frozen=True):
-    """A batch that was sent to one partition: the requests that it may have been, and the answer.
+    """A batch that was sent to one partition: the possible requests, and the answer.
 
-    There is no request that is answered about a partition which it does not name. `at` has for each of the requests
-    the offset at which the log has its batch from then on, -1 for one that was refused or repeats a batch; `told` is
-    the offset of the answer.
+    There is no request if the answer is about a partition that it does not name. `at` has for each of the requests the
+    offset at which the log has its batch, -1 for one that was rejected or repeats a batch; `told` is the offset in the
+    answer.
     """
 
     partition: str
@@ -39,7 +39,7 @@ class Produced(Value, frozen=True):
 
 
 def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
-    """Give the batches of producers by partition and first offset."""
+    """Return the batches of producers by partition and first offset."""
     return {
         (entry.partition, entry.batch.base_offset): entry.batch
         for entry in entries
@@ -48,7 +48,7 @@ def batches_of(entries: Iterable[Entry]) -> dict[tuple[str, int], Batch]:
 
 
 def identities_of(entries: Iterable[Entry]) -> dict[str, tuple[Identity, ...]]:
-    """Give the producer ids and epochs that each transactional id has had."""
+    """Return the producer ids and epochs that each transactional id has had."""
     found: dict[str, dict[Identity, None]] = {}
     for entry in entries:
         for record in entry.batch.records:
@@ -66,10 +66,10 @@ def produced(
     identities: Mapping[str, tuple[Identity, ...]],
     sent: Mapping[tuple[Request, str], Sent],
 ) -> Iterator[Produced]:
-    """Take a produce request apart; without what is not in the log any more.
+    """Yield the batches of a produce request, without those that are no longer in the log.
 
     Raises:
-        KeyError, TypeError, ValueError: if it lacks what its version has.
+        KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
     name = exchange.request["transactionalId"] or ""
     asked = {
@@ -113,7 +113,7 @@ def _refused(
 
 
 def produce_said(reply: Any) -> Said:
-    """Give what of the model's reply stands against the recorded answer."""
+    """Return the part of the model's reply that is compared with the recorded answer."""
     return (("error", reply.error.name), ("at", reply.base_offset))
 
 

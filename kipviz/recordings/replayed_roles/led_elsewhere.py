@@ -1,7 +1,7 @@
-"""A share fetch at a broker that does not lead a partition: its share session is looked at first, and counted on.
+"""A share fetch at a broker that does not lead a partition: its share session is checked first, and its epoch advances.
 
-The model's leader looks at the leadership first where a request is about one partition, and its clients begin a session
-anew after any error. Kafka's clients count on, and so does the broker that was asked, which may lead the partition again later.
+The model's leader checks the leadership first if a request is about one partition, and its clients begin a new session
+after any error. Kafka's clients keep counting epochs, and so does the broker, which may lead the partition again later.
 Source: KafkaApis.handleShareFetchRequest, SharePartitionManager.newContext, ShareFetchUtils.
 """
 
@@ -18,7 +18,7 @@ from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:
-    """Fetch where a partition is led, and elsewhere be refused for the form, for the session, and then for the leader."""
+    """Fetch from the partition's leader; any other broker checks the form, the session, and then the leadership."""
     if on.image.leader_of(request.partition) == on.broker:
         return share_partition_leader.on_share_fetch(me, request, to, on)
     checks = share_sessions.form_checks(request, request.acknowledgements)

@@ -1,4 +1,4 @@
-"""What an operator asks a broker, and what it is told, in the model's words.
+"""The requests of an operator to a broker, and the answers, in the model's form.
 
 Transactions (KIP-664), and share groups (KIP-932, KIP-1226; DeleteGroups is KIP-229).
 """
@@ -149,7 +149,7 @@ def _group_described(message: Any, reply: Any) -> Said:
     members = tuple(
         sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in reply.members)
     )
-    # Who is told nothing but an error is told so as of a group that is dead.
+    # An answer with only an error describes the group as dead.
     state = reply.state or UNKNOWN_STATE
     return with_more(
         reply.error,
@@ -210,7 +210,7 @@ def _offsets_altered(message: Any, reply: Any) -> Said:
 
 
 def _delete_offsets(x: Exchange, names: Names) -> Taken:
-    """Take one topic at a time; an error of the whole group is that of every topic."""
+    """Yield one topic at a time; an error of the whole group applies to every topic."""
     said, answer = x.request, x.response
     answers = {t["topicName"]: t["errorCode"] for t in answer["responses"]}
     for topic in said["topics"]:
@@ -233,10 +233,10 @@ def _groups_deleted(message: Any, reply: Any) -> Said:
     return with_more(reply.error)
 
 
-# What a group's state is called where nothing is known of it.
+# The state of a group of which nothing is known.
 UNKNOWN_STATE = ""
 
-# Per API: how an exchange is taken apart, and what of (the model's message, its reply) is compared.
+# For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
 OF_OPERATORS: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
     "DESCRIBE_TRANSACTIONS": (_describe_transactions, _described),
     "LIST_TRANSACTIONS": (_list_transactions, _listed),

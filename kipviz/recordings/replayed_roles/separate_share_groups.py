@@ -1,7 +1,7 @@
-"""Share groups followed one by one: what one of them does says nothing of another one, but for the number of sessions.
+"""Share groups followed one by one: they are independent, except for the number of sessions.
 
-A connection may break between any two requests, so the ways in which several groups may have gone multiply; of groups that are
-followed alone they add up. All are followed together only where a broker had no room for another session
+A connection may break between any two requests, so the possible histories of several groups multiply; if the groups are
+followed one by one, they add up. All are followed together only if a broker had no room for another session
 (SHARE_SESSION_LIMIT_REACHED), because there the sessions of all groups count.
 """
 
@@ -19,7 +19,7 @@ APIS = (*MEMBERS, *STATES)
 
 
 def group_by_group(exchanges: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, ...]]:
-    """Yield the exchanges once for each share group, with the other groups' requests passed over; each keeps its place."""
+    """Yield the exchanges once for each share group, without the other groups' requests; each keeps its place."""
     groups = dict.fromkeys(_group_of(each) for each in exchanges if each.api in APIS)
     if len(groups) < 2 or any(map(_had_no_room, exchanges)):
         yield exchanges
@@ -31,7 +31,7 @@ def group_by_group(exchanges: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, 
 def of_one_group(
     exchanges: tuple[Exchange, ...], number: int, apis: Collection[str]
 ) -> tuple[Exchange, ...]:
-    """Return the exchanges with those requests of some APIs passed over that are of other groups than a certain one's."""
+    """Return the exchanges without those requests of some APIs that belong to other groups."""
     return _of_group(exchanges, _group_of(exchanges[number]), apis)
 
 

@@ -1,4 +1,4 @@
-"""What the leaders of share-partitions were asked and said, in words that stand against the model's."""
+"""The requests to share-partition leaders and their answers, in the form that is compared with the model's."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from kipviz.recordings.replayed_roles.answer_text import Said, by_id, error_name
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
-# From this version of ShareFetch on a request may renew locks, and which fields then have to be 0 (KIP-1222).
+# The version of ShareFetch from which on a request may renew locks, and the fields that must be 0 then (KIP-1222).
 RENEWS_SINCE = 2
 ASKS_FOR_RECORDS = ("maxBytes", "minBytes", "maxRecords", "maxWaitMs")
-# Under this name and its number a broker speaks to share coordinators.
+# A broker speaks to share coordinators under this client id and its number.
 PERSISTER = "Persister-client-"
 NOT_IN_OFFICE = (
     Errors.COORDINATOR_LOAD_IN_PROGRESS,
@@ -40,7 +40,7 @@ NOT_IN_OFFICE = (
 
 
 class Told(Value, frozen=True):
-    """A request of the leader to the share coordinator, and what it was answered."""
+    """A request of the leader to the share coordinator, and the answer."""
 
     number: int
     message: Message
@@ -49,9 +49,9 @@ class Told(Value, frozen=True):
 
 
 def at_broker(exchanges: tuple[Exchange, ...], broker: int) -> tuple[Exchange, ...]:
-    """Give the exchanges with those that concern the share-partition leaders of one broker; others say nothing.
+    """Return the exchanges of the share-partition leaders of one broker; others are blanked.
 
-    What a share coordinator that is not in office answers, no leader hears: the broker asks again.
+    No leader sees the answer of a share coordinator that is not active: the broker retries.
     """
     mine = f"{PERSISTER}{broker}"
     return tuple(
@@ -63,13 +63,13 @@ def at_broker(exchanges: tuple[Exchange, ...], broker: int) -> tuple[Exchange, .
 
 
 def _asked_again(exchange: Exchange) -> bool:
-    """Say whether the broker's persister keeps an answer to itself (PersisterStateManager)."""
+    """Return whether the broker's persister does not pass on an answer (PersisterStateManager)."""
     codes = [p["errorCode"] for t in exchange.response["results"] for p in t["partitions"]]
     return all(error_named(code) in NOT_IN_OFFICE for code in codes)
 
 
 def same_copies(batch: Batch, message: Produce) -> bool:
-    """Say whether a batch holds the copies of a request, with the same headers."""
+    """Return whether a batch holds the copies of a request, with the same headers."""
     return tuple(map(_letter, batch.records)) == tuple(map(_letter, message.records))
 
 
@@ -83,7 +83,7 @@ def message_of(
     acknowledgements: tuple[AcknowledgementBatch, ...],
     most: int,
 ) -> ShareFetch | ShareAcknowledge:
-    """Give a request of a member in the model's words, about one of its partitions."""
+    """Return a request of a member in the model's form, about one of its partitions."""
     said = exchange.request
     who = (said["groupId"], said["memberId"], said["shareSessionEpoch"], partition)
     if exchange.api == "SHARE_ACKNOWLEDGE":
@@ -97,9 +97,9 @@ def acknowledgements_of(
 ) -> tuple[AcknowledgementBatch, ...]:
     """Return acknowledgement batches; one type for all of a batch, or one for each of its offsets.
 
-    A type that does not exist is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since
-    version 2). A batch of which the types do not fit the offsets has one type that is UNKNOWN: it is
-    refused alike. Source: KafkaApis.validateAcknowledgementBatches.
+    An invalid type is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since version 2). A batch
+    whose types do not fit its offsets has the one type UNKNOWN: it is rejected in the same way. Source:
+    KafkaApis.validateAcknowledgementBatches.
     """
     found: list[AcknowledgementBatch] = []
     for batch in batches:
@@ -119,9 +119,9 @@ def renews(exchange: Exchange) -> bool:
 
 
 def asks_beside_renewal(exchange: Exchange) -> bool:
-    """Return whether a ShareFetch renews locks and asks for records, too: all of it is an INVALID_REQUEST.
+    """Return whether a ShareFetch both renews locks and asks for records: this is an INVALID_REQUEST.
 
-    Whether it has an acknowledgement of type RENEW does not matter. Source: KafkaApis.handleShareFetchRequest.
+    It makes no difference whether it has an acknowledgement of type RENEW. Source: KafkaApis.handleShareFetchRequest.
     """
     if exchange.api != "SHARE_FETCH" or exchange.version < RENEWS_SINCE or not renews(exchange):
         return False
@@ -134,7 +134,7 @@ def _type_of(byte: int, *, renews: bool) -> AcknowledgeType:
 
 
 def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
-    """Give per key what its leader has asked the share coordinator, in order of arrival."""
+    """Return the requests of each key's leader to the share coordinator, in the order of arrival."""
     found: dict[str, list[Told]] = {}
     order = sorted(range(len(exchanges)), key=lambda n: exchanges[n].received_ms)
     for number in order:
@@ -169,7 +169,7 @@ def _asked_and_answered(api: str, key: str, one: Any, answer: Any) -> tuple[Mess
 
 
 def same_request(recorded: Any, ours: Any) -> bool:
-    """Say whether two requests are the same: runs of offsets may be cut in other places."""
+    """Return whether two requests are equal: runs of offsets may be split differently."""
     if type(recorded) is not type(ours):
         return False
     if isinstance(ours, ReadShareGroupState):
@@ -187,7 +187,7 @@ def _each(batches: Iterable[Any]) -> tuple[tuple[int, str, int], ...]:
 
 
 def sentence(message: Any) -> str:
-    """Put a request to the share coordinator in words."""
+    """Render a request to the share coordinator as text."""
     if isinstance(message, ReadShareGroupState):
         return f"read, leader epoch {message.leader_epoch}"
     epochs = f"state epoch {message.state_epoch}, leader epoch {message.leader_epoch}"
@@ -196,7 +196,7 @@ def sentence(message: Any) -> str:
 
 
 def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Give what is said of each partition."""
+    """Return the fields of each partition."""
     return {
         f"{by_id(t['topicId'], names)}-{p['partitionIndex']}": p
         for t in topics
@@ -205,14 +205,14 @@ def parts_of(topics: Iterable[Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def count_of(part: Any) -> int:
-    """Give how many records were acquired in a partition."""
+    """Return the number of records that were acquired in a partition."""
     return sum(r["lastOffset"] - r["firstOffset"] + 1 for r in part.get("acquiredRecords", ()))
 
 
 def recorded_of(
     exchange: Exchange, partition: str, names: Mapping[str, str], others: list[str]
 ) -> Said:
-    """Give the answer to a member about a partition; it may say nothing of one."""
+    """Return the answer to a member about a partition; it may be empty."""
     said = exchange.response
     parts = parts_of(said["responses"], names)
     if sum(len(topic["partitions"]) for topic in said["responses"]) > len(parts):
@@ -233,7 +233,7 @@ def recorded_of(
 
 
 def said_of(reply: Any) -> Said:
-    """Give what of the model's answer to a member stands against the recorded one."""
+    """Return the part of the model's answer to a member that is compared with the recorded one."""
     if not hasattr(reply, "acquired"):
         return (("error", reply.error.name),)
     acquired = tuple(

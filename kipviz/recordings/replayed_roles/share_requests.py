@@ -1,7 +1,7 @@
-"""What the members of share groups asked of a broker, in the model's words, without what no leader gets to see.
+"""The requests of share group members to a broker, in the model's form, without those that no leader sees.
 
-A session may have several partitions, and a request names those alone of which something is new: here it is about all of
-them. What the authorizer keeps out, and a renewal that asks for more, is refused before a leader looks at it.
+A session may have several partitions, and a request names only those that changed: here it is about all of them.
+Requests that the authorizer rejects, and a renewal that asks for records, are rejected before a leader sees them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
 from kipviz.recordings.request_context.admission import Admission
 
 MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
-# What a whole request is refused with for its session.
+# The errors of a whole request because of its session.
 OF_SESSIONS = (Errors.INVALID_SHARE_SESSION_EPOCH.name, Errors.SHARE_SESSION_NOT_FOUND.name)
 
 
 class MemberRequests:
-    """The requests of members by their numbers, each with the connection it came on, and what was refused before.
+    """The requests of members by their numbers, each with its connection, and those that were rejected earlier.
 
     Each is one message of the model for each partition of its session.
     """
@@ -37,13 +37,13 @@ class MemberRequests:
     def __init__(
         self, exchanges: tuple[Exchange, ...], names: Mapping[str, str], admission: Admission
     ) -> None:
-        """Take them apart."""
+        """Convert the requests."""
         self._exchanges, self._names, self._admission = exchanges, names, admission
         self.refused: list[Asked] = []
         self.messages = dict(self._asked())
 
     def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
-        """Give the requests of members in the model's words, with the connection each came on."""
+        """Yield the requests of members in the model's form, with their connections."""
         sessions: dict[tuple[str, str], tuple[str, ...]] = {}
         for number, exchange in enumerate(self._exchanges):
             if exchange.api not in MEMBERS:
@@ -55,13 +55,13 @@ class MemberRequests:
             before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
             now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
             if asks_beside_renewal(exchange):
-                # It is refused before its session is looked at.
+                # It is rejected before its session is checked.
                 self.refused += self._without_right(number, now, Errors.INVALID_REQUEST)
                 continue
             if not _is_of_another_session(exchange):
                 sessions[member] = now
             told = parts_of(exchange.response["responses"], self._names)
-            # Of one that loads its state nothing is told, and what is told first comes first.
+            # A partition that loads its state is left out, and results come in the order of the answer.
             order = sorted(now, key=lambda p: p not in told)
             if now and not self._not_allowed(number, now):
                 messages = tuple(
@@ -81,15 +81,15 @@ class MemberRequests:
                     yield number, (f"{exchange.client}/{member[1]}", messages)
 
     def _not_allowed(self, number: int, partitions: tuple[str, ...]) -> bool:
-        """Say whether a request without the right to its group is over, and keep what is to be said of it."""
+        """Return whether a request is rejected because of its group, and keep its verdict."""
         admitted = self._admission.of_group(self._exchanges[number])
         said = self._without_right(number, partitions, Errors.GROUP_AUTHORIZATION_FAILED)
         return self._refuses(admitted, said)
 
     def _not_readable(self, number: int, partition: str, named: bool) -> bool:
-        """Say whether a partition is kept out of a request, and keep what is to be said of it.
+        """Return whether a partition is left out of a request because of its topic, and keep its verdict.
 
-        An acknowledgement tells only of those that it names.
+        The answer to an acknowledgement has only the partitions that it names.
         """
         exchange = self._exchanges[number]
         admitted = self._admission.of_topic(exchange, partition)
@@ -99,7 +99,7 @@ class MemberRequests:
         return self._refuses(admitted, said)
 
     def _refuses(self, admitted: tuple[bool, ...], said: list[Asked]) -> bool:
-        """Say whether the authorizer keeps something out; where it may have done either, the recording tells."""
+        """Return whether the authorizer rejects a request; if both are possible, the recording decides."""
         if False not in admitted or (True in admitted and not all(a.accepted for a in said)):
             return False
         self.refused += said
@@ -108,7 +108,7 @@ class MemberRequests:
     def _without_right(
         self, number: int, partitions: tuple[str, ...], error: Errors
     ) -> list[Asked]:
-        """Give what is said of partitions that nobody looks after."""
+        """Return the verdicts on partitions that no leader handles."""
         exchange = self._exchanges[number]
         parts = parts_of(exchange.response["responses"], self._names)
         said = exchange.request
@@ -124,7 +124,7 @@ class MemberRequests:
         return found
 
     def _room(self, exchange: Exchange, partition: str) -> int:
-        """Give how many records of a fetch may be of one partition: what others did not bring."""
+        """Return how many records of a fetch one partition may have: the limit without those of the others."""
         most: int = exchange.request.get("maxRecords", exchange.request.get("batchSize", 0))
         told = parts_of(exchange.response["responses"], self._names)
         others = sum(count_of(part) for name, part in told.items() if name != partition)
@@ -132,5 +132,5 @@ class MemberRequests:
 
 
 def _is_of_another_session(exchange: Exchange) -> bool:
-    """Say whether a request was refused for its session, which then stays as it was (SharePartitionManager.newContext)."""
+    """Return whether a request was rejected for its session, which stays unchanged (SharePartitionManager.newContext)."""
     return error_name(exchange.response.get("errorCode", 0)) in OF_SESSIONS

@@ -1,15 +1,15 @@
 """Share fetches and acknowledgements, followed from the first one on.
 
-Acquisition locks are in the memory of a share-partition's leader, which no log holds. So the leader of the
-model is handed what the recorded one was handed, in the same order, and two things are held against the
-recording: every answer to a member, and every request of the leader to the share coordinator, which is
-answered as it was recorded. What a request log does not tell happens in the model wherever that explains
-the next thing that was recorded: a lock or a wait is over, a member's connection breaks, a new leader takes over.
+Acquisition locks are only in the memory of a share-partition's leader. So the leader of the model gets the recorded
+requests in the same order, and two things are compared with the recording: every answer to a member, and every request
+of the leader to the share coordinator, which gets the recorded answer. Events that a request log does not show happen
+in the model wherever they explain the next recorded event: a lock or a wait expires, a member's connection breaks, a
+new leader is elected.
 
-A session may have several partitions: they are handed in one after the other, and what is told of one of
-them need not be told of all, because a leader may have been at work on the others.
-NOT MODELLED: the wait limit of a fetch: one that the model would let wait may have been answered with
-nothing; how the most records of a fetch are shared out among its partitions: as it was recorded.
+A session may have several partitions: they are handled one after the other, and an answer need not have all of them,
+because a leader may still have been working on the others. NOT MODELLED: the maximum wait of a fetch: one that would
+wait in the model may have an empty answer; how the record limit of a fetch is divided among its partitions: as
+recorded.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ from kipviz.recordings.replayed_roles.share_requests import OF_SESSIONS, MemberR
 from kipviz.recordings.request_context.admission import BROKERS, Admission
 from kipviz.records.placement import topic_of
 
-# In one millisecond: the log grows, then a member asks, then the leader asks, then answers go out.
+# Within one millisecond: the log grows, then a member asks, then the leader asks, then answers are sent.
 GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
-# How many things that no request log tells may happen between two recorded ones.
+# The number of unseen events that may happen between two recorded ones.
 UNSEEN_MAX = 4
 NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
 NOT_YET: Said = (("error", "no answer yet"),)
-# The partitions of one request are told apart by their place in it.
+# The partitions of one request are distinguished by their place in it.
 MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
 
 
 class Owed(Value, frozen=True):
-    """An answer of the share coordinator that is not there yet: whom it is for, and which it will be."""
+    """A missing answer of the share coordinator: its key, its receiver, and its place."""
 
     key: str
     tag: str
@@ -76,11 +76,11 @@ class Owed(Value, frozen=True):
 
 
 class Follower(Part, frozen=True):
-    """One way in which it may have gone so far.
+    """One possible history up to now.
 
-    `told` counts per key the requests to the share coordinator, `answers` has those to members that were
-    not compared yet, and `epoch` is that of the source's leader. `owed` are answers of the share
-    coordinator that had not come when they were waited for, `copies` counts those in dead-letter queues.
+    `told` counts the requests of each key to the share coordinator, `answers` has those to members that were not
+    compared yet, and `epoch` is that of the source's leader. `owed` are answers of the share coordinator that had not
+    arrived when they were awaited, `copies` counts the records in dead-letter queues.
     """
 
     leader: ShareLeader = ShareLeader()
@@ -93,9 +93,10 @@ class Follower(Part, frozen=True):
 
 
 class Sharing:
-    """What the members of share groups asked of one broker, and the ways in which it may have answered.
+    """The requests of share group members to one broker, and the possible histories of its answers.
 
-    If it is known who leads what, the contexts say so; else a leader's epoch is what it tells its coordinator.
+    If the leaders are known, the contexts have them; otherwise a leader's epoch is the one in its requests to the
+    coordinator.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Sharing:
         leaders_known: bool = False,
         states_at_once: bool = False,
     ) -> None:
-        """Keep what was recorded; `states_at_once` says that the share coordinator answers as soon as it is asked.
+        """Store the recording; `states_at_once` says that the share coordinator answers at once.
 
         Its lines may be later than those of the members' requests that waited for it.
         """
@@ -134,7 +135,7 @@ class Sharing:
         self._now_ms = 0
 
     def verdicts(self) -> Iterator[Asked]:
-        """Follow the recording from its beginning, and say of each thing whether the model can do it."""
+        """Follow the recording from its beginning, and judge whether the model can do each recorded thing."""
         yield from self._refused
         for _, kind, number in sorted(self._steps()):
             self._now_ms, on = self._now(number, kind)
@@ -145,7 +146,7 @@ class Sharing:
                 yield from self._done(number, kind, on)
 
     def _done(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
-        """Follow one step of an exchange: it is handed in, written or answered."""
+        """Follow one step of an exchange: its arrival, its write, or its answer."""
         if kind == TAKEN:
             self._ways = self._taken(number, on)
         elif kind == WRITTEN:
@@ -153,7 +154,7 @@ class Sharing:
         else:
             yield from self._answered(number, on)
 
-    # -- what was recorded, in order ---------------------------------------------------------------
+    # -- the recording, in order -------------------------------------------------------------------------
 
     def _steps(self) -> Iterator[Step]:
         for number, exchange in enumerate(self._exchanges):
@@ -182,7 +183,7 @@ class Sharing:
         return at_ms, self._contexts[max(place, 0)][1]
 
     def _around(self, way: Follower, on: Context) -> Context:
-        """Give a context as this way has it: the leader's epoch, and what the groups are set to."""
+        """Return a context for one history: with the leader's epoch, and the settings of the groups."""
         configs = self._configs or tuple(
             GroupConfig(group, auto_offset_reset=way.reset)
             for group in dict.fromkeys(m[0].group_id for _, m in self._requests.values())
@@ -196,7 +197,7 @@ class Sharing:
                 leaders = leaders.set(partition, held.but(epoch=way.epoch))
         return on.but(image=on.image.but(leaders=leaders, group_configs=configs))
 
-    # -- one thing after the other -----------------------------------------------------------------
+    # -- step by step --------------------------------------------------------------------------------------
 
     def _grown(self, on: Context) -> tuple[Follower, ...]:
         found = []
@@ -217,10 +218,10 @@ class Sharing:
         return tuple(dict.fromkeys(found)) or self._ways
 
     def _copied_or_not(self, way: Follower) -> Iterator[Follower]:
-        """Give a way, and beside it that a fetch which waits had its MaxWaitMs before followers had copied what was written.
+        """Yield a history, and one in which a waiting fetch reached its MaxWaitMs before followers copied the batch.
 
-        Of several brokers a leader delivers what is below its high watermark, and that follows a batch when the followers
-        have it; no line of a member says when. Source: DelayedShareFetch, Partition.maybeIncrementLeaderHW.
+        With several brokers a leader delivers records below its high watermark, which reaches a batch when the
+        followers have it; no line of a member shows when. Source: DelayedShareFetch, Partition.maybeIncrementLeaderHW.
         """
         yield way
         if self._leaders_known:
@@ -228,7 +229,7 @@ class Sharing:
                 yield self._over(way, number)
 
     def _taken(self, number: int, on: Context) -> tuple[Follower, ...]:
-        """Hand a request in, in every way in which it may have gone before that."""
+        """Handle a request in every possible earlier history."""
         _, messages = self._requests[number]
         told = parts_of(self._exchanges[number].response["responses"], self._names)
         found = dict.fromkeys(self._before(number, on))
@@ -245,17 +246,17 @@ class Sharing:
     def _handed(
         self, way: Follower, number: int, place: int, message: Any, on: Context
     ) -> Follower | None:
-        """Hand in what a request says of one partition.
+        """Handle the part of a request about one partition.
 
-        The session is counted on once: the further partitions find it as the first one did, and only
-        the last one ends it.
+        The session epoch advances once: the other partitions find the session as the first one did, and only the last
+        one closes it.
         """
         source, messages = self._requests[number]
         around = self._around(way, on)
         epoch, more = message.session_epoch, len(messages) > place + 1
         who = (message.group_id, message.member_id)
         known = way.leader.sessions.get(who)
-        # One that was refused for its session at the first partition has counted nothing.
+        # A request that was rejected for its session at the first partition has not advanced the epoch.
         counted = epoch > 0 and place > 0 and not _refused_for_session(way, number)
         before = None if known is None else known.epoch - counted
         leader = way.leader
@@ -279,7 +280,7 @@ class Sharing:
         return after.but(leader=after.leader.but(sessions=counted_back))
 
     def _before(self, number: int, on: Context) -> Iterator[Follower]:
-        """Give the ways with connections that may have broken, and with a leader that may be new."""
+        """Yield the histories with connections that may have broken, and with a leader that may be new."""
         seen = dict.fromkeys(self._ways)
         yield from self._ways
         for way in self._ways:
@@ -308,7 +309,7 @@ class Sharing:
                 yield from self._disconnected(after, number, on)
 
     def _written(self, number: int, on: Context) -> Iterator[Asked]:
-        """Compare a request to the share coordinator with what the leader of the model has asked."""
+        """Compare a request to the share coordinator with that of the model's leader."""
         for key, told in self._told.items():
             place = next((i for i, each in enumerate(told) if each.number == number), None)
             if place is None:
@@ -331,11 +332,11 @@ class Sharing:
             self._ways = tuple(way for way in heard if way is not None) or tuple(counted)
 
     def _in_time_or_not(self, way: Follower) -> Iterator[Follower]:
-        """Give a way, and beside it that a fetch which waits has had its MaxWaitMs before this answer was handled.
+        """Yield a history, and one in which a waiting fetch reached its MaxWaitMs before this answer was handled.
 
-        A share-partition whose state is not read, or which another fetch holds, gives nothing to a fetch whose time is
-        over: DelayedShareFetch.onComplete, SharePartition.maybeAcquireFetchLock. When the leader takes the answer of
-        the share coordinator stands in no line.
+        A share-partition whose state is not read, or which another fetch holds, returns nothing to a fetch that timed
+        out: DelayedShareFetch.onComplete, SharePartition.maybeAcquireFetchLock. No line shows when the leader handles
+        the share coordinator's answer.
         """
         yield way
         for number in self._overdue(way):
@@ -351,7 +352,7 @@ class Sharing:
         return sorted(number for number in waiting if _waited_long(self._exchanges[number]))
 
     def _heard(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
-        """Let an answer of the share coordinator come that had been waited for."""
+        """Deliver an answer of the share coordinator that the leader has waited for."""
         owed = next((o for o in way.owed if (o.key, o.place) == (key, place)), None)
         if owed is None:
             return way
@@ -362,7 +363,7 @@ class Sharing:
         return self._carried_out(way, heard, around)
 
     def _answered(self, number: int, on: Context) -> Iterator[Asked]:
-        """Compare what a member was told of each partition with the model's answer."""
+        """Compare the answer to a member, for each partition, with the model's."""
         exchange = self._exchanges[number]
         _, messages = self._requests[number]
         parts = parts_of(exchange.response["responses"], self._names)
@@ -382,7 +383,7 @@ class Sharing:
             yield Asked(number, exchange.api, about, recorded[place], possible)
 
     def _says(self, way: Follower, number: int) -> list[Said]:
-        """Give what a way has answered; a fetch that waits for records may be answered with nothing."""
+        """Return the answers of a history; a fetch that waits for records may have an empty answer."""
         _, messages = self._requests[number]
         first = number * MOST_PARTITIONS
         refused = {waits.reply_to.incarnation for waits in way.leader.refused}
@@ -403,7 +404,7 @@ class Sharing:
         return way.but(leader=leader, answers=answers)
 
     def _reached(self, holds: Any, number: int, on: Context) -> tuple[Follower, ...]:
-        """Give the ways for which something holds, if need be after what no request log tells."""
+        """Return the histories for which something holds, if necessary after unseen events."""
         ways = dict.fromkeys(self._ways)
         for _ in range(UNSEEN_MAX):
             found = tuple(way for way in ways if holds(way))
@@ -428,10 +429,10 @@ class Sharing:
                 yield after
         yield from self._disconnected(way, number, on)
 
-    # -- carrying out ------------------------------------------------------------------------------
+    # -- effects -------------------------------------------------------------------------------------------
 
     def _carried_out(self, way: Follower, done: Effects, on: Context) -> Follower | None:
-        """Do what the leader wants; None if it asks the share coordinator what was not recorded."""
+        """Apply the leader's effects; None if it sends the share coordinator a request that was not recorded."""
         for reply in done.replies:
             number = reply.to.incarnation
             way = way.but(answers=way.answers.set(number, said_of(reply.message)))
@@ -458,7 +459,7 @@ class Sharing:
             if at >= len(told) or not same_request(told[at].message, message):
                 return None
             way = way.but(told=way.told.set(message.key, at + 1))
-            # In one millisecond a member asks before its leader does.
+            # Within one millisecond a member asks before its leader does.
             first = self._now_ms - 1 if self._overdue(way) else self._now_ms
             if told[at].received_ms > first and not self._states_at_once:
                 way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
@@ -475,7 +476,7 @@ class Sharing:
     def _copied(
         self, way: Follower, key: str, tag: str, message: Produce, on: Context
     ) -> Follower | None:
-        """Let a copy go to the dead-letter queue if it is the one that stands there next."""
+        """Write a copy to the dead-letter queue if it is the next one there."""
         log = on.logs.get(message.partition)
         last = self._contexts[-1][1].logs.get(message.partition)
         batches = () if last is None else tuple(last.batches)
@@ -489,19 +490,19 @@ class Sharing:
 
 
 def _refused_for_session(way: Follower, number: int) -> bool:
-    """Say whether a request's first partition was told that its share session is another one, or is none."""
+    """Return whether a request's first partition was rejected because its share session is invalid or unknown."""
     said = way.answers.get(number * MOST_PARTITIONS)
     return said is not None and said[0][1] in OF_SESSIONS
 
 
 def _waited_long(exchange: Exchange) -> bool:
-    """Say whether a fetch was answered after its MaxWaitMs; what a line says of time is in whole milliseconds."""
+    """Return whether a fetch was answered after its MaxWaitMs; times in a line are whole milliseconds."""
     waits: int = exchange.request["maxWaitMs"]
     return exchange.answered_ms - exchange.received_ms >= waits
 
 
 def _of_brokers(exchange: Exchange) -> Exchange:
-    """Pass over what somebody else than a broker asked the share coordinator."""
+    """Blank a request to the share coordinator that did not come from a broker."""
     return exchange if exchange.principal in BROKERS else exchange.but(api="")
 
 

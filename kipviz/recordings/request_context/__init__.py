@@ -1,1 +1,1 @@
-"""What is known at the time of a recorded request: from the logs, from ACLs, from clocks, from memory."""
+"""What is known at the time of a recorded request: from logs, ACLs, clocks, and memory."""

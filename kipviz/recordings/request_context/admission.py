@@ -1,11 +1,11 @@
-"""Who was allowed what at the time of a recorded request: the ACLs that an operator made and took away.
+"""The rights at the time of a recorded request: the ACLs that an operator added and removed.
 
-A broker's authorizer is asked before any role is, so what it refuses changes nothing: such a request is not
-handed to those who follow members (`joining`, `sharing`). Who came over the listener of the brokers is a
-super user. Where an ACL changes, a request of that time is asked with both.
+A broker's authorizer comes before any role, so a request that it rejects changes nothing: `joining` and `sharing` do
+not handle it. A client on the listener of the brokers is a super user. When an ACL changes, a request of that time is
+compared with both.
 
-Of a broker's own logs the ACLs stand in `__cluster_metadata`. They do not say who is a super user (super.users stands in the
-broker's configuration), so there each request may also be one of a super user.
+A broker's own logs have the ACLs in `__cluster_metadata`. They do not name the super users (super.users is in the
+broker's configuration), so there each request may also come from a super user.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kipviz.records.placement import topic_of
 
 AUTHORIZER = "authorizer.class.name"
 SUPER_USER = "ANONYMOUS"
-# Whose requests may be a broker's own; without an authorizer nobody has a name.
+# The principals whose requests may be a broker's own; without an authorizer there are no principals.
 BROKERS = ("", SUPER_USER)
 CHANGES = ("createAcls", "deleteAcls")
-# What has to be allowed to look for the coordinator of a type of key (FindCoordinatorRequest.CoordinatorType).
+# The right to look up the coordinator of a type of key (FindCoordinatorRequest.CoordinatorType).
 OF_KEYS = {
     0: (Operation.DESCRIBE, Resource.GROUP),
     1: (Operation.DESCRIBE, Resource.TRANSACTIONAL_ID),
@@ -42,9 +42,9 @@ _CONNECTION = re.compile(r".+:\d+-(.+):\d+-\d+(?:-\d+)?")
 
 
 class Allowed(Value, frozen=True):
-    """The ACLs from some time on: they may have been known since `begin_ms`, and no others after `known_ms`.
+    """The ACLs from some time on: possibly known since `begin_ms`, and certainly since `known_ms`.
 
-    `of_hosts` are ACLs of one host each; `super_users` says that whoever asks may be one.
+    `of_hosts` are ACLs of one host each; `super_users` says that any client may be a super user.
     """
 
     begin_ms: int
@@ -54,12 +54,12 @@ class Allowed(Value, frozen=True):
     super_users: bool = False
 
     def at(self, host: str) -> Acls:
-        """Return the ACLs for who comes from a host."""
+        """Return the ACLs for a client on a host."""
         return (*self.acls, *(acl for each, acl in self.of_hosts if each == host))
 
 
 def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
-    """Give the ACLs of a recording one after the other; none where there is no authorizer."""
+    """Return the ACLs of a recording over time; none without an authorizer."""
     if AUTHORIZER not in recording.settings:
         return ()
     found = [Allowed(0, 0, ())]
@@ -73,10 +73,10 @@ def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
 def allowed_by(
     changes: Iterable[tuple[int, LoggedAccessControlEntry, bool]],
 ) -> tuple[Allowed, ...]:
-    """Give the ACLs of a metadata log one after the other; none where there never was one.
+    """Return the ACLs of a metadata log over time; none if there never was one.
 
     Args:
-        changes: time in ms, the ACL, and whether it is made.
+        changes: time in ms, the ACL, and whether it is added.
     """
     now: dict[str, LoggedAccessControlEntry] = {}
     found = [Allowed(0, 0, (), super_users=True)]
@@ -99,7 +99,7 @@ def allowed_by(
 
 
 def _acl_of(entry: LoggedAccessControlEntry) -> Acl | None:
-    """Return an ACL as the model has it, None for one that no request of the model is held against."""
+    """Return an ACL as the model has it, None if no request of the model depends on it."""
     if entry.operation not in set(Operation) or entry.resource not in set(Resource):
         return None
     star = ANYBODY if entry.pattern == PREFIXED else ""
@@ -130,19 +130,19 @@ def _acl(view: Table[str, Any]) -> Acl:
 
 
 def host_of(connection: str) -> str:
-    """Return the client's host of a connection, as brokers write it (host:port-host:port-number); "" if it is none."""
+    """Return the client's host in a broker's name of a connection (host:port-host:port-number), "" for another name."""
     found = _CONNECTION.fullmatch(connection)
     return found[1] if found else ""
 
 
 class Admission:
-    """What the authorizer of a recorded broker may have said to whoever asked."""
+    """The possible decisions of a recorded broker's authorizer."""
 
     def __init__(self, allowed: tuple[Allowed, ...]) -> None:
         self._allowed = allowed
 
     def acls_of(self, exchange: Exchange) -> tuple[Acls | None, ...]:
-        """Give the ACLs that a broker may have gone by; None for who may do everything."""
+        """Return the ACLs that a broker may have used; None for a client that may do everything."""
         if not self._allowed or exchange.principal in BROKERS:
             return (None,)
         begin, end = span_of(exchange)
@@ -154,23 +154,20 @@ class Admission:
         ]
         host = host_of(exchange.connection)
         found: list[Acls | None] = [each.at(host) for each in known]
-        # Who may do everything comes last: what ACLs allow is the nearer reason.
+        # The super user comes last: the ACLs are the likelier reason.
         return (*dict.fromkeys(found), *([None] if any(each.super_users for each in known) else []))
 
     def of_group(self, exchange: Exchange) -> tuple[bool, ...]:
-        """Say whether a member gets past the authorizer with what it asks of its group."""
+        """Return the possible decisions of the authorizer about a member's group."""
         asked = (Operation.READ, Resource.GROUP, exchange.request["groupId"])
         return self._each(exchange, *asked)
 
     def of_topic(self, exchange: Exchange, partition: str) -> tuple[bool, ...]:
-        """Say whether a reader may have records of a partition."""
+        """Return the possible decisions about reading a partition's topic."""
         return self._each(exchange, Operation.READ, Resource.TOPIC, topic_of(partition))
 
     def of_key(self, exchange: Exchange, kind: int, key: str) -> tuple[Errors, ...]:
-        """Give the error with which the coordinator of a key is not told, or NONE.
-
-        Clause: KIP-11; KafkaApis.getCoordinator.
-        """
+        """Return the possible errors of a lookup of a key's coordinator, or NONE."""
         operation, resource = OF_KEYS[kind]
         name = CLUSTER_NAME if resource is Resource.CLUSTER else key
         known = self._each(exchange, operation, resource, name)

@@ -1,9 +1,9 @@
-"""Which batch a produce request appended, as the other requests and the log tell it.
+"""The batch that a produce request appended, as the other requests and the log show it.
 
-A request log has the sizes of batches and not the batches, and to look the batch up at the offset that the response
-tells would ask with the answer. So the batch is one that no other request claims: it stands behind the batches of
-the requests that were answered before this one can have come, and before those of the requests that came later. Only
-a request that finds no such batch may repeat one that another request of its client appended.
+A request log has the sizes of batches and not the batches. Finding the batch by the offset in the response would use
+the answer that is to be judged. So the batch is one that no other request claims: it is after the batches of requests
+that were answered before this one can have arrived, and before those of requests that arrived later. Only a request
+that finds no such batch may repeat one that another request of its client appended.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kipviz.records.batches import Batch
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
 
 PRODUCE = "PRODUCE"
-# The acks of a request that is answered when all replicas in sync have its batch.
+# The acks of a request that is answered when all in-sync replicas have its batch.
 ALL = -1
 Place = tuple[str, int]
 
 
 class Claim(Value, frozen=True):
-    """A request was told that its batch stands at an offset."""
+    """The offset of a batch in the answer to a request."""
 
     number: int
     client: str
@@ -37,7 +37,7 @@ class Claim(Value, frozen=True):
 
 
 class Appends:
-    """The batches of producers, and which requests claim them."""
+    """The batches of producers, and the requests that claim them."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Appends:
         names: Mapping[str, str],
         batches: Mapping[Place, Batch],
     ) -> None:
-        """Keep the batches by partition and first offset, and the claims.
+        """Store the batches by partition and first offset, and the claims.
 
         Raises:
-            KeyError, TypeError, ValueError: if a request or its answer lacks what its version has.
+            KeyError, TypeError, ValueError: if a request or its answer lacks a field of its version.
         """
         self.batches = batches
         self._offsets: dict[str, list[int]] = {}
@@ -67,9 +67,9 @@ class Appends:
     def of(
         self, number: int, exchange: Exchange, partition: str
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return where the batches begin that a request may have appended, and those that it may repeat.
+        """Return the offsets of batches that a request may have appended, and of those that it may repeat.
 
-        What it was told itself does not count. There are none to repeat where there is one that it may have appended.
+        Its own answer does not count. If there is one that it may have appended, there are none to repeat.
         """
         others = [c for c in self._claims.get(partition, ()) if c.number != number]
         claimed = {c.offset for c in others}
@@ -93,10 +93,10 @@ class Appends:
 
 
 def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
-    """Return what a produce request was told of each partition.
+    """Return the answer to a produce request for each partition.
 
     Raises:
-        KeyError, TypeError, ValueError: if the answer lacks what its version has.
+        KeyError, TypeError, ValueError: if the answer lacks a field of its version.
     """
     return tuple(
         (f"{named(topic, names)}-{part['index']}", part)
@@ -106,13 +106,14 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
 
 
 class SeenEnds:
-    """How far the answers of a broker show that everybody may read a partition there.
+    """How far a broker's answers show that every reader may read a partition.
 
-    A new leader takes a while to learn from its followers how far they have copied, however long its machine needs for that. Until
-    then it tells a high watermark that may be lower than the one before. What bounds it is what it has told itself since it
-    was elected: that a batch is with all replicas (acks=all), or a high watermark to readers. A transaction coordinator reads its log
-    to its end before it answers, so only what it has written itself since its election may not be seen yet.
-    Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords, TransactionStateManager.loadTransactionMetadata.
+    A new leader takes a while to learn from its followers how far they have copied, however slow its machine is. Until
+    then its high watermark may be lower than the previous one. The bounds are its own answers since its election: that
+    all replicas have a batch (acks=all), or a high watermark to readers. A transaction coordinator reads its log to the
+    end before it answers, so only its own writes since its election may not be visible yet. Source:
+    Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords,
+    TransactionStateManager.loadTransactionMetadata.
     """
 
     def __init__(
@@ -123,10 +124,10 @@ class SeenEnds:
         decisions: Iterable[Decision],
         entries: Sequence[Entry],
     ) -> None:
-        """Gather what was told: (time of the answer, broker, end), by partition.
+        """Collect the answers: (time of the answer, broker, end), by partition.
 
         Raises:
-            KeyError, TypeError, ValueError: if a request or its answer lacks what its version has.
+            KeyError, TypeError, ValueError: if a request or its answer lacks a field of its version.
         """
         self._standing: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -139,9 +140,9 @@ class SeenEnds:
                 self._told.setdefault(partition, []).append(told)
 
     def not_shown_ms(self, partition: str, exchange: Exchange, *, asks: bool = False) -> int:
-        """Return for how long the oldest batch has stood in a log that its leader has not shown to anybody yet.
+        """Return for how long (ms) the oldest batch in a log has not been shown by its leader to any reader.
 
-        The leader is who is asked; with `asks` the one whom that broker asks in turn.
+        The leader is the broker of the exchange; with `asks` the one that this broker asks in turn.
         """
         came = exchange.received_ms
         terms = [term for term in self._terms.get(partition, ()) if term.at_ms <= came]

@@ -1,14 +1,14 @@
-"""Between which times a request was handled, as far as its line in the request log and the lines before it tell.
+"""The times between which a request was handled, from its line in the request log and earlier lines.
 
-A broker's network thread measures the end of a request, puts the request into words and writes the line. So a line's
-time is late by as long as that took, and nothing on the line says how long: on a busy broker it is a tenth of a
-second and more. But the thread does one thing after the other: it measured this end after it had written its line
-before. A request cannot have come earlier than that line's time minus its own totalTimeMs, and it was answered by the
-time of its own line. Nothing else is assumed about how quick a machine is.
+A broker's network thread measures the end of a request, renders the request and writes the line. So a line's time is
+late by that duration, and the line does not show it: on a busy broker it is a tenth of a second and more. But the
+thread works sequentially: it measured this end after it had written its previous line. A request cannot have arrived
+earlier than that line's time minus its own totalTimeMs, and it was answered by the time of its own line. Nothing else
+is assumed about the speed of a machine.
 
 A connection is named after its ends and the number of its network thread: 127.0.0.1:9092-127.0.0.1:50210-2-14. A
-recording does not say which thread it was; all of its lines count as one thread's. Its machine was quiet.
-Source: RequestChannel.updateRequestMetrics, SocketServer.Processor, ServerConnectionId.
+recording does not name the thread; all of its lines count as one thread's. Its machine was idle. Source:
+RequestChannel.updateRequestMetrics, SocketServer.Processor, ServerConnectionId.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ RESOLUTION_MS = 1
 
 
 def with_earliest(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
-    """Return the exchanges, in the order of their lines, each with the earliest time at which it can have come.
+    """Return the exchanges, in the order of their lines, each with the earliest time of its arrival.
 
-    A thread's first line says nothing about the time: it may have come at any time. A line that cannot be
-    read has no time, and says nothing about those behind it.
+    A thread's first line says nothing about the time: it may have arrived at any time. A line that cannot be read has
+    no time, and says nothing about later ones.
     """
     last: dict[tuple[int, str], int] = {}
     found = []
@@ -43,14 +43,14 @@ def with_earliest(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
 
 
 def as_written(exchange: Exchange) -> Exchange:
-    """Return an exchange that is taken by its line's own times, as if the line had been written at once."""
+    """Return an exchange with its line's own times, as if the line had been written at once."""
     return exchange.but(earliest_ms=exchange.received_ms - RESOLUTION_MS)
 
 
 def as_early(exchanges: Iterable[Exchange], apis: Collection[str]) -> tuple[Exchange, ...]:
-    """Return the exchanges with the requests of some APIs received as early as they can have been.
+    """Return the exchanges with the requests of some APIs received as early as possible.
 
-    That is not before the request before it on the same connection was answered: a broker reads the next one then.
+    That is not before the previous request on the same connection was answered: a broker reads the next one then.
     """
     last: dict[tuple[int, str], int] = {}
     found = []
@@ -72,6 +72,6 @@ def span_of(exchange: Exchange) -> tuple[int, int]:
 
 
 def _thread_of(connection: str) -> str:
-    """Return the number of a connection's network thread, "" where nobody says it."""
+    """Return the number of a connection's network thread, "" if its name has none."""
     parts = connection.rsplit("-", 2)
     return parts[1] if len(parts) == 3 else ""

@@ -1,7 +1,7 @@
-"""Whether the request log and the partitions' logs go by one clock, and how far they are apart if not.
+"""Whether the request log and the partitions' logs use one clock, and the difference if not.
 
-The times of a request log are in the broker's zone without saying which. If they are read with another offset, no
-request fits what it wrote. A coordinator stamps what it appends while it serves a request: with the right offset its
+The times of a request log are in the broker's time zone, which is not stated. If they are read with another offset, no
+request fits its writes. A coordinator stamps what it appends while it serves a request: with the right offset its
 batches lie between the arrivals and the answers of requests that write. Zones differ by whole quarter hours.
 """
 
@@ -16,13 +16,13 @@ from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.evidence import Evidence
 
 QUARTER_MS = 900_000
-# The zones of the world reach from UTC-12:00 to UTC+14:00, and one may be taken for the other.
+# The world's time zones reach from UTC-12:00 to UTC+14:00, and one may be taken for another.
 QUARTERS_MAX = 26 * 4
-# What is not written at once: a marker, a snapshot, a line of a busy broker.
+# Some writes are late: a marker, a snapshot, a line of a busy broker.
 AROUND_MS = 1_000
-# How much of what coordinators wrote has to fit, and how much more than without another offset.
+# The part of the coordinators' writes that must fit, and how much more than without another offset.
 ENOUGH = 0.5
-# Which requests have a coordinator append something.
+# The requests that make a coordinator append something.
 WRITING = frozenset(
     {
         *("INIT_PRODUCER_ID", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN"),
@@ -50,7 +50,7 @@ def hours_apart(evidence: Evidence) -> int:
 
 
 def shifted(utc_offset: str, by_ms: int) -> str:
-    """Return an offset from UTC that is further by some quarter hours, as +HH:MM; "" for one that is none."""
+    """Return an offset from UTC moved by some quarter hours, as +HH:MM; "" if there is no such offset."""
     found = OFFSET.match(utc_offset)
     if found is None:
         return ""
@@ -77,7 +77,7 @@ def _spans(exchanges: Iterable[Exchange]) -> list[tuple[int, int]]:
 
 
 def _fitting(written: list[int], spans: list[tuple[int, int]], ahead_ms: int) -> int:
-    """Count what was written while a request was served, if the request log is ahead by some ms."""
+    """Count the writes while a request was served, if the request log is ahead by some ms."""
     begins = [begin for begin, _ in spans]
     count = 0
     for at in written:

@@ -1,4 +1,4 @@
-"""What a transaction coordinator has in its memory alone, as far as its log leaves it open."""
+"""The state that a transaction coordinator has only in its memory, as far as its log leaves it open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_EPOCH = -1
 
 
 def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
-    """Return the epoch before the present one, -1 if the entries have none."""
+    """Return the previous epoch, -1 if the entries have none."""
     now = (known.producer_id, known.producer_epoch)
     return next(
         (
@@ -34,7 +34,7 @@ def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
 def remembering_epochs(
     world: World, key: RoleKey, name: str | None, entries: tuple[Entry, ...]
 ) -> Iterator[World]:
-    """Yield the world in which the coordinator of a transactional id remembers the epoch before the present one."""
+    """Yield the world in which the coordinator of a transactional id remembers its previous epoch."""
     role: Any = world.roles.get(key)
     known = role.transactions.get(name) if name and role is not None else None
     if known is not None:
@@ -46,14 +46,14 @@ def remembering_epochs(
 def in_transition(
     world: World, broker: int, name: str, coming: tuple[Entry, ...]
 ) -> Iterator[World]:
-    """Yield the world in which a transition of a transactional id is being logged, if there may be one.
+    """Yield the world in which a transition of a transactional id is being logged, if that is possible.
 
-    Of a decided transaction the completion is prepared before its markers are sent, so it is pending until it is logged.
-    Any other transition is pending for as long as its record is being appended: `coming` are the entries that were
-    written before the answer. Meanwhile everybody is told CONCURRENT_TRANSACTIONS, whatever epoch he has, and
-    so is a leader or group coordinator that asks for him. An id that is new is known from before its first record on,
-    with its producer id and without an epoch.
-    Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress, handleInitProducerId).
+    The completion of a decided transaction is prepared before its markers are sent, so it is pending until it is
+    logged. Any other transition is pending while its record is being appended: `coming` are the entries that were
+    written before the answer. Meanwhile every request is answered with CONCURRENT_TRANSACTIONS, whatever its epoch, and
+    so is a leader or group coordinator that asks on behalf of the producer. A new id is known even before its first
+    record, with its producer id and without an epoch. Source: TransactionMetadata.prepareComplete,
+    TransactionCoordinator (pendingTransitionInProgress, handleInitProducerId).
     """
     key = role_key(broker, world.image.home_of_transactions(name))
     role: Any = world.roles.get(key)

@@ -1,7 +1,7 @@
-"""What there is to hold the model against: requests with their answers, and the logs of the broker.
+"""The evidence for a comparison with the model: requests with their answers, and the logs of the broker.
 
-It is a recording, or a broker's folder of logs with its request log. A recording also says which
-settings and feature levels there were; for a broker's own logs they are given or stay open.
+It is a recording, or a broker's folder of logs with its request log. A recording also has the settings and feature
+levels; for a broker's own logs the caller gives them, or they stay open.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from kipviz.scenarios.setting_changes import KAFKA_NAMES
 
 # producer.id.expiration.ms: a day.
 PRODUCER_EXPIRY_MS = 86_400_000
-# What a broker is taken to have. A replay asks about one request at a time: what a broker gathers meanwhile, and the
-# interval between two targets of a group, is in the requests and times that were recorded.
+# The assumed settings of a broker. A replay compares one request at a time: what a broker collects meanwhile, and the
+# interval between two target assignments of a group, are in the recorded requests and times.
 OF_A_BROKER = BrokerSettings(asks_together=False, consumer_assignment_interval_ms=0)
-# What a topic has to be set to before a broker copies dead letters to it.
+# The setting that a topic needs before a broker copies dead letters to it.
 TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
 PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
 MIN_INSYNC_REPLICAS = "min.insync.replicas"
-# index.interval.bytes: a log that is shorter has no entry in its index.
+# index.interval.bytes: a shorter log has no entry in its index.
 INDEX_INTERVAL = 4_096
-# Each is a few kilobytes beside the world that it was made from.
+# Each takes a few kilobytes beside the world from which it was made.
 WORLDS_MAX = 20_000
-# Whose requests name a share group.
+# APIs whose requests name a share group.
 OF_SHARE_GROUPS = ("SHARE_GROUP_HEARTBEAT", "SHARE_FETCH", "SHARE_ACKNOWLEDGE")
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -60,17 +60,17 @@ NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 class Evidence(Value, frozen=True):
     """Exchanges in the order of their answers, and batches in the order in which they were written.
 
-    `topics` are (topic, id), `partitions` those that can be asked about, `levels` the levels of
-    transaction.version that there may have been, and `file` is where the exchanges stand. `node` is the
-    broker's number where it leads everything, -1 else; `indexed` are the partitions with an index of offsets,
-    and `first_producer_id` is what a broker without a past gives first; `dead_letter_topics` take dead
-    letters, and after `producer_expiry_ms` of silence a log forgets a producer. Of several brokers `decisions`
-    say who led what, and `min_insync_replicas` are (topic, number) of topics that need more replicas than one.
-    `allowed` are the ACLs one after the other, `sent` the batches that were sent by hand, and `prune_ms` is how
-    often a share coordinator deletes what is redundant. `removed` are (topic, id) of topics that were deleted, `led`
-    says who led every partition of the cluster, `not_read` says what of the logs could not be read, and `damaged` are
-    the partitions that lack batches for it. `config_changes` are what share groups were set to one after the other,
-    from what `configs` say, and `worlds_max` is how many worlds of several brokers are kept beside those of the logs.
+    `topics` are (topic, id), `partitions` those that can be compared, `levels` the possible levels of
+    transaction.version, and `file` is the file of the exchanges. `node` is the broker's number if it leads everything,
+    otherwise -1; `indexed` are the partitions with an offset index, and `first_producer_id` is the first one that a new
+    broker assigns; `dead_letter_topics` accept dead letters, and after `producer_expiry_ms` of silence a log forgets a
+    producer. With several brokers `decisions` have the leaders, and `min_insync_replicas` are (topic, number) of topics
+    that need more than one replica. `allowed` are the ACLs over time, `sent` the handmade batches, and `prune_ms` is
+    the interval at which a share coordinator deletes redundant records. `removed` are (topic, id) of deleted topics,
+    `led` has the leaders of every partition of the cluster, `not_read` describes the parts of the logs that could not
+    be read, and `damaged` are the partitions that lack batches because of it. `config_changes` are the changes of share
+    group settings over time, starting from `configs`, and `worlds_max` is the number of worlds of several brokers that
+    are kept beside those of the logs.
     """
 
     file: str
@@ -101,7 +101,7 @@ class Evidence(Value, frozen=True):
 
 
 def of_recording(folder: Path) -> Evidence:
-    """Read a recording: an internal partition without a log has nothing in it.
+    """Read a recording: an internal partition without a log is empty.
 
     Raises:
         RecordingError: if it is damaged.
@@ -138,7 +138,7 @@ def of_recording(folder: Path) -> Evidence:
 
 
 class BrokerFiles(Value, frozen=True):
-    """What one broker wrote: its folder of logs, and its request log in one file or several."""
+    """The files of one broker: its folder of logs, and its request log in one file or several."""
 
     logs: Path
     requests: tuple[Path, ...]
@@ -152,11 +152,11 @@ def of_broker(
     utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Evidence:
-    """Read a broker's folder of logs and its request logs; the logs may be copied while it ran.
+    """Read a broker's folder of logs and its request logs; the logs may have been copied while it was running.
 
     Raises:
         RecordingError: if there are no logs, or a request log has no requests.
-        ValueError: if the offset or a setting is none.
+        ValueError: if the offset or a setting is invalid.
     """
     files = BrokerFiles(folder, tuple(requests))
     return of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)
@@ -169,14 +169,14 @@ def of_brokers(
     utc_offset: str = UTC,
     settings: Mapping[str, str] = NO_SETTINGS,
 ) -> Evidence:
-    """Read what one broker of a cluster wrote, or several; the logs may be copied while they ran.
+    """Read the files of one or several brokers of a cluster; the logs may have been copied while they were running.
 
-    Of the replicas of a partition that one is read which led it last, or was in sync last.
+    It reads the replica of a partition that was its last leader, or that was in sync last.
 
     Raises:
-        RecordingError: if there are no logs, a request log has no requests, or the brokers are not several ones of
+        RecordingError: if there are no logs, a request log has no requests, or the brokers are not different brokers of
             one cluster.
-        ValueError: if the offset or a setting is none.
+        ValueError: if the offset or a setting is invalid.
     """
     found = cluster_folders(each.logs for each in brokers)
     heres, cluster, folders = found.brokers, found.metadata, found.partitions
@@ -234,7 +234,7 @@ def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...
 
 
 def _more_replicas(known: ClusterMetadata, folders: Iterable[Path]) -> tuple[tuple[str, int], ...]:
-    """Return the topics with a min.insync.replicas of their own or of the whole cluster, of those that have a log here."""
+    """Return the topics that have a log here and a min.insync.replicas, their own or the whole cluster's."""
     here = {topic_of(each.name) for each in folders}
     of_all = dict(known.settings_of("broker", "")).get(MIN_INSYNC_REPLICAS, "")
     found = {topic: of_all for topic, _ in known.topics}
@@ -249,7 +249,7 @@ def _more_replicas(known: ClusterMetadata, folders: Iterable[Path]) -> tuple[tup
 
 
 def _configs_of(known: ClusterMetadata, exchanges: Iterable[Exchange]) -> tuple[GroupConfig, ...]:
-    """Return what share groups begin with: without a setting a group starts at the end of its topics."""
+    """Return the initial settings of share groups: by default a group starts at the end of its topics."""
     asked = [x.request.get("groupId", "") for x in exchanges if x.api in OF_SHARE_GROUPS]
     configured = [name for kind, name, _, _ in known.configs if kind == "group"]
     groups = dict.fromkeys((*asked, *configured))
@@ -257,7 +257,7 @@ def _configs_of(known: ClusterMetadata, exchanges: Iterable[Exchange]) -> tuple[
 
 
 def _changes_of(known: ClusterMetadata) -> tuple[ConfigChange, ...]:
-    """Return what groups were set to, as the metadata log has it."""
+    """Return the changes of group settings in the metadata log."""
     return tuple(
         ConfigChange(at, name, key, value)
         for at, kind, name, key, value in known.config_changes
@@ -266,7 +266,7 @@ def _changes_of(known: ClusterMetadata) -> tuple[ConfigChange, ...]:
 
 
 def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], ...]]:
-    """Give between which times each partition got a leader: its batch before and the first one after."""
+    """Return the times between which each partition got a leader: its last batch before and the first one after."""
     found: dict[str, list[tuple[int, int]]] = {}
     last: dict[str, Entry] = {}
     for entry in entries:
@@ -279,13 +279,13 @@ def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], .
 
 
 def _indexed(folders: Iterable[Path]) -> tuple[str, ...]:
-    """Give the partitions that are long enough for an index."""
+    """Return the partitions that are long enough for an index."""
     sizes = {f.name: sum(log.stat().st_size for log in f.glob("*.log")) for f in folders}
     return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL)
 
 
 def _one_by_one(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Take coordinators' batches apart: what one has written of several requests may be in one."""
+    """Split coordinators' batches: one batch may have the records of several requests."""
     return tuple(part for entry in entries for part in _parts(entry))
 
 
@@ -302,7 +302,7 @@ def _parts(entry: Entry) -> Iterator[Entry]:
 
 
 def _levels(recording: Recording) -> tuple[int, ...]:
-    """Give the levels of transaction.version that the cluster had during the recording."""
+    """Return the levels of transaction.version that the cluster had during the recording."""
     last = recording.features.get("transaction.version") or 0
     told = [
         call.arguments["from"]
@@ -313,7 +313,7 @@ def _levels(recording: Recording) -> tuple[int, ...]:
 
 
 def _configs(recording: Recording) -> tuple[GroupConfig, ...]:
-    """Give what an operator has set for share groups during the recording."""
+    """Return the settings of share groups that an operator has changed during the recording."""
     said: dict[str, dict[str, Any]] = {}
     for call in recording.calls:
         if call.name == "incrementalAlterConfigs":
@@ -325,7 +325,7 @@ def _configs(recording: Recording) -> tuple[GroupConfig, ...]:
 
 
 def _dead_letter_topics(recording: Recording) -> tuple[str, ...]:
-    """Give the topics that were made for dead letters."""
+    """Return the topics that were created for dead letters."""
     return tuple(
         call.arguments["topic"]
         for call in recording.calls
@@ -334,7 +334,7 @@ def _dead_letter_topics(recording: Recording) -> tuple[str, ...]:
 
 
 def _min_insync_replicas(recording: Recording) -> tuple[tuple[str, int], ...]:
-    """Give the topics that were made with a min.insync.replicas."""
+    """Return the topics that were created with a min.insync.replicas."""
     return tuple(
         (call.arguments["topic"], int(call.arguments[MIN_INSYNC_REPLICAS]))
         for call in recording.calls
@@ -349,10 +349,10 @@ def _settings(said: Iterable[tuple[str, str]]) -> BrokerSettings:
 
 
 def setting_of(name: str, text: str) -> tuple[str, Any]:
-    """Give the field of a broker's settings that Kafka calls so, and what a text says of it.
+    """Return the field of a broker's settings for a name in Kafka, and the parsed value.
 
     Raises:
-        ValueError: if the text says nothing of the kind.
+        ValueError: if the text is not such a value.
     """
     field = KAFKA_NAMES[name]
     now = getattr(BrokerSettings(), field)
@@ -368,9 +368,9 @@ def setting_of(name: str, text: str) -> tuple[str, Any]:
 
 
 def cluster_of(evidence: Evidence) -> ClusterSpec:
-    """Return the cluster of the evidence: every partition that can be asked about is led here.
+    """Return the cluster of the evidence: every partition that can be compared is led here.
 
-    Of several brokers each leads at first what it was given when the partition was made.
+    With several brokers each leads at first the partitions that it got when they were created.
     """
     placed = placements_of(evidence.decisions)
     spec = spec_of(evidence.entries, evidence.internal_partitions, placed)

@@ -1,4 +1,4 @@
-"""What was sent by hand, as the recorder noted it: a request log has sizes, no batches."""
+"""Handmade requests, as the recorder noted them: a request log has only sizes of batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Request = tuple[str, int]
 
 
 class Sent(Value, frozen=True):
-    """A batch that a request had for a partition; the request is told by its client and its number."""
+    """The batch of a request for a partition; the request is identified by its client and its number."""
 
     request: Request
     partition: str
@@ -25,7 +25,7 @@ class Sent(Value, frozen=True):
     values: tuple[str, ...]
 
     def message(self, transactional_id: str, version: int) -> Produce:
-        """Give the request about this partition as the model has it."""
+        """Return the request about this partition as the model has it."""
         return Produce(
             transactional_id,
             self.partition,
@@ -38,7 +38,7 @@ class Sent(Value, frozen=True):
 
 
 def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
-    """Give the batches that the recorder noted, in the order of the calls."""
+    """Return the batches that the recorder noted, in the order of the calls."""
     return tuple(
         _sent((call.actor, call.arguments["correlation"]), batch, names)
         for call in recording.calls
@@ -59,10 +59,10 @@ def _sent(request: Request, batch: Any, names: Mapping[str, str]) -> Sent:
 
 
 def by_request(sent: tuple[Sent, ...]) -> dict[tuple[Request, str], Sent]:
-    """Give them by request and partition."""
+    """Return the batches by request and partition."""
     return {(each.request, each.partition): each for each in sent}
 
 
 def request_of(exchange: Exchange) -> Request:
-    """Give by what a request is told from others."""
+    """Return what identifies a request."""
     return exchange.client, exchange.correlation

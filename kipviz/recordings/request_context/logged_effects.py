@@ -1,7 +1,7 @@
-"""What a response must have left in a coordinator's log: a new producer epoch, or a member's new epoch.
+"""The effects of a response that a coordinator's log must contain: a new producer epoch, or a member's new epoch.
 
-The model is asked at each moment at which a request may have been handled, also at those at which its own records
-are in the log already. There it gives another epoch, which nobody has logged. Such a response is none that was given.
+The model is asked at each moment at which a request may have been handled, also at those at which its own records are
+already in the log. There it returns another epoch, which is in no log. Such a response cannot be the recorded one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, topic_
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord
 from kipviz.records.transaction_state import TransactionRecord
 
-# Who has an epoch: a transactional id, or a member of a group.
+# The owner of an epoch: a transactional id, or a member of a group.
 Owner = tuple[str, str]
 
 
 class Written(Value, frozen=True):
-    """An epoch that an owner has from some time on, and the producer id that it is of, -1 for a member's."""
+    """An epoch that an owner has from some time on, and its producer id, -1 for a member's."""
 
     at_ms: int
     producer_id: int
@@ -36,7 +36,7 @@ class Written(Value, frozen=True):
 
 
 class Effects:
-    """The epochs in coordinators' logs, one after the other, and when each of them was written."""
+    """The epochs in coordinators' logs, in order, with their times."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._written: dict[Owner, list[Written]] = {}
@@ -63,7 +63,7 @@ class Effects:
         self._written.setdefault(owner, []).append(written)
 
     def allow(self, message: Message, reply: Any, begin_ms: int, end_ms: int) -> bool:
-        """Say whether the log has what a reply tells: a new identity between two times, a member's epoch by then."""
+        """Return whether the log has the effect of a reply: a new identity between two times, a member's epoch by then."""
         if error_in(reply) is not Errors.NONE:
             return True
         match message:
@@ -88,7 +88,7 @@ class Effects:
         begin_ms: int,
         end_ms: int,
     ) -> bool:
-        """Say whether a member has an epoch at some time between two times: one that joins again may keep its own."""
+        """Return whether a member has an epoch between two times: one that joins again may keep its own."""
         written = self._written.get((message.group_id, message.member_id), [])
         return any(
             each.epoch == epoch

@@ -1,4 +1,4 @@
-"""Whether somebody may not be in office at the time of a request: an internal topic is new, or its leader is."""
+"""Whether a leader may not be active at the time of a request: an internal topic is new, or its leader is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.placement import CONSUMER_OFFSETS
 
-# What coordinators answer, each about one transactional id or group; while one is loading it says so, but to a Heartbeat.
+# The APIs of coordinators, each about one transactional id or group; a loading coordinator returns that error, except
+# to a Heartbeat.
 OF_TRANSACTIONS = ("INIT_PRODUCER_ID", "END_TXN", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN")
 OF_GROUPS = (
     *("OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP"),
@@ -41,9 +42,9 @@ NOT_YET = frozenset(
 
 
 class Office:
-    """Who leads what, as far as the logs and the controller's decisions tell.
+    """The leaders, as far as the logs and the controller's decisions show them.
 
-    `loading` has for each partition between which times each elected leader may still read its log.
+    `loading` has for each partition the times between which each elected leader may still read its log.
     """
 
     def __init__(
@@ -53,14 +54,14 @@ class Office:
         entries: Sequence[Entry],
         exchanges: Iterable[Exchange] = (),
     ) -> None:
-        """Keep what is known."""
+        """Store the evidence."""
         self._image, self._decisions, self._terms = image, decisions, terms_of(entries)
         self.loading = (
             loading_spans(decisions, entries, self._shown(exchanges)) if decisions else {}
         )
 
     def _shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
-        """Give when a coordinator has shown by an answer that it has read its log: partition, broker, time."""
+        """Yield when an answer shows that a coordinator has read its log: partition, broker, time."""
         for exchange in exchanges:
             said = exchange.request
             if exchange.api in OF_TRANSACTIONS:
@@ -73,12 +74,12 @@ class Office:
                 yield home, exchange.broker, exchange.answered_ms
 
     def home_of(self, message: Message) -> str:
-        """Return the partition whose leader answers a request, "" where any broker does."""
+        """Return the partition whose leader answers a request, "" if any broker does."""
         home: str = dispatch.role_for(message, BROKER, self._image)[2]
         return home
 
     def is_here(self, message: Message) -> bool:
-        """Say whether the logs are there that answer a request: a broker leads some partitions only."""
+        """Return whether the logs that answer a request are here: a broker leads some partitions only."""
         home = (
             self._image.home_of_transactions(message.transactional_id)
             if isinstance(message, TxnOffsetCommit)
@@ -88,23 +89,23 @@ class Office:
         return all(not p or p in self._image.leaders for p in (asked, home))
 
     def is_between_leaders(self, entries: int, message: Message) -> bool:
-        """Say whether who is asked may not be in office after so many entries of all logs."""
+        """Return whether the answering leader may not be active after so many entries of all logs."""
         home = self.home_of(message)
         return bool(home) and self.has_nobody_yet(entries, home)
 
     def is_new(self, message: Message, exchange: Exchange) -> bool:
-        """Say whether what is asked about was made a moment before, so that its first leader may not know of it."""
+        """Return whether the object of a request is so new that its first leader may not know of it."""
         made = first_of(self._decisions).get(self.home_of(message))
         return made is not None and span_of(exchange)[0] - LEARNS_MS < made.at_ms
 
     def has_nobody_yet(self, entries: int, home: str) -> bool:
-        """Say whether nobody may lead a partition after so many entries: nothing is written yet, or a new leader will."""
+        """Return whether a partition may have no leader after so many entries: an empty log, or a new leader next."""
         places, epochs = self._terms.get(home, ([], []))
         here = bisect_left(places, entries)
         return here == 0 or (here < len(epochs) and epochs[here] > epochs[here - 1])
 
     def may_load(self, home: str, exchange: Exchange) -> bool:
-        """Say whether a coordinator may still be loading: at any time, if nobody says when it was elected."""
+        """Return whether a coordinator may still be loading: at any time, if its election is unknown."""
         if not self._decisions:
             return True
         since = span_of(exchange)[0]

@@ -1,4 +1,4 @@
-"""Which silent producers a log has forgotten: `producer.id.expiration.ms` runs out at no time that the log tells."""
+"""Silent producers that a log has forgotten: the log does not show when `producer.id.expiration.ms` expires."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kipviz.cluster.world import World
 def forgetting(
     world: World, partition: str, entries: Iterable[Entry], before_ms: int
 ) -> Iterator[World]:
-    """Yield the worlds in which a log has not forgotten the producers that were silent since, and has.
+    """Yield the worlds in which a log still knows the silent producers, and in which it has forgotten them.
 
     Args:
-        world: the cluster as it was rebuilt.
-        partition: whose log it is.
-        entries: what was written before, in all logs.
-        before_ms: a producer whose last batch is not younger may be forgotten; with an open transaction it is not.
+        world: the rebuilt cluster.
+        partition: the partition of the log.
+        entries: the earlier entries of all logs.
+        before_ms: a producer whose last batch is not younger may be forgotten, unless it has an open transaction.
     """
     yield world
     heard: dict[int, int] = {}

@@ -1,8 +1,7 @@
-"""The worlds of several brokers, as they look to one that knows who leads what: kept as long as there is room.
+"""The worlds of several brokers for a broker with some knowledge of the leaders: a cache.
 
-Many requests of the same time ask about the same worlds, and to seat every leader anew costs more than most answers. How
-many are kept is a setting (`Evidence.worlds_max`): the one that was asked for longest ago goes first, and is made again
-if somebody asks once more.
+Many requests of the same time need the same worlds, and building one costs more than most answers. The size is a
+setting (`Evidence.worlds_max`): the least recently used world is dropped first, and built again if it is needed.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ T = TypeVar("T")
 
 
 class SeatedWorlds:
-    """What the brokers may have known between two times, and worlds in which those lead who were known to."""
+    """What the brokers may have known between two times, and worlds with the leaders that they knew."""
 
     def __init__(self, decisions: tuple[Decision, ...], most: int) -> None:
-        """Keep at most so many of each.
+        """Start with an empty cache of at most `most` entries of each kind.
 
         Raises:
-            ValueError: `most` is less than 1.
+            ValueError: if `most` is less than 1.
         """
         if most < 1:
             raise ValueError(f"at least 1 world is kept, not {most}")
@@ -33,11 +32,11 @@ class SeatedWorlds:
         self._worlds: OrderedDict[Hashable, tuple[World, World]] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many worlds are kept."""
+        """Return the number of cached worlds."""
         return len(self._worlds)
 
     def known_between(self, begin_ms: int, end_ms: int) -> tuple[Known, ...]:
-        """Return what the brokers may have known between two times; nothing if there is one broker."""
+        """Return what the brokers may have known between two times; nothing with a single broker."""
         if not self._decisions:
             return ()
         return self._kept(
@@ -47,8 +46,8 @@ class SeatedWorlds:
         )
 
     def of(self, world: World, known: Known) -> World:
-        """Return a world in which those lead who are known to."""
-        # The world is kept beside it, so that no other one gets its number.
+        """Return a world with the known leaders."""
+        # The world is kept beside it, so that no other object gets its id.
         place = (id(world), known.heard)
         return self._kept(self._worlds, place, lambda: (world, seated(world, known)))[1]
 

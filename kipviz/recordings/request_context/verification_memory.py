@@ -1,10 +1,11 @@
-"""What a partition's leader remembers of batches whose transaction was checked before, where the batches are known.
+"""A partition leader's memory of batches whose transaction was verified before, if the batches are known.
 
-An entry is made when the first batch of a transaction arrives, and stays when that is refused (`brokers.logs.verification`).
-No log has it. Where all batches are noted as they were sent, it follows from those that came before: each was handled at some
-time between its arrival and its answer, and in that order entries are made, lowered, and cleared by what the log then took.
-Source: UnifiedLog.maybeStartTransactionVerification, UnifiedLog.updateProducers, ProducerStateManager.clearVerificationStateEntry.
-NOT MODELLED: a broker that was killed has lost its entries; of several brokers both is possible.
+An entry is created when the first batch of a transaction arrives, and stays if that is rejected
+(`brokers.logs.verification`). No log has it. If all batches were noted when they were sent, it follows from the earlier
+ones: each was handled at some time between its arrival and its answer. In that order entries are created, lowered, and
+cleared by the batches that the log then accepted. Source: UnifiedLog.maybeStartTransactionVerification,
+UnifiedLog.updateProducers, ProducerStateManager.clearVerificationStateEntry. NOT MODELLED: a broker that was killed has
+lost its entries; with several brokers both are possible.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
 
-# Of more batches that may have come in either order than so many each is taken at its arrival.
+# If more batches than this may have arrived in either order, each is handled at its arrival.
 EITHER_MAX = 6
 Place = tuple[str, int]
 
@@ -48,7 +49,7 @@ class _Arrival(Value, frozen=True):
 
 
 class VerificationMemory:
-    """The noted batches of transactions, and what each partition's log took, by partition and producer id."""
+    """The noted batches of transactions, and the appends of each partition's log, by partition and producer id."""
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class VerificationMemory:
         entries: Sequence[Entry],
         log_after: Callable[[str, int], PartitionLog | None],
     ) -> None:
-        """Sort them; `log_after` gives a partition's log after so many entries of all logs."""
+        """Sort them; `log_after` returns a partition's log after so many entries of all logs."""
         self._entries, self._log_after = entries, log_after
         self._arrivals: dict[Place, list[_Arrival]] = {}
         self._clearing: dict[Place, list[int]] = {}
@@ -91,7 +92,7 @@ class VerificationMemory:
     def _before(
         self, request: Request, message: Produce, log: PartitionLog
     ) -> tuple[Verifications, ...]:
-        """Return what may be remembered when a batch comes to a log as it is."""
+        """Return what the leader may remember when a batch arrives at its log in the present state."""
         place = (message.partition, message.producer_id)
         known = self._arrivals.get(place, ())
         own = next((each for each in known if each.request == request), None)
@@ -115,7 +116,7 @@ class VerificationMemory:
     def _orders(
         self, earlier: list[_Arrival], own: _Arrival, cleared: list[int]
     ) -> Iterator[list[tuple[int, _Arrival]]]:
-        """Give in which orders batches may have come: each at a time, those behind the own one left out."""
+        """Yield the possible orders of the batches: each at a time, without those after the own one."""
         times = [self._entries[at].at_ms for at in cleared]
         either: list[tuple[tuple[int, ...], _Arrival]] = []
         for each in earlier:
@@ -135,7 +136,7 @@ class VerificationMemory:
             )
 
     def _after(self, order: list[tuple[int, _Arrival]], cleared: list[int]) -> Verifications:
-        """Return what is remembered after batches and what the log took, one after the other."""
+        """Return what the leader remembers after some batches and appends, in order."""
         known: Verifications = ()
         left = list(cleared)
         for at_ms, arrival in order:
@@ -149,7 +150,7 @@ class VerificationMemory:
     def _with(
         self, known: Verifications, message: Produce, following: int | None, cleared: list[int]
     ) -> Verifications:
-        """Note a batch, unless its epoch is refused first or its transaction is open in the log already."""
+        """Note a batch, unless its epoch is rejected first or the log already has its transaction open."""
         until = following if following is not None else (cleared[-1] + 1 if cleared else 0)
         log = self._log_after(message.partition, until)
         who = (message.producer_id, message.producer_epoch)
