@@ -1,7 +1,7 @@
-"""What is drawn on a notebook page: the stepper and the comparison of two runs.
+"""The widgets of a notebook page: the stepper, comparisons, tables of results, panels.
 
-The classes come when they are asked for: what only needs words or a page as a file does not wait
-for ipywidgets.
+The classes are imported when they are first used, so that code which needs only text or a page as a file does not load
+ipywidgets.
 """
 
 from importlib import import_module

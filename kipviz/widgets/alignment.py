@@ -1,9 +1,9 @@
-"""Two lines held together: which steps belong to each other, and where the two runs part.
+"""Align two branches: which steps correspond to each other, and where the two runs diverge.
 
-Runs that tell the same flow are held together by its big steps. Within one, and in runs without
-big steps, a step belongs to the step of the same name on the other side; where only one side acts
-the other one waits, so that neither runs ahead unseen. A call that has another name on the other side,
-such as initialize() of a session for initTransactions(), is the same step with a note, and no difference.
+Runs of the same flow are aligned by its big steps. Within one, and in runs without big steps, a step corresponds to the
+step of the same name on the other side. If only one side acts, the other one waits, so that neither runs ahead unseen.
+A call with another name on the other side, such as initialize() of a session for initTransactions(), is the same step
+with a note, and no difference.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from kipviz.widgets.line import Line
 
 Pairs = list[list[int]]
 
-# What a pair of steps is, one letter each: the same on both sides, the same under another name, another
-# thing on each side, or one side alone.
+# The kinds of a pair of steps, one letter each: the same on both sides, the same under another name, different on each
+# side, or one side alone.
 SAME, RENAMED, OTHERWISE, LEFT, RIGHT = "=", "~", "!", "<", ">"
 SIDES = ("left", "right")
 
-# Names are matched within pieces of this many steps: matching costs the square of them.
+# Names are matched within pieces of this many steps, because the cost of matching is quadratic.
 PIECE = 600
 
 
 def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
-    """Pair the small steps of two lines, big step by big step.
+    """Pair the small steps of two branches, big step by big step.
 
-    A side that waits keeps its number from one pair to the next. A big step that only one side
-    tells, because its design leaves nothing to do there, lets the other side wait.
+    A side that waits keeps its number from one pair to the next. During a big step that only one side has, because the
+    other design has nothing to do there, the other side waits.
 
     Returns:
-        The pairs, and the big steps as ranges of pairs with where they rest.
+        The pairs, and the big steps as ranges of pairs with their resting points.
     """
     pairs: Pairs = [[0, 0]]
     bigs: list[dict[str, Any]] = []
@@ -58,7 +58,7 @@ def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
 
 
 def marks(left: Line, right: Line, pairs: Sequence[Sequence[int]]) -> str:
-    """Say of every pair whether both sides do the same, in one letter each."""
+    """Return for every pair whether both sides do the same, one letter each."""
     found = [_both(left, right, pairs[0])]
     for (one, other), pair in pairwise(pairs):
         if pair[0] == one:
@@ -77,12 +77,12 @@ def differences(
     what: str,
     names: tuple[str, str] = SIDES,
 ) -> list[dict[str, Any]]:
-    """Give the places at which the runs part, in order: ``{"at", "to", "sentence"}``.
+    """Return the places at which the runs diverge, in order: ``{"at", "to", "sentence"}``.
 
-    `names` are what the sentences call the two sides.
+    `names` are the names of the two sides in the sentences.
 
-    Neighbouring pairs of one kind are one place. A verdict that comes to differ is a place of its
-    own, even in the middle of another one.
+    Adjacent pairs of one kind are one place. A verdict that starts to differ is a place of its own, even in the middle
+    of another one.
     """
     found: list[dict[str, Any]] = []
     told: dict[str, tuple[str, str]] = {}
@@ -121,9 +121,9 @@ def compared(
     Args:
         one: the payload on the left.
         other: the payload on the right.
-        held: the line of each that is shown.
-        lines: the numbers of these lines, 0 for the main run.
-        names: what the sides are called.
+        held: the branch of each that is shown.
+        lines: the numbers of these branches, 0 for the main run.
+        names: the names of the sides.
     """
     pairs, bigs = in_step(*held)
     what = marks(*held, pairs)
@@ -145,7 +145,7 @@ def compared(
 def renamed(
     left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str
 ) -> list[dict[str, Any]]:
-    """Give the steps that are the same under another name, each pair of names once: ``{"at", "left", "right"}``."""
+    """Return the steps that are the same under another name, each pair of names once: ``{"at", "left", "right"}``."""
     found: dict[tuple[str, str], int] = {}
     for at, ((one, other), mark) in enumerate(zip(pairs, what, strict=True)):
         names = str(left.steps[one]["title"]), str(right.steps[other]["title"])
@@ -155,21 +155,21 @@ def renamed(
 
 
 def first_words(found: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> str:
-    """Say where two runs first differ, or that they do not, or in names only."""
+    """Return where two runs first differ, in words, or that they do not, or only in names."""
     if found:
         return f"first difference at {found[0]['at']}: {found[0]['sentence']}"
     return "no difference except names" if names else "no difference"
 
 
 def names_words(names: Sequence[Mapping[str, Any]]) -> str:
-    """Say which calls have another name on the other side; the messages that follow are counted."""
+    """Return which calls have another name on the other side, and the number of messages that follow from them."""
     calls = [f"{one['left']} ≈ {one['right']}" for one in names if one["left"].endswith("()")]
     others = sum(not one["left"].endswith("()") for one in names)
     return ", ".join([*calls, *([f"and in {others} more steps"] if others else [])])
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Say whether two steps are the same, the same under another name, or another thing each."""
+    """Return whether two steps are the same, the same under another name, or different."""
     if one["sentence"] == other["sentence"]:
         return SAME
     return RENAMED if by_role(one)[1] == by_role(other)[1] else OTHERWISE
@@ -180,7 +180,7 @@ def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
 
 
 def by_role(step: Mapping[str, Any]) -> tuple[str, str]:
-    """Give a step's title and sentence by the role of its call."""
+    """Return a step's title and sentence by the role of its call."""
     title, sentence = step.get("role") or (step["title"], step["sentence"])
     return str(title), str(sentence)
 
@@ -211,7 +211,7 @@ def _states(line: Line, step: int) -> dict[str, str]:
 
 
 def _together(left: Line, right: Line) -> list[tuple[int | None, int | None]]:
-    """The big steps of both sides in order: of one title together, else one for one."""
+    """The big steps of both sides in order: those with the same title together, the others one by one."""
     one, other = ([str(big["title"]) for big in line.bigs] for line in (left, right))
     return list(_matched(one, other))
 
@@ -231,7 +231,7 @@ def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None
 
 
 def _matched(one: list[str], other: list[str]) -> Iterator[tuple[int | None, int | None]]:
-    """Match two lists of names in order; where they go apart, one for one while both have some."""
+    """Match two lists of names in order; where they differ, pair the elements one by one."""
     shared = next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
         min(len(one), len(other)),

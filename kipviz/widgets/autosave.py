@@ -1,4 +1,4 @@
-"""A file beside the notebook that keeps what a reader does in a stepper."""
+"""A file beside the notebook that stores what a reader does in a stepper."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kipviz.core.tracefile import TraceFileError, is_whole
 
 
 class Keeper:
-    """Writes a stepper's run to a file whenever it changes: lines, names, the place, the answers.
+    """Writes a stepper's run to a file whenever it changes: branches, names, cursor and answers.
 
-    A file that somebody else has changed in the meantime is left alone, and so is one that cannot
-    be written: the stepper says so, and what was done stays in it.
+    A file that another program has changed in the meantime is not overwritten. In that case, or if the file cannot be
+    written, the stepper shows a notice, and its content stays in memory.
     """
 
     def __init__(self, stepper: Any, path: str | os.PathLike[str]) -> None:
-        """Keep a stepper from here on."""
+        """Save a stepper from now on."""
         self._stepper = stepper
         self._path = path
         self._seen: tuple[int, int] | None = _look(path)
@@ -35,7 +35,7 @@ class Keeper:
         """Write it now.
 
         Raises:
-            TraceFileError: if the file cannot be written, or is not what was written last.
+            TraceFileError: if the file cannot be written, or was changed by another program.
         """
         if _look(self._path) != self._seen:
             raise TraceFileError(
@@ -52,7 +52,7 @@ class Keeper:
         self._seen = _look(self._path)
 
     def _changed(self, change: Mapping[str, Any]) -> None:
-        """Write it, and let the stepper say when that was not possible."""
+        """Write it, and show a notice in the stepper if that fails."""
         try:
             self.write()
         except TraceFileError as wrong:
@@ -60,25 +60,25 @@ class Keeper:
 
 
 def copy_of(path: str | os.PathLike[str]) -> Path:
-    """Give the place of the copy from before the last change of a kept file: a hidden file beside it."""
+    """Return the path of the copy from before the last change of a kept file: a hidden file beside it."""
     place = Path(path)
     return place.with_name(f".{place.name}.before")
 
 
 def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run, str]:
-    """Read what can be read of a kept file that was refused, or the copy from before its last change.
+    """Read as much as possible of a damaged kept file, or the copy from before its last change.
 
-    The damaged file is kept under another name. The answer's second part says what was done.
+    The damaged file is saved under another name. The second part of the result describes what was done.
 
     Raises:
-        TraceFileError: the refusal, if nothing can be read of either.
+        TraceFileError: the given error, if neither can be read.
     """
     place = Path(path)
     try:
         damaged = untrusted_file.read(place)
     except OSError:
         raise wrong from None
-    if is_whole(damaged):  # of another version, or of a scenario that there is not
+    if is_whole(damaged):  # of another version, or of an unknown scenario
         raise wrong
     aside = place.with_name(f"{place.name}.damaged")
     try:
@@ -106,7 +106,7 @@ def _before(place: Path, wrong: TraceFileError) -> tuple[Run, str]:
 
 
 def _look(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Say what a file looks like from outside, or None where there is none."""
+    """Return a file's modification time and size, or None if it does not exist."""
     try:
         seen = Path(path).stat()
     except OSError:

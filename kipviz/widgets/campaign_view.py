@@ -1,13 +1,12 @@
 """The campaign panel: run, watch and cancel a campaign, and read its verdicts.
 
-The panel drives any object with ``run(on_progress)``, ``cancel()`` and a repr of one line; what ``run``
-returns has ``summary(by)`` and ``text(by)``. It knows nothing of Spark, which is a stranger on the same floor.
+The panel drives any object with ``run(on_progress)``, ``cancel()`` and a repr of one line; the result of ``run`` has
+``summary(by)`` and ``text(by)``. It does not import Spark, which is another part of the same floor.
 
-A campaign runs in a thread of its own, so that the page stays alive and the cancel button works; Python in a
-browser has no threads, and runs it in place. The
-error of a thread is shown in the panel and raised again by ``wait``. What a notebook stores is the
-text: the campaign before it has run, the verdict table afterwards. The chart is a figure of its own
-(``chart()``), shown by the cell that asks for it.
+A campaign runs in its own thread, so that the page stays responsive and the cancel button works; Python in a browser
+has no threads and runs it in place. The panel shows an error of the thread, and ``wait`` raises it again. A notebook
+stores the text: the campaign before it has run, the verdict table afterwards. The chart is a separate figure
+(``chart()``), shown by the cell that requests it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from kipviz.widgets.page_charts import draw_in_page
 
 
 class Cell(Protocol):
-    """One thing that went wrong: how often, and the seed of the first run that shows it."""
+    """One kind of failure: how often it happened, and the seed of the first run that shows it."""
 
     name: str
     count: int
@@ -34,7 +33,7 @@ class Cell(Protocol):
 
 
 class Row(Protocol):
-    """What became of the runs of one design."""
+    """The verdicts on the runs of one design."""
 
     name: str
     runs: int
@@ -45,20 +44,20 @@ class Row(Protocol):
 
 
 class Result(Protocol):
-    """What a campaign leaves behind."""
+    """The result of a campaign."""
 
     def summary(self, by: str) -> Sequence[Row]:
         """The verdicts, counted."""
 
     def text(self, by: str) -> str:
-        """The verdict table in plain characters."""
+        """The verdict table as plain text."""
 
 
 class RunsOnce(Protocol):
-    """A campaign as the panel needs it."""
+    """A campaign, as far as the panel uses it."""
 
     def run(self, on_progress: Callable[[int, int], None]) -> Result:
-        """Run it to its end; tell runs done and runs there are from any thread."""
+        """Run it to the end; report the number of finished and of all runs, from any thread."""
 
     def cancel(self) -> None:
         """Stop it from another thread."""
@@ -67,7 +66,7 @@ class RunsOnce(Protocol):
 # Python in a browser has no threads.
 THREADS = sys.platform != "emscripten"
 
-# Okabe and Ito's colours; each has a pattern of its own, because colour alone tells too few readers.
+# Okabe and Ito's colours; each has its own pattern, because many readers cannot distinguish colours alone.
 HOLDS = ("#009E73", "")
 BROKEN = (
     ("#D55E00", "/"),
@@ -100,9 +99,9 @@ class CampaignView(Discoverable, ipywidgets.VBox):
     """A campaign on the page: a bar, two buttons, one line of words and the verdict table.
 
     Args:
-        campaign: what to run: ``kipviz.campaigns.loop.LoopCampaign``, ``kipviz.spark.campaign.Campaign``, or
-            something that acts like them.
-        by: what a row of the table stands for: "design", "scenario" or "faults".
+        campaign: the campaign: ``kipviz.campaigns.loop.LoopCampaign``, ``kipviz.spark.campaign.Campaign``, or an object
+            with the same methods.
+        by: how the rows of the table are grouped: "design", "scenario" or "faults".
     """
 
     def __init__(self, campaign: RunsOnce, by: str = "design") -> None:
@@ -124,7 +123,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         super().__init__([title, controls, self.table])
 
     def start(self) -> None:
-        """Begin to run in the background; does nothing while it runs. A browser runs it in place."""
+        """Start the campaign in the background; do nothing if it is running. In a browser it runs in place."""
         if self._thread is not None and self._thread.is_alive():
             return
         self.result = None
@@ -142,18 +141,18 @@ class CampaignView(Discoverable, ipywidgets.VBox):
             self._thread.run()
 
     def cancel(self) -> None:
-        """Ask the campaign to stop; returns at once."""
+        """Ask the campaign to stop; return at once."""
         self._cancelled = True
         self.cancel_button.disabled = True
         self.status.value = "Cancelling."
         self._campaign.cancel()
 
     def wait(self) -> Result:
-        """Wait for the end and give the result; an interrupted wait cancels the campaign.
+        """Wait for the end and return the result; an interrupted wait cancels the campaign.
 
         Raises:
-            RuntimeError: it was never started.
-            Exception: what the campaign raised: it failed, or was cancelled.
+            RuntimeError: if it was never started.
+            Exception: the error of the campaign, if it failed or was cancelled.
         """
         if self._thread is None:
             raise RuntimeError("The campaign was not started: call start() or press Run.")
@@ -169,22 +168,22 @@ class CampaignView(Discoverable, ipywidgets.VBox):
         return self.result
 
     def run(self) -> Result:
-        """Start, wait and give the result, whose text is the verdict table."""
+        """Start, wait and return the result, whose text is the verdict table."""
         self.start()
         return self.wait()
 
     def chart(self) -> go.Figure:
-        """Runs by outcome, one bar per row of the table, as a figure.
+        """Return a figure of the runs by outcome, one bar for each row of the table.
 
         Raises:
-            RuntimeError: there is no result yet.
+            RuntimeError: if there is no result yet.
         """
         if self.result is None:
             raise RuntimeError("There is nothing to draw: the campaign has not ended.")
         return outcome_chart(self.result.summary(self._by))
 
     def __repr__(self) -> str:
-        """The verdict table, or the campaign and how far it is."""
+        """Return the verdict table, or the campaign and its progress."""
         if self.result is not None:
             return self.result.text(self._by)
         return f"{self._campaign!r}: {self.status.value}"
@@ -192,7 +191,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:
         bundle = super()._repr_mimebundle_(**options)
         if bundle is not None:
-            bundle["text/plain"] = repr(self)  # ipywidgets would cut it after 110 characters
+            bundle["text/plain"] = repr(self)  # ipywidgets would cut it off after 110 characters
         return bundle
 
     def _run(self) -> None:
@@ -213,7 +212,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
             self.cancel_button.disabled = True
 
     def _keep(self, result: Result) -> str:
-        """Show the verdicts of a result, and give its sentence."""
+        """Show the verdicts of a result, and return its sentence."""
         rows = result.summary(self._by)
         self.table.value = table_html(rows)
         self.result = result
@@ -226,7 +225,7 @@ class CampaignView(Discoverable, ipywidgets.VBox):
 
 
 def outcome_sentence(rows: Sequence[Row]) -> str:
-    """What came out, in one sentence."""
+    """Return the outcome in one sentence."""
     runs = sum(row.runs for row in rows)
     broken = sum(cell.count for row in rows for cell in row.broken)
     errors = sum(row.errors.count for row in rows if row.errors)
@@ -241,7 +240,7 @@ def outcome_sentence(rows: Sequence[Row]) -> str:
 
 
 def table_html(rows: Sequence[Row]) -> str:
-    """The verdict table in HTML; every word of it is escaped."""
+    """Return the verdict table as HTML, with all text escaped."""
     properties = _properties(rows)
     by_program = any(row.program for row in rows)
     own = ("the program",) if by_program else ()
@@ -263,7 +262,7 @@ _CELL = (
 
 
 def outcome_chart(rows: Sequence[Row]) -> go.Figure:
-    """Stacked bars: how many runs hold, break which property, or could not be run."""
+    """Return stacked bars: how many runs hold, break which property, or could not be run."""
     names = [row.name for row in rows]
     bars = [_bar("holds", names, [row.holds for row in rows], ["" for _ in rows], HOLDS)]
     for number, name in enumerate(_properties(rows)):

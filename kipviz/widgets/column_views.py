@@ -1,7 +1,7 @@
-"""Views of a reader's own in columns: what each of them says of every design, wherever that changes.
+"""A reader's own views in columns: the content of each view for every design, wherever it changes.
 
-A stepper has a card for a view. Columns have no cards; a view is a table there, with a row for each place at which
-its rows, or its picture, are others than above in one of the designs.
+A stepper has a card for a view. Columns have no cards; a view is a table there, with a row for each place at which its
+rows or its picture change in one of the designs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kipviz.views.lifetimes import covers
 from kipviz.views.role_cards.own_view import OF_VIEWS
 
 NOTHING = "no rows"
-# A run of hundreds of steps may change a view at each of them.
+# A run of hundreds of steps can change a view at each of them.
 ROWS_SHOWN = 60
 
 
@@ -30,31 +30,31 @@ class Fact(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The row in words; a tone is a word here."""
+        """The row in words, with the tone as a word."""
         tone = "" if self.tone == "calm" else f" ({self.tone})"
         return f"{self.label}: {self.value}{tone}"
 
 
 class ViewRow(Value, frozen=True):
-    """What a view says at one place of the columns, of each design."""
+    """The content of a view at one place of the columns, for each design."""
 
     at: int
     cells: tuple[tuple[Fact, ...], ...]
 
     def differs(self, n: int) -> bool:
-        """Say whether a design's cell is another one than the first design's."""
+        """Return whether a design's cell differs from the first design's."""
         return self.cells[n] != self.cells[0]
 
 
 class ViewTable(Value, frozen=True):
-    """One view: its title, its sentence, and what it says wherever that changes."""
+    """One view: its title, its sentence, and its content wherever it changes."""
 
     title: str
     sentence: str
     rows: tuple[ViewRow, ...]
 
     def text(self, names: Sequence[str]) -> Iterator[str]:
-        """Give the lines of a plain terminal: the first design, and each other one that differs from it."""
+        """Yield the lines for a plain terminal: the first design, and each other one that differs from it."""
         wide = max(len(name) for name in names) + 2
         yield f"view {self.title}: {self.sentence}"
         for row in self.rows[:ROWS_SHOWN]:
@@ -68,14 +68,14 @@ class ViewTable(Value, frozen=True):
             yield f"      and {len(self.rows) - ROWS_SHOWN} more places where it changes"
 
     def html_rows(self) -> str:
-        """Give the rows of an HTML table."""
+        """Return the rows of an HTML table."""
         return "".join(
             f'<tr><th scope="row">{row.at}</th>{"".join(_cell(row, n) for n in range(len(row.cells)))}</tr>'
             for row in self.rows
         )
 
     def document(self, names: Sequence[str]) -> dict[str, Any]:
-        """Give the view as plain data; a picture is its words."""
+        """Return the view as plain data; a picture is represented by its words."""
         return {
             "view": self.title,
             "sentence": self.sentence,
@@ -114,7 +114,7 @@ def _fact(fact: Fact) -> str:
 def view_tables(
     payloads: Sequence[Mapping[str, Any]], places: Sequence[Sequence[int]]
 ) -> tuple[ViewTable, ...]:
-    """Give a table for each view that payloads have.
+    """Return a table for each view in the payloads.
 
     Args:
         payloads: those of the designs, with the same views.
@@ -142,7 +142,7 @@ def _rows(
 
 
 def _at(rows: Sequence[Mapping[str, Any]], step: int) -> tuple[Fact, ...]:
-    """Give what a view says at a step, in the view's own order."""
+    """Return the content of a view at a step, in the view's own order."""
     here = sorted((r for r in rows if covers(r, step)), key=lambda r: r["cells"].get("order", 0))
     return tuple(
         Fact(

@@ -1,8 +1,8 @@
-"""Three and more runs of one story in columns: what each design does at each step, and where it parts.
+"""Three or more runs of one story in columns: what each design does at each step, and where it diverges.
 
-The first design is the one that the others are held against. Rows are its steps, and between them the steps
-that only others take; designs that take the same one share a row. A cell says in a word and a sign what it
-is: the same as in the first column, the same under another name, another thing, a step of its own, a wait.
+The other designs are compared with the first one. Rows are its steps, and between them the steps that only others take;
+designs that take the same step share a row. A word and a sign in each cell mark it: the same as in the first column,
+the same under another name, different, an extra step, a wait.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ SIGNS = {
     RIGHT: "◇ only here",
     WAITS: "waits",
 }
-# So many steps of each design are drawn: what leads to a difference, and what follows.
+# So many steps of each design are drawn: those that lead to a difference, and those that follow.
 STILL_STEPS = 12
-# A column narrower than this is hard to read; where they do not fit, the table scrolls.
+# A narrower column is hard to read; if the columns do not fit, the table scrolls.
 COLUMN_PX, FIRST_PX = 230, 110
 
 
 class BadColumns(ValueError):
-    """Designs that cannot stand in columns, in one sentence."""
+    """The designs cannot be put into columns; the message states the reason in one sentence."""
 
 
 class Cell(Value, frozen=True):
-    """What one design does in a row: its step, the one it stands at if it waits, and how that compares."""
+    """A design's cell in a row: its step, or the step at which it waits, and how it compares."""
 
     step: int
     mark: str
@@ -67,14 +67,14 @@ class Columns:
     """Several designs on one story, in columns.
 
     Attributes:
-        names: what the columns are called, the first one first.
+        names: the names of the columns, in order.
         rows: the aligned steps.
         differences: for each further column, where it first differs from the first one, or None.
-        views: a table for each view of the reader's own.
+        views: a table for each of the reader's own views.
     """
 
     def __init__(self, payloads: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-        """Align the main lines of some payloads."""
+        """Align the main branches of several payloads."""
         self.names = tuple(names)
         self._payloads = tuple(dict(each) for each in payloads)
         self.lines = tuple(line_of(each, [], 0) for each in payloads)
@@ -84,7 +84,7 @@ class Columns:
         self.views = view_tables(self._payloads, places)
 
     def _first(self, n: int) -> dict[str, Any] | None:
-        """Give where a column first differs from the first one: its row, and the words."""
+        """Return where a column first differs from the first one: its row, and the words."""
         left, right = self.lines[0], self.lines[n]
         pairs, _ = in_step(left, right)
         what = marks(left, right, pairs)
@@ -100,10 +100,10 @@ class Columns:
         return {"at": at, "sentence": found[0]["sentence"]}
 
     def pair(self, name: str) -> Compare:
-        """Open one of the further designs beside the first one, to step through both.
+        """Open another design beside the first one, to step through both.
 
         Raises:
-            ValueError: if no further column is called so.
+            ValueError: if no other column has this name.
         """
         if name not in self.names[1:]:
             allowed = ", ".join(self.names[1:])
@@ -114,7 +114,7 @@ class Columns:
         return Compare(self._payloads[0], self._payloads[n], names=(self.names[0], name))
 
     def verdicts(self) -> list[dict[str, str]]:
-        """Give the table of verdicts at the end: a row for each property, a cell for each design."""
+        """Return the table of verdicts at the end: a row for each property, a cell for each design."""
         ends = [{v["property"]: v for v in line.verdicts_at(line.last)} for line in self.lines]
         found = dict.fromkeys(name for end in ends for name in end)
         return [
@@ -127,12 +127,12 @@ class Columns:
         ]
 
     def sentence(self, row: Row, n: int) -> str:
-        """Give the sentence of a cell, "" where its design waits."""
+        """Return the sentence of a cell, "" if its design waits."""
         cell = row.cells[n]
         return "" if cell.mark == WAITS else str(self.lines[n].steps[cell.step]["sentence"])
 
     def first_words(self) -> Iterator[str]:
-        """Say of each further design where it first differs from the first one."""
+        """Yield for each other design where it first differs from the first one."""
         for name, found in zip(self.names[1:], self.differences, strict=True):
             if found is None:
                 yield f"{name}: no difference from {self.names[0]}"
@@ -140,7 +140,7 @@ class Columns:
                 yield f"{name}: first difference from {self.names[0]} at {found['at']}: {found['sentence']}"
 
     def text(self) -> str:
-        """Give all rows for a plain terminal."""
+        """Return all rows for a plain terminal."""
         wide = max(len(name) for name in self.names) + 2
         lines = [self._payloads[0]["title"], ""]
         big = ""
@@ -148,7 +148,7 @@ class Columns:
             if row.big != big:
                 big = row.big
                 lines.append(f"     {big}")
-            waits = row.cells[0].mark == WAITS  # then only who acts is listed
+            waits = row.cells[0].mark == WAITS  # then only the designs that act are listed
             shown = [
                 (n, c)
                 for n, c in enumerate(row.cells)
@@ -170,7 +170,7 @@ class Columns:
             yield from (f"{prop}: {name}: {row[name]}" for name in self.names)
 
     def __repr__(self) -> str:
-        """Where each design first differs, and what each property comes to."""
+        """Return where each design first differs, and the verdict on each property."""
         ends = (
             f"{name}: {text_view.verdict_words(line, line.last)}"
             for name, line in zip(self.names, self.lines, strict=True)
@@ -181,7 +181,7 @@ class Columns:
         return {"text/plain": repr(self), "text/html": self.html()}
 
     def document(self) -> dict[str, Any]:
-        """Give everything as one document."""
+        """Return everything as one document."""
         return {
             "title": self._payloads[0]["title"],
             "designs": [
@@ -215,7 +215,7 @@ class Columns:
     # -- the page ------------------------------------------------------------------------------
 
     def html(self) -> str:
-        """Give the page: verdicts and first differences, then the big steps, open where something differs."""
+        """Return the page: verdicts and first differences, then the big steps, unfolded where something differs."""
         groups: list[list[tuple[int, Row]]] = []
         for at, row in enumerate(self.rows):
             if not groups or groups[-1][-1][1].big != row.big:
@@ -230,7 +230,7 @@ class Columns:
         )
 
     def still(self) -> str:
-        """Give a diagram of each design around its first difference, two in a row, as the text of an SVG."""
+        """Return a diagram of each design around its first difference, two in a row, as an SVG."""
         found = [each["at"] for each in self.differences if each is not None]
         least = min(found, default=0)
         places = [least, *(least if each is None else each["at"] for each in self.differences)]
@@ -271,7 +271,7 @@ class Columns:
     def _table(self, caption: str, rows: str) -> str:
         heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.names)
         least = COLUMN_PX * len(self.names) + FIRST_PX
-        # JupyterLab leaves the arrow keys to a table that has the focus, as the stepper's page has them.
+        # JupyterLab leaves the arrow keys to a focused table, as it does for the stepper's page.
         return (
             f'<div class="kv-scroll" tabindex="0" role="region" data-lm-suppress-shortcuts="true" aria-label="{escape(caption)}">'
             f'<table style="min-width:{least}px"><thead><tr><th scope="col"></th>{heads}</tr></thead>'
@@ -322,7 +322,7 @@ STYLE = (
 
 
 def _rows(lines: tuple[Line, ...]) -> Iterator[Row]:
-    """Align every line with the first one, and put what is between its steps into rows that they share."""
+    """Align every branch with the first one, and put the steps in between into shared rows."""
     first, others = lines[0], lines[1:]
     taken = [_by_left(in_step(first, other)[0], first) for other in others]
     at = [0] * len(lines)
@@ -349,7 +349,7 @@ def _rows(lines: tuple[Line, ...]) -> Iterator[Row]:
 def _by_left(
     pairs: Sequence[Sequence[int]], first: Line
 ) -> list[tuple[int | None, tuple[int, ...]]]:
-    """Give for each step of the first line the step beside it, and those of the other line behind that."""
+    """Return for each step of the first branch the step beside it, and those of the other branch after that."""
     beside: list[int | None] = [None] * (first.last + 1)
     behind: list[tuple[int, ...]] = [()] * (first.last + 1)
     before = (-1, -1)
@@ -363,7 +363,7 @@ def _by_left(
 
 
 def _row(lines: tuple[Line, ...], at: Sequence[int], acting: Sequence[int]) -> Row:
-    """Give the row in which some lines take their steps and the others wait."""
+    """Return the row in which some branches take their steps and the others wait."""
     cells = []
     for n, line in enumerate(lines):
         if n not in acting:

@@ -25,8 +25,8 @@ class Compare(Discoverable, WithCursor):
 
     Attributes:
         payload: both payloads, the pairs of steps that belong together, and the differences.
-        lines: the branch shown on the left and on the right, 0 for the main run.
-        step: the cursor, a place in the pairs.
+        lines: the branches shown on the left and on the right, 0 for the main run.
+        step: the cursor, an index into the pairs.
         selection, all_lanes, presenter: as in the stepper.
     """
 
@@ -46,10 +46,10 @@ class Compare(Discoverable, WithCursor):
         names: tuple[str, str] | None = None,
         **traits: Any,
     ) -> None:
-        """Show two payloads, each on one of its lines; `names` are what the sides are called.
+        """Show two payloads, each on one of its branches; `names` are the names of the sides.
 
         Raises:
-            ValueError: if one is no payload or has no such line, in one sentence.
+            ValueError: if one is no payload or has no such branch, in one sentence.
         """
         for payload in (left, right):
             payloads.read(payload)
@@ -58,7 +58,7 @@ class Compare(Discoverable, WithCursor):
         super().__init__(payload=self._held_together(lines), lines=list(lines), **traits)
 
     def _held_together(self, lines: tuple[int, int]) -> dict[str, Any]:
-        """Align two lines, anew for other ones."""
+        """Align two branches; called again when others are chosen."""
         one, other = self._payloads
         self._left, self._right = (
             line_of(payload, payload.get("branches", []), number)
@@ -67,7 +67,7 @@ class Compare(Discoverable, WithCursor):
         return compared(one, other, (self._left, self._right), lines, self._names)
 
     def _why_nowhere(self, said: dict[str, Any]) -> str:
-        """Take lines out of the page's values that a side does not have; say so."""
+        """Remove unknown branches from the page's values; return a sentence about them, or ""."""
         if "lines" not in said:
             return ""
         for payload, number in zip(self._payloads, said["lines"], strict=True):
@@ -85,7 +85,7 @@ class Compare(Discoverable, WithCursor):
 
     @property
     def renamed(self) -> list[dict[str, Any]]:
-        """The steps that are the same under another name: where they are, and both names."""
+        """The steps that are the same under another name: their place and both names."""
         return renamed(self._left, self._right, self.payload["pairs"], self.payload["marks"])
 
     @cached_property
@@ -93,7 +93,7 @@ class Compare(Discoverable, WithCursor):
         return payloads.fingerprint(self.payload)
 
     def verdicts(self) -> list[dict[str, str]]:
-        """Give the table of verdicts at the end of both runs: properties x sides, with reasons."""
+        """Return the table of verdicts at the end of both runs: properties x sides, with reasons."""
         ends = (
             {v["property"]: v for v in line.verdicts_at(line.last)}
             for line in (self._left, self._right)
@@ -122,7 +122,7 @@ class Compare(Discoverable, WithCursor):
 
     @property
     def last_step(self) -> int:
-        """The last of the places in both runs."""
+        """The last index of the aligned steps."""
         return len(self.payload["pairs"]) - 1
 
     @property
@@ -142,7 +142,7 @@ class Compare(Discoverable, WithCursor):
         return " | ".join((where, first, *sides, self._fingerprint))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and beside it a still picture and both flows in words for where no widget can be drawn."""
+        """Return the widget, and a still picture and both flows in words for places where no widget can be drawn."""
         bundle = super()._repr_mimebundle_(**kwargs)
         rows = [repr(self)]
         for side, line in zip(SIDES, (self._left, self._right), strict=True):
@@ -150,7 +150,7 @@ class Compare(Discoverable, WithCursor):
         return with_words(bundle, "\n".join(rows), self.still())
 
     def still(self) -> str:
-        """Give both diagrams around the first difference, side by side, as the text of an SVG."""
+        """Return both diagrams around the first difference, side by side, as an SVG."""
         pairs, found = self.payload["pairs"], self.payload["differences"]
         places = pairs[self._place or (found[0]["at"] if found else 0)]
         return beside(
@@ -162,7 +162,7 @@ class Compare(Discoverable, WithCursor):
 
 
 def verdict_words(verdict: Mapping[str, Any] | None) -> str:
-    """Say what a property comes to, with its sign and reason."""
+    """Return the verdict on a property in words, with its sign and reason."""
     if verdict is None:
         return "not asked"
     words = f"{text_view.SIGNS[verdict['state']]} {verdict['state']}"

@@ -1,4 +1,4 @@
-"""What runs cost, in a notebook: who owns what as a picture, and a table of everything counted."""
+"""The costs of runs in a notebook: a picture of the owners of each object, and a table of everything counted."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Costs:
 
     Attributes:
         ledgers: what was counted, by story.
-        rows: the table as plain texts, its head first.
-        svg: the picture of who owns which object, thread and connection.
+        rows: the table as plain text, its head first.
+        svg: the picture of the objects, threads and connections and their owners.
     """
 
     def __init__(self, ledgers: dict[str, Ledger], titles: dict[str, str]) -> None:
-        """Keep the ledgers; make the table and the picture."""
+        """Keep the ledgers, and make the table and the picture."""
         self.ledgers = ledgers
         self.rows = table(tuple(ledgers.items()))
         self._panels = [panel(titles[name], each) for name, each in ledgers.items()]
@@ -40,7 +40,7 @@ class Costs:
 
 
 def costs(*scenarios: str) -> Costs:
-    """Count what stories cost: objects, threads, connections, accumulators, requests by kind.
+    """Count the costs of stories: objects, threads, connections, accumulators, requests by kind.
 
         costs("kip-1310-share-producer", "kip-1310-share-session")
 
@@ -53,7 +53,7 @@ def costs(*scenarios: str) -> Costs:
         threads                                    3                        4
 
     Raises:
-        ValueError: if no story is named, or there is none of a name, in one sentence.
+        ValueError: if no story is named, or a name is unknown, in one sentence.
     """
     if not scenarios:
         raise ValueError("name at least one story, such as costs('kip-1310-share-session')")

@@ -1,4 +1,4 @@
-"""The cursor of what is stepped through: a step that is there."""
+"""The cursor of a widget: a step that exists."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class WithCursor(anywidget.AnyWidget):
     """A widget whose cursor is one of the steps that it shows.
 
     Attributes:
-        step: the cursor; whoever sets it to a step that is not there hears which there are.
-        notice: a sentence for the reader that no wish asked for.
+        step: the cursor; setting it to an unknown step raises an error with the range of steps.
+        notice: a sentence for the reader that answers no request.
     """
 
     step = traitlets.Int(0).tag(sync=True)
@@ -27,14 +27,14 @@ class WithCursor(anywidget.AnyWidget):
 
     @property
     def last_step(self) -> int:
-        """The last step that the cursor can stand at."""
-        raise NotImplementedError  # each widget says it; an abstract class is no HasTraits
+        """The last step at which the cursor can stand."""
+        raise NotImplementedError  # each widget defines it; an abstract class cannot be a HasTraits
 
     def set_state(self, sync_data: Mapping[str, Any]) -> None:
-        """Take over what the page says, as far as it can be read; what cannot changes nothing.
+        """Accept the page's values as far as they are valid; invalid values change nothing.
 
-        The page stays on the steps that it has, and may have another line than Python has by now: a step
-        behind the last one is the last one.
+        The page keeps the steps that it has, which may belong to another branch than Python's: a step after the last
+        one becomes the last one.
         """
         said, wrong = readable(sync_data)
         if (elsewhere := self._why_nowhere(said)) != "":
@@ -48,11 +48,11 @@ class WithCursor(anywidget.AnyWidget):
             self.say(wrong)
 
     def _why_nowhere(self, said: dict[str, Any]) -> str:
-        """Take out of the page's values the lines that are not there; say so in a sentence, or nothing."""
+        """Remove unknown branches from the page's values; return a sentence about them, or ""."""
         return ""
 
     def say(self, sentence: str) -> None:
-        """Show a sentence on the page; the same sentence again is shown again."""
+        """Show a sentence on the page, even if it is the same as before."""
         self.notice = ""
         self.notice = sentence
 

@@ -1,4 +1,4 @@
-"""Which single decision saves a run: a table to read, and each decision's course in the stepper."""
+"""Which single decision saves a run: a table, and the run under each decision in the stepper."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class Saves(ResultPage):
     """The decisions that were tried on a run that violates a property.
 
     Attributes:
-        broken: the run, up to where it breaks.
-        decisions: every other option of every slot, and what became of the run.
+        broken: the run up to the violation.
+        decisions: every other option of every slot, with the verdict on the run.
     """
 
     def __init__(self, broken: Breaking, tried: tuple[Decision, ...]) -> None:
-        """Keep what was tried."""
+        """Keep the decisions that were tried."""
         self.broken = broken
         self.decisions = tried
 
     def open(self, decision: str = "") -> Stepper:
         """Open the run under a decision, such as "lock_expiry=pinned_until_marker", at its end.
 
-        Without a name it is the one that saves the run and leaves most of it as it was.
+        Without a name it is the decision that saves the run and changes the fewest steps.
 
         Raises:
-            LookupError: if no such decision was tried, or none saves the run.
+            LookupError: if the decision was not tried, or none saves the run.
         """
         by_change = sorted(self.decisions, key=lambda each: len(each.missing))
         for each in by_change:
@@ -49,7 +49,7 @@ class Saves(ResultPage):
         raise LookupError(f"There is no such decision; those that save it: {savers or 'none'}.")
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return saves_blocks(self.broken, self.decisions)
 
     def open_run(self, run: str) -> Stepper:
@@ -58,9 +58,9 @@ class Saves(ResultPage):
 
 
 def saves_of(broken: Breaking, *, search: bool) -> Saves:
-    """Try every decision on a run; a search gives up after 20,000 states.
+    """Try every decision on a run; a search stops after 20,000 states.
 
-    Who interrupts it has every decision tried on this course, and those behind it are not searched.
+    After an interrupt every decision is still tried on this run, and the remaining ones are not searched.
     """
     bounds = Bounds(states_max=STATES_MAX) if search else None
     with saying(Counted(0, "decisions tried")) as go_on:
@@ -71,9 +71,9 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
     """Find each single decision that would have saved a run that violates a property.
 
     Args:
-        run: a stepper (its line counts), or a campaign's run by its task or its verdict.
-        prop: the property; the first broken one, if left out.
-        search: search each decision that saves the run exhaustively as well.
+        run: a stepper (its current branch counts), or a campaign's run by its task or its verdict.
+        prop: the property; by default the first broken one.
+        search: also search each decision that saves the run exhaustively.
 
     Example:
         >>> import kipviz
@@ -82,8 +82,8 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
         True
 
     Raises:
-        LookupError: if the run breaks no such property.
-        ValueError: if there is no such property, or the run names something that there is not.
+        LookupError: if the run does not break the property.
+        ValueError: if the property is unknown, or the run names an unknown scenario, design or fault profile.
     """
     if isinstance(run, Stepper):
         if run.lab is None:

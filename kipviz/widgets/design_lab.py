@@ -1,4 +1,4 @@
-"""Studies and verdict tables in a notebook: tables to read, and stories that open in the stepper."""
+"""Studies and verdict tables in a notebook: tables, and stories that open in the stepper."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from kipviz.widgets.stepper import Stepper
 
 
 class Verdicts(ResultPage):
-    """Designs against properties, searched; what breaks opens in the stepper.
+    """Designs against properties, searched; each violation opens in the stepper.
 
     Attributes:
         judged: one row per design.
     """
 
     def __init__(self, judged: tuple[Judged, ...], blocks: Blocks) -> None:
-        """Keep the rows and the page that tells them."""
+        """Keep the rows and the blocks of the page."""
         self.judged = judged
         self._blocks = blocks
 
     def open(self, design: str, prop: str = "") -> Stepper:
-        """Open the shortest story in which a property (the first broken one) breaks, where it breaks.
+        """Open the shortest run that breaks a property (by default the first broken one), at the violation.
 
-        Its title says which step would have had to be missing; the run without it is a branch.
+        Its title names the step whose absence would have kept the property; the run without it is a branch.
 
         Raises:
-            LookupError: if nothing of that design breaks, or no such design was judged.
+            LookupError: if the design breaks nothing, or was not judged.
         """
         return stepper_of(told(*self._broken(design, prop)).run).last()
 
     def saves(self, design: str, prop: str = "", *, search: bool = True) -> Saves:
-        """Say which single decision saves the story that `open` opens.
+        """Find which single decision saves the run that `open` opens.
 
-        With `search` each one that does is searched exhaustively as well.
+        With `search` each decision that saves it is also searched exhaustively.
 
         Raises:
             LookupError: as `open` does.
@@ -55,13 +55,13 @@ class Verdicts(ResultPage):
         return saves_of(told(*self._broken(design, prop)), search=search)
 
     def review(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write a folder for a mailing list: review.md, and a diagram and a trace for each story that breaks.
+        """Write a folder for a mailing list: review.md, and a diagram and a trace of each violation.
 
-        The folder is made if it is not there. Return the names of the files. `kipviz.open_trace` opens a trace; its
-        reader proposes your own rules first.
+        The folder is created if it does not exist. Return the names of the files. `kipviz.open_trace` opens a trace; if
+        it uses your own rules, its reader has to propose them first.
 
         Raises:
-            ValueError: if the folder is no path.
+            ValueError: if the folder is not a path.
             OSError: if a file cannot be written.
             TraceFileError: if a trace cannot be written.
         """
@@ -81,11 +81,11 @@ class Verdicts(ResultPage):
         )
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts; the key of a run is a row and one of its properties, from 0."""
+        """Return the blocks of the page; the key of a run is a row and one of its properties, from 0."""
         return self._blocks
 
     def open_run(self, run: str) -> Stepper:
-        """Open what breaks in a cell, where it breaks.
+        """Open the violation in a cell.
 
         Raises:
             LookupError: if there is no such cell.
@@ -121,8 +121,9 @@ def study(
 
     Args:
         name: the study's name.
-        latencies: the stated times of a study with a table of times, in ms.
-        designs: further designs beside the study's own, such as one of yours: in "cost", and where rivals are searched.
+        latencies: the assumed latencies of a study with a table of times, in ms.
+        designs: further designs beside the study's own, such as one of yours; for "cost" and for studies that search
+            rivals.
 
     Example:
         >>> import kipviz
@@ -130,9 +131,9 @@ def study(
         ## cost. What does a transactional acknowledgement cost beside a plain one?
 
     Raises:
-        UnknownStudy: if there is none of that name.
-        BadLatency: if a stated time is no number of ms from 0 to an hour.
-        ValueError: if there is no such design, or the study has no place for another one.
+        UnknownStudy: if no study has this name.
+        BadLatency: if a latency is not a number of ms from 0 to an hour.
+        ValueError: if a design is unknown, or the study takes no further designs.
     """
     names = several("designs", designs, "repaired") if designs else ()
     asked = with_designs(study_named(name), names)
@@ -143,15 +144,15 @@ def study(
 def verdicts(
     scenario: str, designs: Sequence[str], faults: str = "", states_max: int = 200_000
 ) -> Verdicts:
-    """Search several designs exhaustively and put every property beside every design.
+    """Search several designs exhaustively; return a table of the verdict on every property under every design.
 
-    Who interrupts it gets the rows so far, and the page says which designs were left.
+    After an interrupt the table has the rows so far, and the page names the remaining designs.
 
     Args:
         scenario: a scenario's name; `kip-1289-small` is made for this.
         designs: names such as "repaired" or "repaired+lock_expiry=back_to_available".
-        faults: what may go wrong, such as "expire_lock=1".
-        states_max: when to give up on a design.
+        faults: the faults that may happen, such as "expire_lock=1".
+        states_max: the number of states at which the search of a design stops.
 
     Example:
         >>> import kipviz
@@ -160,7 +161,7 @@ def verdicts(
         17
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     designs = several("designs", designs, "repaired")
     bounds = Bounds(states_max=states_max)

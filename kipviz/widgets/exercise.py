@@ -1,4 +1,4 @@
-"""A lab in a notebook: the task, a stepper to work in, the judge, hints, and the line to hand in."""
+"""A lab in a notebook: the task, a stepper to work in, a check of the run, hints, and the line to hand in."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Exercise:
     """
 
     def __init__(self, lab: Lab) -> None:
-        """Begin with no hint shown and nothing checked."""
+        """Start without hints and without a checked run."""
         self.lab = lab
         self.checked: Entry | None = None
         self._hints = 0
@@ -42,14 +42,14 @@ class Exercise:
         return self.lab.document
 
     def open(self, *changes: str, document: str | os.PathLike[str] | Story = "") -> Stepper:
-        """Open the lab at its start, in a stepper.
+        """Open the start of the lab in a stepper.
 
         Args:
-            changes: settings to change, each of the form name=value; the lab says which.
+            changes: settings to change, each of the form name=value; the lab lists them.
             document: your own version of the lab's story: the text or a path.
 
         Raises:
-            ValueError: if there is no such setting or value, or the document is no story.
+            ValueError: if a setting or value is not valid, or the document is no story.
         """
         if document:
             own = document if isinstance(document, Story) else story(document)
@@ -65,10 +65,10 @@ class Exercise:
         return stepper
 
     def check(self, answer: Stepper | str) -> Result:
-        """Judge a run: what is reached, and what is missing.
+        """Check a run: which goals it reaches, and which are missing.
 
         Args:
-            answer: the stepper, where the branch that it stands on counts, or a permalink.
+            answer: the stepper, whose current branch counts, or a permalink.
 
         Raises:
             ValueError: if it is neither, or the permalink cannot be opened.
@@ -79,7 +79,7 @@ class Exercise:
             self.checked = Entry(self.lab.name, result.reached, permalink(run))
         except ValueError:
             self.checked = (
-                None  # too long for a line of text: it is judged, and cannot be handed in
+                None  # too long for a line of text: it was checked, and cannot be handed in
             )
         return result
 
@@ -89,12 +89,12 @@ class Exercise:
         return f"Hint {self._hints} of {len(self.lab.hints)}: {self.lab.hints[self._hints - 1]}"
 
     def answered(self) -> tuple[int, int]:
-        """Return how many questions were answered in the lab's steppers, and how many of them right."""
+        """Return how many questions were answered in the lab's steppers, and how many of the answers are right."""
         scores = [stepper.score for stepper in self._steppers]
         return sum(s["answered"] for s in scores), sum(s["right"] for s in scores)
 
     def __repr__(self) -> str:
-        """Show the task."""
+        """Return the task."""
         return self.text
 
     def _repr_markdown_(self) -> str:
@@ -102,7 +102,7 @@ class Exercise:
 
 
 def lab(name: str) -> Exercise:
-    """Return a lab by its name; `kipviz course` lists them.
+    """Find a lab by name; `kipviz course` lists them.
 
     Example:
         >>> import kipviz
@@ -115,13 +115,13 @@ def lab(name: str) -> Exercise:
           reached  No property is violated: no property is broken
 
     Raises:
-        UnknownLab: if there is no such lab; the message has the nearest one.
+        UnknownLab: if there is no such lab; the message suggests the nearest name.
     """
     return Exercise(lab_named(name))
 
 
 def hand_in(who: str, *exercises: Exercise) -> str:
-    """Return one line of text with your checked labs. Nothing is sent: give the line to your teacher.
+    """Return one line of text with your checked labs. Nothing is sent; give the line to your teacher.
 
     Args:
         who: a name that your teacher knows, at most 80 letters; it need not be your own.
@@ -135,7 +135,7 @@ def hand_in(who: str, *exercises: Exercise) -> str:
         'kh1.'
 
     Raises:
-        ValueError: if a lab was not checked, the name is none, or something else is given.
+        ValueError: if a lab was not checked, the name is not valid, or an argument is no lab.
     """
     entries, answered, right = [], 0, 0
     for each in exercises:
@@ -150,7 +150,7 @@ def hand_in(who: str, *exercises: Exercise) -> str:
 
 
 def _at_start(run: Run) -> Run:
-    """Return the run before its first step: what the story does is not the learner's."""
+    """Return the run before its first step: the story's own steps are not the learner's."""
     return runs.follow(run.scenario, run.design, run.budget, ())
 
 

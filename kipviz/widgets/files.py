@@ -1,4 +1,4 @@
-"""The files that the page asks the kernel for: a run as a page, a trace file, a test, a diagram, or for another tool."""
+"""The files that the page requests from the kernel: a run as a page, a trace file, a test, a diagram, and others."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def file_of(
     lab: Lab | None,
     learned: Learned = NOTHING,
 ) -> dict[str, str]:
-    """Give a file's name, type and text; `payload` has all branches, `lab` the model if there is one.
+    """Return a file's name, type and text; `payload` has all branches, `lab` the model if there is one.
 
     Raises:
-        ValueError: if there is no such kind of file, or it needs a model and there is none.
+        ValueError: if the kind of file is unknown, or needs a model and there is none.
     """
     if not isinstance(what, str) or what not in KINDS:
         raise ValueError(f"There is no file of the kind {what!r}; there are {', '.join(KINDS)}.")

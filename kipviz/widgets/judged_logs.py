@@ -1,4 +1,4 @@
-"""A broker's answers held against the model, with a line of how far it is."""
+"""A broker's answers compared with the model, with a line of progress."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def accept(
     judge: Judge | None = None,
     worlds_max: int = WORLDS_MAX,
 ) -> Report:
-    """Say whether the model could have given a broker's answers.
+    """Check whether the model could have given a broker's answers.
 
-    A notebook's stop button ends a long one: the answers that were compared are in the report, and the others are said to be
+    A notebook's stop button ends a long check: the report has the answers that were compared, and marks the others as
     "stopped before this request".
 
     Args:
-        folder: a recording, or a broker's folder of logs; of several brokers of one cluster a list of folders.
-        requests: what the broker's logger kafka.request.logger wrote at DEBUG, in one file or several; of several brokers
-            one for each folder. A recording brings its own.
+        folder: a recording, or a broker's folder of logs; for several brokers of one cluster a list of folders.
+        requests: the output of the broker's logger kafka.request.logger at DEBUG, in one or more files; for several
+            brokers one entry for each folder. A recording contains its own.
         topics: the user topics to read besides Kafka's internal ones; default: all.
-        utc_offset: how far the request log's times are from UTC, such as "+02:00".
-        settings: the broker's settings that are not Kafka's defaults, by their names there.
-        judge: what puts the requests to the model; default: this process. `spark.conformance` shares them out.
-        worlds_max: of several brokers, how many states of the cluster are kept for requests of the same time.
+        utc_offset: the offset of the request log's times from UTC, such as "+02:00".
+        settings: the broker's settings that differ from Kafka's defaults, by Kafka's names.
+        judge: the function that judges the requests; by default in this process. `spark.conformance` distributes them.
+        worlds_max: for several brokers, the maximum number of cluster states that are kept for requests of the same
+            time.
 
     Example:
         >>> import kipviz
@@ -45,7 +46,8 @@ def accept(
 
     Raises:
         RecordingError: if logs or requests cannot be read.
-        ValueError: if the offset is none, a recording is given what it brings itself, or `worlds_max` is less than 1.
+        ValueError: if the offset is not valid, a recording is given requests that it contains itself, or `worlds_max`
+            is less than 1.
     """
     with saying(lambda done, there_are: f"{done:,} of {there_are:,} requests compared") as go_on:
         return report(

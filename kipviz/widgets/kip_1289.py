@@ -1,4 +1,4 @@
-"""Reviews in a notebook: the findings of a KIP, and KIP-1289's corner cases, as tables that open runs."""
+"""Reviews in a notebook: the findings of a KIP, and KIP-1289's corner cases, as tables from which runs open."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from kipviz.widgets.stepper import Stepper
 
 
 class Findings(ResultPage):
-    """Findings of the review, each shown alone; one that has a run opens in the stepper.
+    """Findings of a review, each demonstrated alone; a finding with a run opens in the stepper.
 
     Attributes:
-        shown: what came of each.
+        shown: the result of each.
     """
 
     def __init__(self, found: tuple[Shown, ...]) -> None:
-        """Keep what was found and the page that tells it."""
+        """Keep the findings and the blocks of the page."""
         self.shown = found
         self._blocks = findings_blocks(found)
 
     def open(self, name: str) -> Stepper:
-        """Open the run that shows a finding, where it shows.
+        """Open the run that demonstrates a finding, at the decisive step.
 
         Raises:
-            LookupError: if the finding was not asked for, or has no run.
+            LookupError: if the finding was not requested, or has no run.
         """
         for each in self.shown:
             if each.finding.name.lower() == name.strip().lower() and each.run is not None:
@@ -42,7 +42,7 @@ class Findings(ResultPage):
         raise LookupError(f"No run shows finding {name!r} here; there are runs for {there}.")
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return self._blocks
 
     def open_run(self, run: str) -> Stepper:
@@ -54,27 +54,27 @@ class Corners(ResultPage):
     """Corner cases of KIP-1289 under some designs.
 
     Attributes:
-        told: what came of each case under each design.
+        told: the result of each case under each design.
     """
 
     def __init__(self, told: tuple[Told, ...]) -> None:
-        """Keep what was played and the page that tells it."""
+        """Keep the results and the blocks of the page."""
         self.told = told
         self._blocks = corners_blocks(told)
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return self._blocks
 
 
 def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
-    """Show findings of a review, each alone; without names all findings of `kip`, in a few minutes.
+    """Demonstrate findings of a review, each alone; without names all findings of `kip`, in a few minutes.
 
-    Who interrupts it gets the findings that were computed.
+    After an interrupt the table has the findings that were computed.
 
     Args:
         names: findings of any KIP, such as "A", "X1" or "1310-A".
-        kip: 1289, 1310, 1319, 447 or "all"; not used if findings are named.
+        kip: 1289, 1310, 1319, 447 or "all"; ignored if findings are named.
 
     Example:
         >>> import kipviz
@@ -83,7 +83,7 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
         17
 
     Raises:
-        LookupError: if there is no such finding or no such review; the message says what there is.
+        LookupError: if a finding or review is unknown; the message lists the known ones.
     """
     chosen = tuple(finding(name) for name in names) or tuple(
         known for review in reviews_of(kip) for known in review.findings
@@ -93,9 +93,9 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
 
 
 def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
-    """Play the corner cases of KIP-1289 and say whether what it claims of them holds.
+    """Play the corner cases of KIP-1289 and check its claims about them.
 
-    Who interrupts it gets the cases that were played.
+    After an interrupt the table has the cases that were played.
 
     Example:
         >>> import kipviz
@@ -103,7 +103,7 @@ def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
         | case | title | the claim | design | holds | exactly once | pending | happens |
 
     Raises:
-        ValueError: if a design is unknown, or `designs` is one text and no list.
+        ValueError: if a design is unknown, or `designs` is a text instead of a list.
     """
     names = several("designs", designs, "repaired")
     played: list[Told] = []

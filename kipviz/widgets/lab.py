@@ -1,4 +1,4 @@
-"""From a scenario's name to a stepper on the page."""
+"""Open a run in the stepper: a scenario by name, a permalink, a seeded run or a trace file."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from kipviz.widgets.stepper import Stepper
 
 
 class KeptFileDamaged(UserWarning):
-    """The file that keeps a run was damaged; the message says what was recovered of it, and how."""
+    """The file that keeps a run was damaged; the message states what was recovered, and how."""
 
 
 class TraceChanged(UserWarning):
-    """A trace file or permalink came out differently, because the model has moved on since it was saved."""
+    """A trace file or permalink came out differently, because the model has changed since it was saved."""
 
 
 @runtime_checkable
 class HasRun(Protocol):
-    """What has a run to show, such as the server of `kipviz.serve`."""
+    """An object that has a run to show, such as the server of `kipviz.serve`."""
 
     def run(self) -> Run:
         """Return the run as it is now."""
@@ -48,21 +48,21 @@ def open_run(
 ) -> Stepper:
     """Open a scenario in the stepper, under its own design or another one; or a permalink.
 
-    A permalink opens at the very step it was made at, with the branch it was made on. Where the
-    model has moved on since, a warning says what differs. The server of `kipviz.serve` opens at its newest step; the
-    page shows the run as it is then and does not follow the clients. So does a run of it, `server.run(until=12)`.
+    A permalink opens at the step and on the branch at which it was made. If the model has changed since, a warning
+    states what differs. The server of `kipviz.serve`, or a run of it, `server.run(until=12)`, opens at its newest step;
+    the page shows the run as it is then and does not follow the clients.
 
-    With `keep`, a file beside the notebook, everything that is done in the stepper is kept there:
-    branches, their names, the place, and the reader's answers. A notebook that is opened again finds all of it. Of a file that was
-    damaged a warning says what could be recovered: all that is whole, or the copy from before its last change. An own
-    fault is scripted with the stepper's methods:
+    With `keep`, a file beside the notebook, everything that is done in the stepper is saved there: branches, their
+    names, the cursor, and the reader's answers. A notebook that is opened again finds all of it. If the file is
+    damaged, a warning states what was recovered: everything intact, or the copy from before its last change. You can
+    script a fault of your own with the stepper's methods:
 
         stepper = kipviz.open("kip-1289-group-commit", keep="my-run.kipviz")
         stepper.fault_at("B1 crashes after PREPARE_COMMIT")
         stepper.take("B1 starts").run_on(seed=7).name("the coordinator dies")
 
-    With `views`, functions of your own from a world to rows or to an SVG, each has a card beside the others;
-    `Stepper.view` says what such a function returns.
+    Each function in `views`, which maps a world to rows or to an SVG, gets a card beside the others; `Stepper.view`
+    describes what such a function returns.
 
     Example:
         >>> import kipviz
@@ -77,9 +77,8 @@ def open_run(
         0 start
 
     Raises:
-        ValueError: if there is no such scenario or design, the design makes a part of the
-            scenario's story impossible, the permalink is no whole one, or the file keeps a run of
-            something else.
+        ValueError: if the scenario or design is unknown, the design makes a part of the scenario's story impossible,
+            the permalink is incomplete, or the file holds a run of another scenario or design.
         TraceFileError: if the file cannot be read or written, in one sentence.
     """
     own = own_views(views)
@@ -101,7 +100,7 @@ def open_run(
 
 
 def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> Stepper:
-    """Open what has a run of its own; `alone` says that nothing else was given with it."""
+    """Open an object that has its own run; `alone` is whether no other argument was given."""
     if not isinstance(given, HasRun | Run):
         what = type(given).__name__
         raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
@@ -115,7 +114,7 @@ def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> S
 
 
 def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
-    """Read the file that keeps a scenario's run; what a link brought is kept as it was then."""
+    """Read the file that keeps a scenario's run; a run that was opened by a link is kept with the link's design."""
     try:
         run = runs.load(path)
     except TraceFileError as wrong:
@@ -151,7 +150,7 @@ def open_seeded(
         True
 
     Raises:
-        ValueError: if the run names something that there is not, or its seed is no whole number.
+        ValueError: if the run names an unknown scenario, design or fault profile, or its seed is not an integer.
     """
     if isinstance(run, str):
         run = Task(run, design, faults, seed, steps_max)
@@ -171,18 +170,18 @@ def open_trace(
     design: str | None = None,
     faults: str = "",
 ) -> Stepper:
-    """Open a trace file in the stepper, where it was left, with all its branches.
+    """Open a trace file in the stepper, with all its branches, at the step where it was saved.
 
-    Where the model has moved on since it was saved, a warning says what differs. A trace that TLC, Apalache or
-    Quint found opens, too: ITF, TLC's `-dumpTrace json`, or what TLC prints. Its steps are known by their names and
-    arguments, and each is checked against the model.
+    If the model has changed since it was saved, a warning states what differs. A trace of TLC, Apalache or Quint opens,
+    too: ITF, TLC's `-dumpTrace json`, or TLC's printed output. Its steps are identified by their names and arguments,
+    and each is checked against the model.
 
     Args:
         path: the file.
-        module: of TLC's trace: the module, which `kipviz.explore(...).tla(...)` wrote.
-        scenario: of another trace that does not say so: what it is about.
-        design: its design; the module's first one, or the scenario's own, if left out.
-        faults: what may go wrong in it, such as "expire_lock=1".
+        module: for a trace of TLC: the module, which `kipviz.explore(...).tla(...)` wrote.
+        scenario: for a trace that does not name its scenario: the scenario.
+        design: its design; by default the module's first one, or the scenario's own.
+        faults: the faults that may happen in it, such as "expire_lock=1".
 
     Example:
         >>> import kipviz
@@ -193,9 +192,9 @@ def open_trace(
         12
 
     Raises:
-        TraceFileError: if the file cannot be read or is no whole trace, or a step of another tool's trace is not
-            possible where it is taken; in one sentence.
-        ValueError: for a word that names nothing.
+        TraceFileError: if the file cannot be read or is no complete trace, or a step of another tool's trace is not
+            possible, in one sentence.
+        ValueError: for an unknown name.
     """
     place = path_given("a trace file", path)
     of = None if module is None else path_given("a module", module)
@@ -203,7 +202,7 @@ def open_trace(
 
 
 def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
-    """Open a run where it was left, and warn of what came out differently."""
+    """Open a run where it was saved, and warn of what came out differently."""
     stepper = stepper_of(run, views)
     for change in (*run.changes, *stepper.lab.lost):
         warnings.warn(change, TraceChanged, stacklevel=3)
@@ -213,7 +212,7 @@ def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
 
 
 def permalink(stepper: Stepper) -> str:
-    """Give the line of text that opens a stepper's run at this very step: kipviz.open("kv2.…").
+    """Return a line of text that opens a stepper's run at its current step: kipviz.open("kv2.…").
 
     Example:
         >>> import kipviz
@@ -224,7 +223,7 @@ def permalink(stepper: Stepper) -> str:
         12
 
     Raises:
-        ValueError: if its run is of no scenario of the library, or the link would be too long.
+        ValueError: if its scenario is not in the library, or the link would be too long.
     """
     return _stepper(stepper).permalink()
 
@@ -236,7 +235,7 @@ def _stepper(given: object) -> Stepper:
 
 
 def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
-    """Write a stepper's run to a trace file: every branch, and where the reader stands.
+    """Write a stepper's run to a trace file: every branch, and the cursor.
 
     Example:
         >>> import kipviz
@@ -260,7 +259,7 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
 
 
 def stepper_of(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
-    """Open any run in the stepper; `lab` of the stepper is what answers for it."""
+    """Open any run in the stepper; the stepper's `lab` answers its requests."""
     lab = Lab(run, views)
     stepper = Stepper(lab.payload, lab.respond)
     stepper.lab = lab

@@ -1,9 +1,8 @@
-"""The timeout landscape in a notebook: pick two settings, watch it being searched, open any cell.
+"""The timeout landscape in a notebook: choose two settings, watch the search, open any cell.
 
-The panel searches in a thread of its own, so that the page stays alive and the cancel button works;
-what was found by then is kept. Cells are buttons: Tab and Enter reach every one of them, and a verdict
-is a sign, words and a border before it is a colour. What a notebook stores is the text: the question
-before it was searched, the tables afterwards.
+The panel searches in its own thread, so that the page stays responsive and the cancel button works; the results before
+a cancellation are kept. Cells are buttons: Tab and Enter reach each of them, and a verdict has a sign, words and a
+border besides its colour. A notebook stores the text: the question before the search, the tables afterwards.
 """
 
 from __future__ import annotations
@@ -32,42 +31,42 @@ from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.result_page import ResultPage
 from kipviz.widgets.stepper import Stepper
 
-# Each verdict has a colour (Okabe-Ito), a shape, a sign and its own words: no tone is colour alone.
+# Each verdict has a colour (Okabe-Ito), a shape, a sign and its own words: none is shown by colour alone.
 HOLDS, IDLE, OPEN = ("#009E73", "circle"), ("#999999", "square-open"), ("#56B4E9", "diamond-open")
 BREAKS = ("#D55E00", "x")
 SIGNS = {"holds": "✓", "never commits": "○", "nothing so far": "…"}
-# Dark letters on a light ground in both of JupyterLab's themes, at a contrast above 7:1.
+# Dark text on a light background in both of JupyterLab's themes, at a contrast above 7:1.
 GROUNDS = {"holds": "#cdeee3", "never commits": "#e6e6e6", "nothing so far": "#d8eefb"}
 BROKEN_GROUND, LETTERS = "#ffd9c7", "#1a1a1a"
 BORDERS = {"holds": "2px solid #009E73", "never commits": "2px dotted #666666"}
 STATES_MAX = 200_000
-# Words of a cell go on in the next line where a column is narrow.
+# The words of a cell wrap if its column is narrow.
 STYLE = """<style>
 .kipviz-landscape .jupyter-button { white-space: normal; line-height: 1.25; padding: 3px 4px; }
 </style>"""
 
 
 class Landscape(ResultPage):
-    """Which promise breaks where, by two settings.
+    """Which property breaks where, by two settings.
 
     Attributes:
         found: the cells with their verdicts and shortest runs.
     """
 
     def __init__(self, found: searched.Landscape) -> None:
-        """Keep what was searched."""
+        """Keep the cells."""
         self.found = found
 
     def open(self, design: str, down: int, across: int) -> Stepper:
-        """Open the shortest run that breaks a promise in a cell, where it breaks.
+        """Open the shortest run that breaks a property in a cell, at the violation.
 
         Raises:
-            LookupError: if nothing breaks there, or it was not searched.
+            LookupError: if nothing breaks there, or the cell was not searched.
         """
         return stepper_of(self.found.broken(design, down, across).run).last()
 
     def map(self) -> go.Figure:
-        """Give the map: a row of places for each design and value, a column for each of the other."""
+        """Return the map: a row for each design and value of one setting, a column for each value of the other."""
         asked = self.found.question
         designs = list(dict.fromkeys(spot.design for spot in self.found.spots))
         traces = [
@@ -113,20 +112,20 @@ class Landscape(ResultPage):
         )
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return landscape_blocks(self.found)
 
     def open_run(self, run: str) -> Stepper:
-        """Open what breaks in a place; its key is the number of the place, from 0."""
+        """Open the violation in a cell; its key is the number of the cell, from 0."""
         spot = self.found.spots[int(run)]
         return self.open(spot.design, spot.down, spot.across)
 
 
 class LandscapePanel(Discoverable, ipywidgets.VBox):
-    """A landscape on the page: two settings to pick, run and cancel, and a grid of cells to open.
+    """A landscape on the page: two settings to choose, run and cancel buttons, and a grid of cells to open.
 
     Attributes:
-        result: what was searched last, whole or as far as it came; None before.
+        result: the result of the last search, which may be partial; None before.
         stepper: the cell that was opened last, or None.
     """
 
@@ -134,7 +133,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         """Lay out the panel.
 
         Raises:
-            ValueError: if the question is none, in one sentence.
+            ValueError: if the question is not valid, in one sentence.
         """
         searched.check(question)
         self.question = question
@@ -171,7 +170,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
     # -- what the buttons do -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the search in the background; do nothing while one is running. A browser searches in place."""
+        """Start the search in the background; do nothing if one is running. In a browser it runs in place."""
         if self._thread is not None and self._thread.is_alive():
             return
         self._cancelled = False
@@ -193,16 +192,16 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
             self._thread.run()
 
     def cancel(self) -> None:
-        """Ask the search to stop; what it has found stays."""
+        """Ask the search to stop; its results are kept."""
         self._cancelled = True
         self.cancel_button.disabled = True
 
     def wait(self) -> Landscape:
-        """Wait for the end and give what was found; an interrupted wait cancels and keeps it.
+        """Wait for the end and return the result; an interrupted wait cancels the search and keeps its results.
 
         Raises:
-            RuntimeError: it was never started.
-            Exception: what the search raised.
+            RuntimeError: if it was never started.
+            Exception: the error of the search.
         """
         if self._thread is None:
             raise RuntimeError("The landscape was not searched: call start() or press Run.")
@@ -218,15 +217,15 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         return self.result
 
     def run(self) -> Landscape:
-        """Start, wait and give what was found: its text are the tables, `map()` is a figure."""
+        """Start, wait and return the result: its text are the tables, `map()` is a figure."""
         self.start()
         return self.wait()
 
     def open_cell(self, design: str, down: int, across: int) -> Stepper:
-        """Open the shortest run that violates a property in a cell, below the grid and as a value.
+        """Open the shortest run that violates a property in a cell, below the grid, and return it.
 
         Raises:
-            LookupError: if nothing breaks there, or it was not searched.
+            LookupError: if nothing breaks there, or the cell was not searched.
         """
         if self.result is None:
             raise LookupError("nothing was searched yet")
@@ -236,7 +235,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         return stepper
 
     def _pressed(self, spot: Spot) -> None:
-        """Open what breaks in a cell, or say what its search came to."""
+        """Open the violation in a cell, or show the verdict of its search."""
         if spot.explored.counterexamples:
             self.open_cell(spot.design, spot.down, spot.across)
             return
@@ -280,7 +279,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         return not self._cancelled
 
     def _lay_out(self) -> None:
-        """Put an empty cell where each verdict will stand."""
+        """Create an empty cell for each verdict."""
         asked = self.question
         self._cells: dict[tuple[str, int, int], ipywidgets.Button] = {}
         grids: list[ipywidgets.Widget] = []
@@ -326,7 +325,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         button.on_click(lambda _: self._pressed(spot))
 
     def __repr__(self) -> str:
-        """The tables, or the question and how far it is."""
+        """Return the tables, or the question and its progress."""
         if self.result is not None:
             return repr(self.result)
         asked = self.question
@@ -338,7 +337,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any] | None:
         bundle = super()._repr_mimebundle_(**options)
         if bundle is not None:
-            bundle["text/plain"] = repr(self)  # ipywidgets would cut it after 110 characters
+            bundle["text/plain"] = repr(self)  # ipywidgets would cut it off after 110 characters
             if self.result is not None:
                 bundle["text/html"] = self.result.html()  # for readers without a kernel
         return bundle
@@ -373,10 +372,10 @@ def _head(text: str) -> ipywidgets.HTML:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them.
+    """Parse integers that are separated by commas.
 
     Raises:
-        ValueError: what is none of them.
+        ValueError: if one is not an integer.
     """
     words = [word.strip().replace("_", "") for word in text.split(",") if word.strip()]
     wrong = next((word for word in words if not word.isdecimal()), None)
@@ -407,17 +406,17 @@ def landscape(
     fixed: Sequence[str] = (),
     states_max: int = STATES_MAX,
 ) -> LandscapePanel:
-    """Lay two settings against each other and search every cell with the timed clock.
+    """Vary two settings against each other and search every cell with the timed clock.
 
-    The panel has a button that runs it; `run()` does so at once and gives the tables. Interrupting
-    or cancelling it keeps what was searched so far.
+    The panel has a button that runs it; `run()` runs it at once and returns the tables. After an interrupt or a
+    cancellation the results so far are kept.
 
     Args:
         designs: designs by name.
-        down: a setting by Kafka's name, and its values, each greater than the last; one row each.
+        down: a setting by Kafka's name, and its values in ascending order; one row each.
         across: another setting and its values; one column each.
-        work_ms: how long the application works on a batch before it commits.
-        faults: what may go wrong, such as "expire_lock=1,time_out=1".
+        work_ms: the time in which the application processes a batch before it commits.
+        faults: the faults that may happen, such as "expire_lock=1,time_out=1".
         scenario: a small scenario's name.
         fixed: further settings, each of the form name=value.
         states_max: the number of states at which the search of a cell stops, undecided.
@@ -428,7 +427,7 @@ def landscape(
         Landscape of kip-1289-small: group.share.record.lock.duration.ms against transaction.timeout.ms, 12 cells. Not searched yet.
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     for side in (down, across):
         if not isinstance(side, Sequence) or isinstance(side, str) or len(side) != 2:

@@ -1,6 +1,6 @@
-"""One line of a payload, in Python: the steps from the start to the end of one branch.
+"""One branch of a payload, in Python: its steps from the start of the run to its end.
 
-The page does the same in the browser; here it serves the text twin, commands and comparisons.
+The page does the same in the browser; here it serves text output, commands and comparisons.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Line:
-    """The steps, big steps, verdicts and choices of one branch, in full."""
+    """All steps, big steps, verdicts and choices along one branch."""
 
     name: str
     steps: Sequence[Part]
@@ -32,43 +32,43 @@ class Line:
         return len(self.steps) - 1
 
     def big_number(self, step: int) -> int:
-        """How many big steps have begun at a step; 0 at the start."""
+        """Return how many big steps have started at a step; 0 at the start."""
         return sum(big["from"] <= step for big in self.bigs)
 
     def big_at(self, step: int) -> Part | None:
-        """The big step a small step belongs to, if any."""
+        """Return the big step that a small step belongs to, or None."""
         return next((big for big in self.bigs if big["from"] <= step < big["to"]), None)
 
     def sentence(self, step: int) -> str:
-        """What is said at a step: the big step's words at its end, else the small step's."""
+        """Return the text of a step: the big step's words at its end, else the small step's."""
         big = self.big_at(step)
         if big is not None and step == big["to"] - 1 and big.get("say"):
             return str(big["say"])
         return str(self.steps[step]["sentence"])
 
     def verdicts_at(self, step: int) -> list[Part]:
-        """The verdict of each property at a step, in the payload's order."""
+        """Return the verdict of each property at a step, in the payload's order."""
         return [verdict for verdict in self.verdicts if covers(verdict, step)]
 
     def choices_at(self, step: int) -> list[Part]:
-        """What can and what cannot happen next at a step."""
+        """Return what can and what cannot happen next at a step."""
         return [item for choice in self.choices if covers(choice, step) for item in choice["items"]]
 
     def wire_at(self, step: int) -> list[Part]:
-        """The messages on the wire at a step, in the order in which they were sent."""
+        """Return the messages in flight at a step, in the order in which they were sent."""
         return [m for m in self.messages if m["sent"] <= step and not _ended(m, step)]
 
 
 def no_step(step: object, last: int, what: str = "") -> str:
-    """Say that there is no such step, and which there are."""
+    """Return the sentence that there is no such step, with the range of steps."""
     return f"There is no step {step!r} on this line{what}: it has 0 to {last}."
 
 
 def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
-    """The line of a branch; 0 is the main line.
+    """Return all steps along a branch; 0 is the main branch.
 
     Raises:
-        ValueError: when there is no such branch.
+        ValueError: if there is no such branch.
     """
     if number == 0:
         return Line(
@@ -132,7 +132,7 @@ def _grown(parent: Line, branch: Part) -> Line:
 
 
 def _messages(parent: Line, branch: Part, at: int) -> list[Part]:
-    """The messages of the parent up to a step, with what became of them here, and the new ones."""
+    """Return the parent's messages up to a step, with their fate on this branch, and the new ones."""
     own = {message["id"]: message for message in branch.get("messages", [])}
     old = [
         own.pop(m["id"], m if _ended(m, at) else {**m, "arrived": None, "lost": None})
@@ -152,10 +152,10 @@ def _ended(message: Part, step: int) -> bool:
 def message_of(
     payload: Part, branches: Sequence[Part], number: int, name: str
 ) -> tuple[Part, Part]:
-    """A message of a branch's line, and the tables that say what its bytes are.
+    """Return a message of a branch, and the tables that describe its bytes.
 
     Raises:
-        ValueError: when the line has no such message.
+        ValueError: if the branch has no such message.
     """
     messages = line_of(payload, branches, number).messages
     found = next((message for message in messages if message["id"] == name), None)

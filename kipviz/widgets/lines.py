@@ -1,4 +1,4 @@
-"""The lab behind a stepper: the runs, the lines that a reader made of them, and their answers."""
+"""The model behind a stepper: the runs, the reader's branches of them, and the answers to the page's requests."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ NAME_MAX = 80
 
 
 class _Shown(msgspec.Struct, eq=False):
-    """A line on the page: the run it is of, its nodes, and what the reader asked for.
+    """A branch on the page: its run, its nodes, and the reader's request.
 
-    `parent` is the line it leaves after step `at`, -1 for the main line, which leaves none.
+    `parent` is the branch that it leaves after step `at`, -1 for the main branch, which leaves none.
     """
 
     number: int
@@ -61,19 +61,19 @@ class _Shown(msgspec.Struct, eq=False):
 
 
 class Lab:
-    """A run and its model behind one stepper: answers the page's wishes with lines.
+    """A run and its model behind one stepper: answers the page's requests with branches.
 
-    What changes in it are the runs, which grow, and the lines of them that the reader made.
-    `lost` says which lines of a file are gone because the model has moved on.
+    The runs grow, and the reader adds branches. `lost` names the branches of a file that were lost because the model
+    has changed.
     """
 
     def __init__(self, run: Run, views: tuple[OwnView, ...] = ()) -> None:
-        """Tell the main line, and the lines that the run has already; `views` are the reader's own."""
+        """Prepare the main branch and the branches that the run already has; `views` are the reader's own."""
         self.views = views
         self.model = run.model
         self.lost: list[str] = []
         self._runs = list(run.trees)
-        self._here = 0  # the run that somebody asked something of last
+        self._here = 0  # the run of the last request
         kept = run.lines or _branches(run)
         trace = run.trace.jump(kept[0].tip)
         self._runs[0] = run.at(trace)
@@ -94,19 +94,19 @@ class Lab:
 
     @property
     def trace(self) -> Any:
-        """The trace of the run that somebody asked something of last."""
+        """The trace of the run of the last request."""
         return self._runs[self._here].trace
 
     def run_at(self, branch: int, step: int) -> Run:
-        """Give the run that a line is of, as it is by now, standing at a step of the line."""
+        """Return the run of a branch in its present state, standing at a step of the branch."""
         line = self._lines[branch]
         run = self._runs[line.tree]
-        # By way of the tip, so that the trace stands on this very line.
+        # Jump by way of the tip, so that the trace stands on this branch.
         at = min(step, len(line.path) - 1)
         return run.at(run.trace.jump(line.path[-1]).jump(line.path[at]))
 
     def kept_at(self, branch: int, step: int, learned: Learned = NOTHING) -> Run:
-        """Give the run with all lines that the reader made, standing at a step of one, and what was answered."""
+        """Return the run with all of the reader's branches, standing at a step of one, and the reader's answers."""
         numbers = list(self._lines)
         trees = sorted({0, *(line.tree for line in self._lines.values())})
         lines = tuple(
@@ -137,12 +137,12 @@ class Lab:
     def another(
         self, branch: int, step: int, learned: Learned, views: tuple[OwnView, ...]
     ) -> tuple[Lab, Learned]:
-        """Return an independent lab of the same run and its lines, and what was answered as it names questions."""
+        """Return an independent lab of the same run and its branches, and the answers under its names of questions."""
         run = self.kept_at(branch, step, learned)
         return Lab(run, views), run.learned
 
     def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:
-        """Give the line and the step at which a node of the run is shown, on `path` if it is."""
+        """Return the branch and the step at which a node of the run is shown, on `path` if it is there."""
         step = self._runs[0].trace.node(node).depth
         for number, line in sorted(self._lines.items(), key=lambda one: one[1].path != path):
             if line.tree == 0 and step < len(line.path) and line.path[step] == node:
@@ -152,14 +152,14 @@ class Lab:
     # -- answers -------------------------------------------------------------------------------------
 
     def respond(self, command: Mapping[str, Any]) -> Answer | Work:
-        """Answer a wish: with a new line, or with the place where there is one already.
+        """Answer a request: with a new branch, or with the place of one that exists already.
 
-        ``{"branch"}`` is a line that is new; ``{"go": {"branch", "step"}}`` is where to look;
-        ``{"name"}`` and ``{"gone"}`` change the lines there are; ``{"say"}`` is a sentence. What
-        may take long is answered by a generator, which tells how far it is and returns the answer.
+        ``{"branch"}`` is a new branch; ``{"go": {"branch", "step"}}`` is an existing place; ``{"name"}`` and
+        ``{"gone"}`` change existing branches; ``{"say"}`` is a sentence. A request that may take long is answered by a
+        generator, which yields its progress and returns the answer.
 
         Raises:
-            ValueError: if the wish makes no sense where it is made, in one sentence.
+            ValueError: if the request is not possible there, in one sentence.
         """
         do = command.get("do", "take")
         if do == "rename":
@@ -197,7 +197,7 @@ class Lab:
         return self._lines[number]
 
     def _shown(self, here: Standing, command: Mapping[str, Any], told: Told) -> Answer:
-        """Make a line of another course, unless there is one that is the same."""
+        """Make a branch of another continuation, unless an equal one exists."""
         parent = self._line(command["branch"])
         path = told.trace.path(told.trace.cursor)
         if told.run is not here.run:
@@ -230,7 +230,7 @@ class Lab:
     def _tell(
         self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Told
     ) -> dict[str, Any]:
-        """Tell the line that leaves another one after a step, or the one that this one left."""
+        """Return the payload of a branch that leaves another one after a step, or the one that this one left."""
         while at <= parent.at and parent.parent >= 0:
             above = self._lines[parent.parent]
             if above.tree != parent.tree:
@@ -240,7 +240,7 @@ class Lab:
         run = self._runs[tree]
         goals = goals_of(run.scenario)
         suffix, lives = tell_branch(run.model, run.trace, path, at, parent.lives, goals, self.views)
-        if tree:  # another trace counts its nodes from 0, too
+        if tree:  # the nodes of another trace are also numbered from 0
             suffix["steps"] = [{**s, "node": f"{tree}:{s['node']}"} for s in suffix["steps"]]
         line = _Shown(
             self._number,
@@ -271,7 +271,7 @@ class Lab:
         }
 
     def _restore(self, line: KeptLine, parent: int) -> int:
-        """Tell a line of a file; one of which no step is left is given up, its parent stands in."""
+        """Restore a branch of a file; a branch without any step left is dropped and replaced by its parent."""
         above, run = self._lines[parent], self._runs[line.tree]
         path = run.trace.path(line.tip)
         told = Told(run, run.trace, line.name, line.said, line.held, line.missing)
@@ -305,7 +305,7 @@ class Lab:
         if line.parent < 0:
             raise ValueError("The main branch stays: only other branches can be deleted.")
         gone = [line.number]
-        for other in self._lines.values():  # a line is always younger than the one it leaves
+        for other in self._lines.values():  # a branch is always newer than the one it leaves
             if other.parent in gone:
                 gone.append(other.number)
         for number in gone:
@@ -319,7 +319,7 @@ class Lab:
 
 
 def _branches(run: Run) -> tuple[KeptLine, ...]:
-    """Give the branches of a run of which nobody has kept the lines."""
+    """Return the branches of a run that has no kept branches."""
     return tuple(
         KeptLine("main" if b.parent is None else "", -1 if b.parent is None else b.parent, 0, b.tip)
         for b in run.trace.branches()
@@ -327,7 +327,7 @@ def _branches(run: Run) -> tuple[KeptLine, ...]:
 
 
 def _together(one: tuple[int, ...], other: tuple[int, ...]) -> int:
-    """Give the last step that two lines of a run share."""
+    """Return the last step that two paths of a run share."""
     return sum(a == b for a, b in zip(one, other, strict=False)) - 1
 
 

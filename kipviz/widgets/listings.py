@@ -1,4 +1,4 @@
-"""What there is to choose from, in a notebook: tables to search, and stories that open in the stepper."""
+"""The catalogues in a notebook: searchable tables, and stories that open in the stepper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kipviz.widgets.stepper import Stepper
 
 
 class ListingPage(ResultPage):
-    """A catalogue as a table; going over it gives the names.
+    """A catalogue as a table; iterating over it yields the names.
 
     Attributes:
         listing: the catalogue.
@@ -25,7 +25,7 @@ class ListingPage(ResultPage):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What is known of each name."""
+        """The entry of each name."""
         return self.listing.entries
 
     def __iter__(self) -> Iterator[str]:
@@ -35,7 +35,7 @@ class ListingPage(ResultPage):
         return len(self.listing)
 
     def __repr__(self) -> str:
-        """The catalogue as text."""
+        """Return the catalogue as text."""
         return repr(self.listing)
 
     def blocks(self) -> Blocks:
@@ -48,7 +48,7 @@ class ListingPage(ResultPage):
 
 
 def scenarios() -> ListingPage:
-    """List the stories that can be played; in a notebook a click on a name opens it.
+    """List the stories that can be played; in a notebook a click on a name opens the story.
 
     Example:
         >>> import kipviz
@@ -59,7 +59,7 @@ def scenarios() -> ListingPage:
 
 
 def designs() -> ListingPage:
-    """List the named designs; `name+slot=option` makes another one of each.
+    """List the named designs; `name+slot=option` derives another one.
 
     Example:
         >>> import kipviz
@@ -70,9 +70,9 @@ def designs() -> ListingPage:
 
 
 def slots(*names: str) -> ListingPage:
-    """List the questions on which designs disagree, and the options of each; all of them, if none is named.
+    """List the questions on which designs disagree, and the options of each; by default all of them.
 
-    As text, a line below each question says what a rule of your own takes there and what it returns.
+    As text, a line below each question describes the arguments and the result of a rule of your own.
 
     Args:
         names: slots, such as "marker_epoch".
@@ -83,7 +83,7 @@ def slots(*names: str) -> ListingPage:
         a rule of your own takes (staged_epoch: int, marker_epoch: int) and returns bool
 
     Raises:
-        UnknownDesign: if there is no such slot.
+        UnknownDesign: if a slot is unknown.
     """
     return ListingPage(listing.slots(*names))
 
@@ -100,7 +100,7 @@ def faults() -> ListingPage:
 
 
 def profiles() -> ListingPage:
-    """List the abstraction profiles, and as a table what the model leaves out of Kafka, row by row.
+    """List the abstraction profiles, with a table of what the model leaves out of Kafka.
 
     Example:
         >>> import kipviz

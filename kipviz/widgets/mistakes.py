@@ -1,7 +1,7 @@
-"""A mistake in a notebook is one line: what was wrong and what is allowed, without the way through our code.
+"""A user's mistake in a notebook is shown as one line: what was wrong and what is allowed, without a traceback.
 
-What is raised on purpose has its sentence; the frames above it are of no use to who mistyped a name. What fails
-by itself is an error of the program, and keeps its traceback.
+An error that kipviz raises on purpose has a sentence; its traceback does not help a user who mistyped a name. Any other
+error is a bug, and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-# What a sentence for the reader is raised as, beside our own classes.
+# The types with which a sentence for the reader is raised, beside our own classes.
 KINDS = (ValueError, LookupError, TypeError, AttributeError, ImportError, OSError)
 OURS = ("kipviz", "traitlets")
 
 
 def is_mistake(error: BaseException, trace: TracebackType | None) -> bool:
-    """Whether an error was raised on purpose, with a sentence, by a line of this package."""
+    """Return whether an error was raised on purpose, with a sentence, by a line of this package."""
     module = type(error).__module__.partition(".")[0]
     if trace is None or not (isinstance(error, KINDS) or module in OURS) or not str(error):
         return False
@@ -39,13 +39,13 @@ def _show(
     tb_offset: int | None = None,
 ) -> None:
     if is_mistake(error, trace):
-        # What IPython asks an exception for that has a face of its own.
+        # IPython calls this method of an exception that renders itself.
         error._render_traceback_ = lambda: [f"{kind.__name__}: {error}"]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
 def in_one_line() -> None:
-    """Have the notebook or the IPython shell that runs this show mistakes so; without one, or beside another handler, nothing changes."""
+    """Show mistakes this way in the IPython shell or kernel that runs this; do nothing if it has another handler."""
     from IPython.core.getipython import get_ipython
 
     shell: Any = get_ipython()

@@ -1,4 +1,4 @@
-"""Outcomes and ablations in a notebook: tables to read, and rows that open in the stepper."""
+"""Outcomes and ablations in a notebook: tables, and rows that open in the stepper."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Outcomes(ResultPage):
     """How the runs of a scenario end.
 
     Attributes:
-        found: the outcomes, the most frequent one first, each with a shortest example.
+        found: the outcomes, most frequent first, each with a shortest example.
     """
 
     def __init__(self, found: counted.Outcomes) -> None:
-        """Keep what was counted."""
+        """Keep the outcomes."""
         self.found = found
 
     def open(self, row: int = 1) -> Stepper:
@@ -44,7 +44,7 @@ class Outcomes(ResultPage):
         return stepper_of(self.found.run(rows[row - 1])).last()
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return outcomes_blocks(self.found)
 
     def open_run(self, run: str) -> Stepper:
@@ -59,15 +59,15 @@ def outcomes(
     seeds: int | Iterable[int] | None = None,
     states_max: int = 200_000,
 ) -> Outcomes:
-    """Group finished runs by outcome: of every interleaving, or of so many seeds.
+    """Group completed runs by outcome: of every interleaving, or of a number of seeds.
 
-    Who interrupts it gets what was counted so far, and the sentence says that it is not all.
+    After an interrupt the result has the runs so far, and its sentence states that it is incomplete.
 
     Args:
         scenario: a scenario's name; without seeds a small one, such as `kip-1289-small`.
         design: a design's name.
-        faults: what may go wrong, such as "expire_lock=1"; with seeds a fault profile's name.
-        seeds: how many seeded runs, or which seeds.
+        faults: the faults that may happen, such as "expire_lock=1"; with seeds a fault profile's name.
+        seeds: the number of seeded runs, or the seeds.
         states_max: the number of states at which a search stops, undecided.
 
     Example:
@@ -77,7 +77,7 @@ def outcomes(
         42
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     if isinstance(seeds, int):
         if seeds < 1:
@@ -96,16 +96,16 @@ class Ablation(ResultPage):
     """Kafka's own rules switched off.
 
     Attributes:
-        rows: what broke first without some rules; the first row has all of them.
+        rows: what broke first without some rules; the first row has all rules.
     """
 
     def __init__(self, rows: tuple[Ablated, ...], *, whole: bool = True) -> None:
-        """Keep what was searched; it was not `whole` if somebody stopped it."""
+        """Keep the rows; `whole` is False if the work was cancelled."""
         self.rows = rows
         self._whole = whole
 
     def open(self, *rules: str) -> Stepper:
-        """Open what breaks first without these rules, where it breaks.
+        """Open the first violation without these rules.
 
         Raises:
             LookupError: if nothing broke without them, or they were not tried.
@@ -124,11 +124,11 @@ class Ablation(ResultPage):
         )
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
         return ablation_blocks(self.rows) + (() if self._whole else (Paragraph(STOPPED),))
 
     def open_run(self, run: str) -> Stepper:
-        """Open what breaks without some rules; its key is their names, with commas."""
+        """Open the violation without some rules; its key are their names, separated by commas."""
         return self.open(*run.split(","))
 
 
@@ -145,16 +145,16 @@ def ablate(
 ) -> Ablation:
     """Switch off Kafka's own rules, alone and in pairs, and find what breaks first.
 
-    Who interrupts it gets the rows so far, and the page says that they are not all.
+    After an interrupt the table has the rows so far, and the page states that it is incomplete.
 
     Args:
         scenario: a scenario's name.
         design: the design that has all rules.
         rules: names of slots, such as "epoch_check".
-        faults: fault budgets, the smaller ones first.
+        faults: fault budgets, smallest first.
         states_max: the number of states at which a search stops, undecided.
         pairs: whether pairs are tried, too.
-        runs: so many seeded runs where a search was too large and broke nothing.
+        runs: the number of seeded runs after a search that was too large and broke nothing.
         profile: the fault profile of those runs.
 
     Example:
@@ -166,7 +166,7 @@ def ablate(
         [(), ('marker_fencing',)]
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     bounds = Bounds(states_max=states_max)
     count = 1 + len(rules) + (len(rules) * (len(rules) - 1) // 2 if pairs else 0)

@@ -1,7 +1,7 @@
 """A run as one HTML file, which steps without a kernel and without a network.
 
-The file holds the built front end, the payload, and a stand-in for the model that Jupyter gives a
-widget. `#step=12` behind its address opens it at that step, and stepping keeps the address current.
+The file holds the built front end, the payload, and a replacement for the model that Jupyter gives to a widget.
+`#step=12` at the end of its address opens it at that step, and stepping keeps the address current.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 MODULE = HERE / "static" / "stepper.js"
 TEMPLATE = HERE / "page.html"
 
-# A payload that is longer than this is packed: a run of 1,000 steps is 2 MB, and 20 times less so.
+# A longer payload is compressed: a run of 1,000 steps has 2 MB, and a 20th of that when compressed.
 PLAIN_MAX = 300_000
 
 _EXPORT = re.compile(r"export\s*\{\s*([\w$]+) as default\s*\};?\s*$")
@@ -41,12 +41,12 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 def page(
     payload: Mapping[str, Any], branch: int = 0, step: int = 0, learned: Learned = NOTHING
 ) -> str:
-    """Give the page of a stepper's payload, or of a comparison's; it opens at a step of a line.
+    """Return the page of a stepper's payload, or of a comparison's; it opens at a step of a branch.
 
-    `learned` is what its reader has answered so far; the page shows it, and goes on from there.
+    `learned` are the reader's answers so far; the page shows them and continues from there.
 
     Raises:
-        ValueError: if it is no payload, in one sentence.
+        ValueError: if it is not a payload, in one sentence.
     """
     halves = [payload["left"], payload["right"]] if "left" in payload else [payload]
     for half in halves:
@@ -77,7 +77,7 @@ def page(
 
 
 def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
-    """Give the values of a reader's answers as the page begins with them."""
+    """Return the reader's answers as the initial values of the page."""
     answers = dict(learned.answers)
     values: dict[str, Any] = {"answers": answers}
     if answers or learned.revealed or learned.reached:
@@ -89,12 +89,12 @@ def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
 
 
 def _filled(template: str, fields: Mapping[str, str]) -> str:
-    """Fill all places in one pass, so that nothing in a field is taken for a place of another one."""
+    """Fill all placeholders in one pass, so that the content of one field is not taken for a placeholder."""
     return _PLACE.sub(lambda place: fields[place[1]], template)
 
 
 def sheet_of(code: str) -> str:
-    """Give the hash of the one style sheet that the built module adds to a page."""
+    """Return the hash of the one style sheet that the built module adds to a page."""
     found = _SHEET.search(code)
     if found is None:
         raise RuntimeError(
@@ -104,14 +104,14 @@ def sheet_of(code: str) -> str:
 
 
 def _source(script: str) -> str:
-    """Give a script or a style sheet that the page may use, as its Content-Security-Policy names it (CSP 3, 2.3.1)."""
-    # A browser reads every end of a line as a single line feed before it counts.
+    """Return the hash of a script or style sheet that the page may use, for its Content-Security-Policy (CSP 3, 2.3.1)."""
+    # A browser normalises every line ending to a line feed before it computes the hash.
     text = script.replace("\r\n", "\n").replace("\r", "\n")
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 def _module(code: str) -> tuple[str, str]:
-    """Take the export off the built module: inside a page it is used where it stands."""
+    """Remove the export from the built module: inside a page its entry is used directly."""
     found = _EXPORT.search(code)
     if found is None or _MARKUP.search(code):
         raise RuntimeError(f"{MODULE.name} cannot stand in a page: run `make front` again")
@@ -119,9 +119,9 @@ def _module(code: str) -> tuple[str, str]:
 
 
 def _embedded(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Give a payload as the text of a script element that no text in it can end."""
+    """Return a payload as the text of a script element that no text in it can close."""
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    # Half a surrogate pair is no UTF-8; with a backslash it is JSON.
+    # Half a surrogate pair cannot be encoded in UTF-8; as a backslash escape it is valid JSON.
     data = text.encode("utf-8", "backslashreplace")
     if len(data) > PLAIN_MAX:
         packed = gzip.compress(data, mtime=0)
@@ -130,12 +130,12 @@ def _embedded(payload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _escaped(text: str) -> str:
-    """Give a text as HTML; half a surrogate pair cannot be in a file and becomes a question mark."""
+    """Escape a text for HTML; half a surrogate pair cannot be in a file and becomes a question mark."""
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _words(payload: Mapping[str, Any]) -> str:
-    """What stands in the page where no script may run."""
+    """Return the text of the page for readers whose browser runs no script."""
     line = line_of(payload, [], 0)
     design = payload["design"]
     head = f"{payload['title']}\ndesign {design['name']} ({design['status']})"

@@ -1,7 +1,7 @@
-"""Charts where Python runs in a browser: drawn by the plotly that is there, with no request to any host.
+"""Charts when Python runs in a browser: drawn by the installed plotly, without a request to any host.
 
-plotly's own renderers for a notebook need nbformat, which has no wheel for a browser, and ask a foreign host for
-MathJax. So a chart brings plotly.min.js with itself.
+plotly's own notebook renderers need nbformat, which has no wheel for a browser, and load MathJax from a foreign host.
+So a chart contains plotly.min.js itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAME = "kipviz-page"
 
 
 class PageRenderer(ExternalRenderer):
-    """Shows a chart as HTML that needs nothing else."""
+    """Shows a chart as self-contained HTML."""
 
     def render(self, fig_dict: dict[str, Any]) -> None:
         """Show a chart in the output of the cell."""
@@ -33,7 +33,7 @@ class PageRenderer(ExternalRenderer):
 
 
 def draw_in_page(platform: str = sys.platform) -> None:
-    """Let charts be drawn so in a browser; anywhere else plotly's choice stays."""
+    """Use this renderer in a browser; elsewhere plotly's choice stays."""
     if platform == "emscripten":
         pio.renderers[NAME] = PageRenderer()
         pio.renderers.default = NAME

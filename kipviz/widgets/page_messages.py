@@ -1,8 +1,8 @@
-"""What the page may say to Python, value by value; anything else changes nothing and is told in one sentence.
+"""The values that the page may send to Python; anything else changes nothing and is reported in one sentence.
 
-The page is a program of its own: an old tab, an extension or a person with a console may send anything, and what
-is taken unchecked fails later, at a place that has nothing to do with it. Which branches there are, their names
-and the score are made by Python; what the page says of them is an echo and changes nothing.
+The page is a separate program: an old tab, an extension or a person with a console may send anything, and an unchecked
+value fails later, in unrelated code. Python makes the list of branches, their names and the score; what the page sends
+about them is an echo and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-# What only Python makes. The page adds the branch of an answer to its own list and sends that list back.
+# Values that only Python sets. The page adds the branch of an answer to its own list and sends that list back.
 MADE_HERE = frozenset({"payload", "branches", "tree", "score", "answer", "notice"})
 TEXT_MAX = 1_000
 PLACE_MAX = 2**31 - 1
@@ -41,12 +41,12 @@ SHAPES: dict[str, Any] = {
     "tool": str,
     "command": dict[str, Any],
 }
-# What is chosen, by its kind, and the names that say which it is.
+# The kinds of selection, and the names that each needs.
 SELECTIONS: dict[str, tuple[str, ...]] = {"message": ("id",), "value": ("card", "row")}
 
 
 def readable(said: Any) -> tuple[dict[str, Any], str]:
-    """Give what of a page's values can be taken over, and a sentence about the first that cannot, or nothing."""
+    """Return the page's valid values, and a sentence about the first invalid one, or ""."""
     if not isinstance(said, Mapping):
         return {}, "The page sent something that is no values; nothing was changed."
     taken: dict[str, Any] = {}
@@ -60,9 +60,9 @@ def readable(said: Any) -> tuple[dict[str, Any], str]:
 
 
 def why_not(name: str, value: Any) -> str:
-    """Say why a value of the page cannot be taken over, or nothing."""
+    """Return why a value of the page is not valid, or ""."""
     if name not in SHAPES:
-        return ""  # of the widgets' own machinery, which looks at it itself
+        return ""  # a value of the widgets' own machinery, which checks it itself
     try:
         msgspec.convert(value, SHAPES[name])
     except (msgspec.ValidationError, RecursionError) as problem:
@@ -78,7 +78,7 @@ def why_not(name: str, value: Any) -> str:
 
 
 def _missing(selection: Mapping[str, Any]) -> str:
-    """Give the first name that a selection of its kind has to have and has not, or nothing."""
+    """Return the first name that a selection of its kind lacks, or ""."""
     kind = selection.get("kind")
     names = SELECTIONS.get(kind, ()) if isinstance(kind, str) else ("kind",) if selection else ()
     return next((name for name in names if not isinstance(selection.get(name), str)), "")

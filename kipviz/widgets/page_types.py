@@ -1,7 +1,7 @@
 """The types of a page's data for its JavaScript, written from the schemas in `payload`.
 
-``python -m kipviz.widgets.page_types`` writes ``front/types/payload.d.ts``; `tsc` holds the page's sources
-against it. A test sees when the file is older than the schemas.
+``python -m kipviz.widgets.page_types`` writes ``front/types/payload.d.ts``; `tsc` checks the page's sources against it.
+A test fails if the file differs from the schemas.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def declarations() -> str:
 
 
 def _schemas() -> Iterator[type[msgspec.Struct]]:
-    """Return every schema below the roots once, each after those that it names."""
+    """Return every schema below the roots once, each after those that it uses."""
     seen: set[type[msgspec.Struct]] = set()
 
     def below(kind: shapes.Type) -> Iterator[type[msgspec.Struct]]:
@@ -60,7 +60,7 @@ def _schemas() -> Iterator[type[msgspec.Struct]]:
 
 
 def _parts(kind: shapes.Type) -> tuple[shapes.Type, ...]:
-    """Return the types that a list, tuple, dict or union is made of."""
+    """Return the types that a list, tuple, dict or union consists of."""
     if isinstance(kind, shapes.ListType | shapes.VarTupleType):
         return (kind.item_type,)
     if isinstance(kind, shapes.TupleType):
@@ -85,7 +85,7 @@ def _interface(schema: type[msgspec.Struct]) -> str:
 
 
 def _type(kind: shapes.Type) -> str:
-    """Return a type in TypeScript's words."""
+    """Return a type in TypeScript."""
     if isinstance(kind, shapes.StructType):
         return kind.cls.__name__
     if isinstance(kind, shapes.LiteralType):

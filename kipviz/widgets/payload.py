@@ -1,8 +1,8 @@
-"""What the stepper is sent: the shape of a payload, and the check that one has it.
+"""The payload that is sent to the stepper: its schema, and the check that a payload conforms to it.
 
-A payload is plain text, numbers and lists, made once from a trace by `kipviz.views`. Everything
-that lives for a while has a lifetime: it is there for the steps ``from <= k < to``, and ``to`` is
-None where it never ends. The page draws every text as text, never as markup.
+A payload is plain text, numbers and lists, made once from a trace by `kipviz.views`. Everything that lasts for some
+steps has a lifetime: it exists for the steps ``from <= k < to``, and ``to`` is None if it never ends. The page draws
+every text as text, never as markup.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Status = Literal["shipped", "draft", "our inference"]
 
 
 class _Part(msgspec.Struct, rename={"from_": "from"}):
-    """One kind of thing in a payload; fields it does not name are carried along."""
+    """One kind of thing in a payload; fields that it does not name are kept."""
 
 
 class Design(_Part):
-    """Whose rules are shown, and how far they are decided."""
+    """The design whose rules are shown, and how far they are decided."""
 
     name: str
     status: Status
@@ -43,7 +43,7 @@ class Lane(_Part):
 
 
 class Why(_Part):
-    """The rule that fired and where it is written."""
+    """The rule that fired and its source."""
 
     rule: str = ""
     guards: list[tuple[str, str]] = []
@@ -55,10 +55,9 @@ class Why(_Part):
 class Step(_Part):
     """One small step: one action of the model. The first one is the start.
 
-    A permalink is made of `pick`, the action's place among what was possible (or the action itself,
-    written out), and `mark`, the first eight bytes of the world's fingerprint in base64url.
-    `causes` are (step, what was taken over from it), the main one first; an accident has nothing
-    that made it happen, only what it found.
+    A permalink is made of `pick`, the index of the action among the possible ones (or the action itself, as JSON), and
+    `mark`, the first eight bytes of the world's fingerprint in base64url. `causes` are (step, what was used from it),
+    the main one first; a fault has no step that caused it, only the state that it found.
     """
 
     kind: str
@@ -79,7 +78,7 @@ class Step(_Part):
 class Big(_Part):
     """One big step, a bullet of the KIP's flow: the small steps ``from <= k < to``.
 
-    `rests` are the small steps inside it at which going forward rests, rising.
+    `rests` are the small steps inside it at which stepping forward pauses, in ascending order.
     """
 
     from_: int
@@ -90,9 +89,9 @@ class Big(_Part):
 
 
 class Message(_Part):
-    """A message between two lanes; it is on the wire from `sent` until it arrived or was lost.
+    """A message between two lanes; it is in flight from `sent` until it has arrived or is lost.
 
-    `bytes` are the name of a shape in the `wire` tables beside it, and hex digits.
+    `bytes` are the name of a shape in the `wire` tables, and hex digits.
     """
 
     id: str
@@ -109,9 +108,9 @@ class Message(_Part):
 
 
 class WireKind(_Part):
-    """A kind of message on the wire, with every place that one can have.
+    """A kind of message in bytes, with every field that it can have.
 
-    A place is depth, name and type, then perhaps a note and the names of its numbers.
+    A field is depth, name and type, optionally followed by a note and the names of its numbers.
     """
 
     name: str
@@ -122,16 +121,16 @@ class WireKind(_Part):
 
 
 class WireShape(_Part):
-    """The places of a message, each with its size; ~place is a default, because it is not modelled."""
+    """The fields of a message, each with its size; ~field is a default, because it is not modelled."""
 
     kind: str
     spans: list[int]
 
 
 class WireTables(_Part):
-    """What the bytes of messages mean: a message has the name of a shape, and hex digits.
+    """The meaning of the bytes of messages: a message has the name of a shape, and hex digits.
 
-    `names` are the names of numbers, such as error codes; a place says which of them it uses.
+    `names` are the names of numbers, such as error codes; a field refers to the ones that it uses.
     """
 
     kinds: dict[str, WireKind] = {}
@@ -158,7 +157,7 @@ class Down(_Part):
 
 
 class Head(_Part):
-    """What the head of a lane says instead of its own words: what a broker leads now, and what is wrong there."""
+    """The text in the head of a lane instead of its own: what a broker leads now, and what is wrong there."""
 
     lane: str
     sub: str
@@ -168,7 +167,7 @@ class Head(_Part):
 
 
 class CutApart(_Part):
-    """Two lanes between whose hosts nothing passes."""
+    """Two lanes between whose hosts the network is partitioned."""
 
     one: str
     other: str
@@ -177,7 +176,7 @@ class CutApart(_Part):
 
 
 class CardInfo(_Part):
-    """A card of state; `lane` says whose state it is, `about` what some of its rows are."""
+    """A card of state; `lane` is the lane whose state it is, `about` the subject of some of its rows."""
 
     id: str
     title: str
@@ -200,7 +199,7 @@ class CardInfo(_Part):
 
 
 class StateBox(_Part):
-    """A state of a machine; x and y are its middle."""
+    """A state of a machine; x and y are its centre."""
 
     name: str
     x: float
@@ -209,7 +208,7 @@ class StateBox(_Part):
 
 
 class Edge(_Part):
-    """A transition of a machine and its path; a sudden one is drawn only when it is taken."""
+    """A transition of a machine and its path; a sudden transition is drawn only when it is taken."""
 
     from_: str
     to: str
@@ -241,7 +240,7 @@ class RowInfo(_Part):
 
 
 class VerdictInfo(_Part):
-    """What a property says during some steps."""
+    """The verdict on a property during some steps."""
 
     property: str
     sentence: str
@@ -252,7 +251,7 @@ class VerdictInfo(_Part):
 
 
 class HoldInfo(_Part):
-    """Why rows of a card stand still, what frees them, who has to act, and which rows say so."""
+    """Why rows of a card are blocked, what frees them, which host has to act, and which rows show it."""
 
     card: str
     rows: list[str]
@@ -265,7 +264,7 @@ class HoldInfo(_Part):
 
 
 class Item(_Part):
-    """Something that can happen next, or that cannot, and why."""
+    """An action that can happen next, or that cannot, and why."""
 
     id: str
     text: str
@@ -304,9 +303,9 @@ class Question(_Part):
 
 
 class Asks(_Part):
-    """The predictions of a line: ``[step, kind, text, reveal, [[text, right, say], ...]]``.
+    """The predictions of a branch: ``[step, kind, text, reveal, [[text, right, say], ...]]``.
 
-    Texts are named by their number in `texts`; `reveal` is -1 where the step itself answers.
+    Texts are given by their index in `texts`; `reveal` is -1 if the step itself answers.
     """
 
     texts: list[str] = []
@@ -330,28 +329,28 @@ class Watch(_Part):
 
 
 class Checkpoint(_Part):
-    """Something to have seen or done; its goal says at which steps that is so."""
+    """Something to have seen or done; its goal determines the steps at which this is so."""
 
     goal: str
     text: str
 
 
 class Lesson(_Part):
-    """What the scenario is taught with."""
+    """The teaching material of the scenario."""
 
     watch: list[Watch] = []
     checkpoints: list[Checkpoint] = []
 
 
 class Moment(_Part):
-    """What has become true at a step, as a clause: faults are told by it."""
+    """What has become true at a step, as a clause by which faults are named."""
 
     step: int
     text: str
 
 
 class Setting(_Part):
-    """Something that can be changed for another run; any number will do where no options are."""
+    """A setting that can be changed for another run; without options it accepts any number."""
 
     name: str
     asks: str
@@ -360,7 +359,7 @@ class Setting(_Part):
 
 
 class Hold(_Part):
-    """Something that does not happen by itself from step `from` on: a message, or a choice."""
+    """An action that does not happen by itself from step `from` on: a message, or a choice."""
 
     id: str
     text: str
@@ -372,9 +371,9 @@ class Hold(_Part):
 class Branch(_Part):
     """What differs from the parent after step `at`; `closes` are inherited rows that end here.
 
-    `tree` tells runs under other settings apart; `design`, `head` and `start` (the mark of the
-    first world, see `Step`) are then theirs. `said` and `missing`
-    (what no longer happens, and why) are what became of the reader's wish.
+    `tree` is the number of the run, if there are runs under other settings; `design`, `head` and `start` (the mark of
+    the first world, see `Step`) then belong to that run. `said` and `missing` (what no longer happens, and why) are the
+    result of the reader's request.
     """
 
     id: int
@@ -422,7 +421,7 @@ class Payload(_Part):
     verdicts: list[VerdictInfo]
     choices: list[Choice]
     untold: str = ""
-    """In place of a title that tells the answer, until the story's question was answered."""
+    """Shown instead of a title that gives the answer away, until the story's question is answered."""
     scenario: str = ""
     head: str = ""
     spec_line: str = ""
@@ -443,7 +442,7 @@ class Payload(_Part):
 
 
 class Difference(_Part):
-    """A place at which two runs part: the pairs ``at <= k < to``."""
+    """A place at which two runs diverge: the pairs ``at <= k < to``."""
 
     at: int
     to: int
@@ -453,8 +452,8 @@ class Difference(_Part):
 class Comparison(_Part):
     """Everything one comparison shows.
 
-    `pairs` are steps of the left and the right that belong together, `marks` says of each pair in one letter
-    whether both sides do the same, and `bigs` are ranges of pairs.
+    `pairs` are corresponding steps of the left and the right, `marks` states for each pair in one letter whether both
+    sides do the same, and `bigs` are ranges of pairs.
     """
 
     format: Literal[1]
@@ -470,10 +469,10 @@ class Comparison(_Part):
 
 
 def read(payload: Mapping[str, Any]) -> Payload:
-    """Read a payload and check that its parts fit together.
+    """Read a payload and check that its parts are consistent.
 
     Raises:
-        ValueError: one sentence saying what is wrong and what is allowed.
+        ValueError: with what is wrong and what is allowed, in one sentence.
     """
     try:
         known = msgspec.convert(payload, Payload)
@@ -498,10 +497,10 @@ def read(payload: Mapping[str, Any]) -> Payload:
 
 
 def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
-    """Read a branch of a payload that was read before.
+    """Read a branch of a payload that was already read.
 
     Raises:
-        ValueError: one sentence saying what is wrong and what is allowed.
+        ValueError: with what is wrong and what is allowed, in one sentence.
     """
     try:
         suffix = msgspec.convert(branch, Branch)
@@ -516,7 +515,7 @@ def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
 
 
 def fingerprint(payload: Mapping[str, Any]) -> str:
-    """Sixteen hex digits that change with anything in the payload, the same on every machine."""
+    """Return sixteen hex digits that change with anything in the payload, the same on every machine."""
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 

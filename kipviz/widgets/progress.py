@@ -1,7 +1,7 @@
-"""What a long call of a notebook has done and has left: one line below its cell from the first second on, until the result is there.
+"""The progress of a long call in a notebook: one line below its cell from the first second until the result is there.
 
-The notebook's own stop button ends such a call, and what it found is kept. The line is one output that is written over and is
-empty at the end; outside a notebook, and where nbval runs one, nothing is said.
+The notebook's own stop button ends such a call and keeps its results. The line is one output that is overwritten and is
+empty at the end. Outside a notebook, and when nbval runs one, there is no line.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from kipviz.checking.search.interrupted import GoOn, until_interrupted
 
 SECONDS_BEFORE, SECONDS_BETWEEN = 1.0, 1.0
-# Marks the output: it depends on the clock, so whoever compares outputs leaves it out.
+# Marks the output: it depends on the clock, so a comparison of outputs leaves it out.
 MARK = {"kipviz": "progress"}
 STOP = "The notebook's stop button ends it; what was found is kept."
 
 
 class _Line:
-    """The line below the cell, which is there once something was said."""
+    """The line below the cell, which appears with the first message."""
 
     def __init__(self) -> None:
         self._handle: Any = None
@@ -50,10 +50,10 @@ class _Line:
 
 @contextmanager
 def saying(words: Callable[..., str]) -> Iterator[GoOn]:
-    """Give what a search asks whether it shall go on: it says how far it is, and is content until somebody interrupts.
+    """Yield the callback of a search: it reports progress, and returns True until an interrupt.
 
     Args:
-        words: makes the sentence from whatever the search tells.
+        words: makes the sentence from the arguments of the search's report.
     """
     line = _Line() if _in_a_notebook() else None
     with until_interrupted() as go_on:
@@ -71,10 +71,10 @@ def saying(words: Callable[..., str]) -> Iterator[GoOn]:
 
 
 def _in_a_notebook() -> bool:
-    """Whether a kernel runs this in the thread that a cell is run in.
+    """Return whether a kernel runs this on the thread of its cells.
 
-    Not for a kernel that pytest has started: nbval compares all outputs of a cell, and whether there is this line depends on
-    the clock.
+    It is False for a kernel that pytest has started: nbval compares all outputs of a cell, and this line depends on the
+    clock.
     """
     if "PYTEST_VERSION" in os.environ:
         return False
@@ -82,17 +82,17 @@ def _in_a_notebook() -> bool:
         return False
     try:
         from IPython.core.getipython import get_ipython
-    except ImportError:  # the core alone
+    except ImportError:  # only the core is installed
         return False
     return hasattr(get_ipython(), "kernel")
 
 
 class Counted:
-    """Counts the names that a search has told of, one after the other: which of how many it is at.
+    """Counts the names that a search reports, one after the other, to render "3 of 5 designs".
 
     Args:
-        there_are: how many there will be, or at most; 0 if nobody knows.
-        what: what they are called, such as "designs".
+        there_are: how many there will be, or at most; 0 if unknown.
+        what: the plural noun for them, such as "designs".
     """
 
     def __init__(self, there_are: int, what: str, *, at_most: bool = False) -> None:
@@ -101,7 +101,7 @@ class Counted:
         self._what = what
 
     def __call__(self, name: str, states: int, depth: int) -> str:
-        """Say where a search is."""
+        """Return the progress of a search in words."""
         if name not in self._names:
             self._names.append(name)
         return (

@@ -1,6 +1,6 @@
-"""What a stepper says when it is asked why: who made a value so, and what stands still.
+"""A stepper's answers to "why": which steps set a value, and what is blocked.
 
-The page does the same in the browser (`front/src/why.js`); here it serves a notebook's cell.
+The page does the same in the browser (`front/src/why.js`); this is for a notebook's cell.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kipviz.widgets.line import Line, no_step
 
 Part = Mapping[str, Any]
 
-# Who has to act, as the page says it.
+# Who has to act, in the page's words.
 HOW = {
     "never": "never resolves",
     "someone": "needs an action",
@@ -26,10 +26,10 @@ HOW = {
 def row_of(
     payload: Part, branches: Sequence[Part], number: int, step: int, card: str, row: str
 ) -> Part:
-    """Give a row as it is at a step; a card is named by id or title, a row by id or label.
+    """Find a row at a step; a card is named by id or title, a row by id or label.
 
     Raises:
-        ValueError: when there is no such card or row then; the sentence names those that there are.
+        ValueError: if there is no such card or row at that step; the message lists those that exist.
     """
     alive = [one for one in _rows(payload, branches, number) if covers(one, step)]
     titles = {head["id"]: head["title"] for head in payload["cards"]}
@@ -45,7 +45,7 @@ def row_of(
 
 
 def said_of(payload: Part, line: Line, row: Part) -> str:
-    """Give what a row says, since when, and the main line of steps that made it so, newest first."""
+    """Return the value of a row, since when, and the main chain of steps that set it, newest first."""
     cells = row["cells"]
     value = cells.get("value", ", ".join(f"{name} {cell}" for name, cell in cells.items()))
     links = (
@@ -56,7 +56,7 @@ def said_of(payload: Part, line: Line, row: Part) -> str:
 
 
 def _about(payload: Part, row: Part) -> str:
-    """Name a row: "my-txn, state", and "src-0@100 for g1" instead of the key of a share-partition."""
+    """Return the name of a row: "my-txn, state", or "src-0@100 for g1" instead of the key of a share-partition."""
     card, label = row["card"], row["cells"].get("label", row["id"])
     if not card.startswith("share:"):
         return f"{card.partition(':')[2] or card}, {label}"
@@ -66,10 +66,10 @@ def _about(payload: Part, row: Part) -> str:
 
 
 def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
-    """Give the steps that led to a step: number, title, and what was taken over from each.
+    """Return the steps that led to a step: number, title, and what it used from each.
 
     Raises:
-        ValueError: when the line has no such step.
+        ValueError: if the branch has no such step.
     """
     if type(step) is not int or not 0 <= step <= line.last:
         raise ValueError(no_step(step, line.last))
@@ -80,7 +80,7 @@ def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
 
 
 def held_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> tuple[str, ...]:
-    """Give what stands still at a step, each in a sentence with its way out, the worst one first."""
+    """Return what is blocked at a step, each in a sentence with its way out, worst first."""
     told = payload
     while number:
         own = next(one for one in branches if one["id"] == number)
@@ -94,7 +94,7 @@ def held_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> 
 
 
 def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
-    """Give all rows of a line: those of its parent, as long as they last here, and its own."""
+    """Return all rows of a branch: those of its parent while they last here, and its own."""
     if not number:
         return list(payload["rows"])
     own = next(one for one in branches if one["id"] == number)

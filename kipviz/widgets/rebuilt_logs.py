@@ -29,7 +29,7 @@ from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import saying
 from kipviz.widgets.stepper import Stepper
 
-# A page of so many steps still opens at once; what was written before is read, but has no steps.
+# A page of so many steps still opens at once; earlier batches are read, but are no steps.
 LAST = 500
 Place = str | os.PathLike[str]
 
@@ -44,15 +44,16 @@ def run_of_logs(
     at: tuple[str, int] | None = None,
     go_on: GoOn | None = None,
 ) -> Run:
-    """Read logs and give them as a run that stands at its end; `not_read` of its story names damaged batches.
+    """Read logs and return them as a run that stands at its end; its story's `not_read` names damaged batches.
 
-    Several brokers of one cluster are several paths. `at` is a partition and an offset: then only the batches around it are read, however large the logs are.
-    `go_on` hears what is done, of how many, and their name. Once it says no, logs that are not read yet are in `not_read`, or
-    the run stands at the batch that was read last, and the next ones are its next steps.
+    Pass several paths for several brokers of one cluster. `at` is a partition and an offset: then only the batches
+    around it are read, however large the logs are. `go_on` is called with the number done, the total, and what is
+    counted. Once it returns False, the remaining logs are listed in `not_read`, or the run stands at the last batch
+    that was read, and the next batches are its next steps.
 
     Raises:
-        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
-        ValueError: if a number is none, in one sentence.
+        RecordingError: if there is no log, or none can be read, with file and byte.
+        ValueError: if a number is not valid, in one sentence.
     """
     for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
         if type(number) is not int or number < least:
@@ -77,7 +78,7 @@ def run_of_logs(
             go_on=_named(go_on, "logs read"),
         )
     else:
-        # A window needs numpy, which a page has not; whole logs do not.
+        # A window needs numpy, which a page lacks; whole logs do not.
         from kipviz.recordings.files.log_window import window_at
 
         window = window_at(folders, *at, last)
@@ -100,7 +101,7 @@ def run_of_logs(
     ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
     design = design_named(DESIGN)
     if left := sum(each.why == STOPPED for each in damages):
-        # What was read is kept, so it is replayed to its end.
+        # The part that was read is kept, so it is replayed to its end.
         story, go_on = story.but(title=f"{story.title}, of which {left} logs were not read"), None
     trace, chapters = story.play(design, _named(go_on, "batches replayed"))
     return Run(story, design, story.model(design), trace, chapters)
@@ -111,10 +112,10 @@ def _named(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
 
 
 def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
-    """Return the folders that are meant: one, or those of several brokers.
+    """Return the named folders: one, or those of several brokers.
 
     Raises:
-        ValueError: if one is no path, or there is none.
+        ValueError: if one is not a path, or none is named.
     """
     if not isinstance(path, list | tuple):
         return (path_given("the folder of logs", path),)
@@ -124,9 +125,9 @@ def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
 
 
 def step_of(run: Run, partition: str, offset: int) -> int:
-    """Return the step of a rebuilt run at which the batch with an offset of a partition is read.
+    """Return the step of a rebuilt run at which the batch with a partition's offset is read.
 
-    Where no batch has the offset (it is damaged, or was taken away) it is the next one, or else the last one.
+    If no batch has the offset (it is damaged, or was deleted), it is the next batch, or else the last one.
     """
     model: Any = run.model
     own = [number for number, e in enumerate(model.entries) if e.partition == partition]
@@ -144,18 +145,19 @@ def rebuild(
     torn_tail: bool = False,
     at: tuple[str, int] | None = None,
 ) -> Stepper:
-    """Open a broker's logs in the stepper, at their end or at a place: every batch is a step.
+    """Open a broker's logs in the stepper, at their end or at an offset: every batch is a step.
 
     Args:
-        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`; the folders of several brokers
-            of one cluster are a list.
+        path: a broker's folder of logs, or one partition's, such as `__transaction_state-45`; for several brokers of
+            one cluster a list of folders.
         topics: the user topics to read besides Kafka's internal ones; default: all.
-        last: how many batches are steps; what was written before is read at the start.
-        internal_partitions: how many partitions each internal topic has; found out if left out.
-        torn_tail: the files were copied from a running broker: what is cut off is no damage.
-        at: a partition and an offset, as a finding of an audit has them: only the batches around it are read.
+        last: how many batches are steps; earlier ones are read at the start.
+        internal_partitions: how many partitions each internal topic has; by default it is detected.
+        torn_tail: True if the files were copied from a running broker, so that a truncated end is no damage.
+        at: a partition and an offset, such as a finding of an audit names: only the batches around it are read.
 
-    A notebook's stop button ends a long one: the stepper then stands at the last batch that was read, and goes on from there.
+    A notebook's stop button ends a long read: the stepper then stands at the last batch that was read, and can continue
+    from there.
 
     Example:
         >>> import kipviz
@@ -163,8 +165,8 @@ def rebuild(
         34
 
     Raises:
-        RecordingError: if there is no log, or nothing in any that can be read, with file and byte.
-        ValueError: if a number is none, in one sentence.
+        RecordingError: if there is no log, or none can be read, with file and byte.
+        ValueError: if a number is not valid, in one sentence.
     """
     with saying(lambda done, there_are, what: f"{done:,} of {there_are:,} {what}") as go_on:
         run = run_of_logs(

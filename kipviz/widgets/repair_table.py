@@ -1,4 +1,4 @@
-"""A repair in a notebook: which decisions make a broken design keep its promises, and runs of what does not."""
+"""A repair in a notebook: which decisions make a broken design keep its properties, and runs of those that do not."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from kipviz.widgets.stepper import Stepper
 
 
 class Repaired(ResultPage):
-    """What repairs a design; a set of decisions that does not opens in the stepper.
+    """The sets of decisions that repair a design; a run of a set that does not opens in the stepper.
 
     Attributes:
         found: every set that was tried, and the answer.
     """
 
     def __init__(self, found: Repair) -> None:
-        """Keep what was tried."""
+        """Keep the sets that were tried."""
         self.found = found
 
     @property
     def decisions(self) -> tuple[tuple[str, ...], ...]:
-        """The smallest sets of decisions that repair the design; none if nothing that was tried does."""
+        """The smallest sets of decisions that repair the design; empty if none was found."""
         return tuple(each.slots for each in self.found.repairs)
 
     def open(self, *decisions: str) -> Stepper:
-        """Open a run that breaks with these decisions alone, where it breaks; with none, the design itself.
+        """Open the violation with these decisions alone; without any, that of the design itself.
 
         Raises:
             LookupError: if they were not tried, or nothing breaks with them.
@@ -47,11 +47,11 @@ class Repaired(ResultPage):
         )
 
     def blocks(self) -> Blocks:
-        """Return the page in its parts; the key of a run is the attempt, counted from 0."""
+        """Return the blocks of the page; the key of a run is the attempt, counted from 0."""
         return repair_blocks(self.found)
 
     def open_run(self, run: str) -> Stepper:
-        """Open the run that breaks in an attempt.
+        """Open the violation of an attempt.
 
         Raises:
             LookupError: if nothing breaks in it.
@@ -74,17 +74,17 @@ def repair(
 ) -> Repaired:
     """Find the smallest sets of other decisions with which a broken design violates no property.
 
-    Small sets are tried before large ones, so what is found cannot be made smaller. Who interrupts it gets
-    what was tried so far.
+    Small sets are tried before large ones, so the result is minimal. After an interrupt it has the sets that were tried
+    so far.
 
     Args:
         scenario: a small story's name, such as "kip-1289-small".
-        design: the design that breaks something.
-        other: the design whose decisions are taken over; several with commas between them, or "any" for every option of
-            every slot. A decision of several designs is called SLOT=OPTION.
-        faults: what may go wrong, such as "expire_lock=1".
-        promises: names of the properties to keep; all of them if there is none.
-        decisions_max: how many decisions are tried together at most.
+        design: the broken design.
+        other: the design whose decisions are tried; several with commas between them, or "any" for every option of
+            every slot. With several designs a decision is called SLOT=OPTION.
+        faults: the faults that may happen, such as "expire_lock=1".
+        promises: names of the properties to keep; by default all.
+        decisions_max: the maximum number of decisions that are tried together.
         states_max: the number of states at which a search stops; its set is then "not decided".
 
     Example:
@@ -93,7 +93,7 @@ def repair(
         (('lock_expiry',),)
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     question = Question(
         scenario,

@@ -1,7 +1,7 @@
 """A result in a notebook: tables that can be searched and sorted, counterexamples as pictures, runs that open.
 
-What a notebook stores beside the widget is a page of HTML with the same tables and pictures: a reader without a
-kernel, a forge and a printed page show that. A shell shows the page as Markdown.
+Beside the widget a notebook stores a page of HTML with the same tables and pictures, for readers without a kernel, for
+a forge and for print. A shell shows the page as Markdown.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from kipviz.widgets.stepper import Stepper
 
 FRONT = Path(__file__).parent / "static" / "results.js"
 
-# How many steps before the break a picture shows: with its lanes' heads they fit a laptop's screen.
+# The number of steps before the violation in a picture: with the lanes' heads they fit a laptop's screen.
 PICTURE_STEPS = 14
 
 
 class OpenRequest(msgspec.Struct, frozen=True):
-    """What the page asks for: the run with this key."""
+    """The page's request to open the run with this key."""
 
     run: str
 
 
 def _plain_name(value: object) -> str:
-    """Return the name of a reader's own design or story, which keeps more than a text."""
+    """Return the name of a reader's own design or story, which is more than a str."""
     if isinstance(value, str):
         return str.__str__(value)
     raise NotImplementedError
 
 
 class ResultPage(ABC):
-    """Something that a notebook shows as searchable tables, and a shell as a page of Markdown."""
+    """A result that a notebook shows as searchable tables, and a shell as a page of Markdown."""
 
     @abstractmethod
     def blocks(self) -> Blocks:
-        """Return the page in its parts."""
+        """Return the blocks of the page."""
 
     def open_run(self, run: str) -> Stepper:
-        """Open the run that a cell names by its key, where it shows what the cell says.
+        """Open the run that a cell names by its key, at the step that demonstrates the cell.
 
         Raises:
             LookupError: if there is no such run.
@@ -62,7 +62,7 @@ class ResultPage(ABC):
         raise LookupError(f"No run belongs to {run!r} here.")
 
     def page(self) -> str:
-        """Give the page in Markdown."""
+        """Return the page in Markdown."""
         return written(self.blocks())
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
@@ -77,12 +77,12 @@ class ResultPage(ABC):
         return still(self.blocks(), self._pictures)
 
     def __repr__(self) -> str:
-        """The page as text."""
+        """Return the page as text."""
         return self.page()
 
     @cached_property
     def _pictures(self) -> dict[str, str]:
-        """The last steps of each counterexample, as the stepper draws them."""
+        """Return a picture of the last steps of each counterexample, as the stepper draws them."""
         broken = [block for block in self.blocks() if isinstance(block, BrokenRun)]
         return {each.run: self._picture(each) for each in broken}
 
@@ -90,7 +90,7 @@ class ResultPage(ABC):
         return self.open_run(broken.run).still(PICTURE_STEPS, broken.title)
 
     def payload(self) -> dict[str, Any]:
-        """Return what the page is sent, in plain values."""
+        """Return the data of the page as plain values."""
         blocks = tuple(b.fitted() if isinstance(b, TextTable) else b for b in self.blocks())
         made: dict[str, Any] = msgspec.to_builtins(
             ResultPayload(blocks, self._pictures), enc_hook=_plain_name
@@ -99,10 +99,10 @@ class ResultPage(ABC):
 
 
 class ResultView(anywidget.AnyWidget):
-    """The page of a result: its tables, its pictures, and what asks for a run.
+    """The page of a result: its tables, its pictures, and its buttons that open runs.
 
     Attributes:
-        payload: what is shown; see `ResultPayload`.
+        payload: the content; see `ResultPayload`.
     """
 
     _esm = FRONT.read_text(encoding="utf-8")
@@ -128,7 +128,7 @@ class ResultPanel(ipywidgets.VBox):
         super().__init__([self.view, self._below])
 
     def _on_message(self, _view: object, said: object, _buffers: object) -> None:
-        """Open the run that the page asks for, or tell the page why that cannot be."""
+        """Open the run that the page requests, or send the page the reason why not."""
         try:
             run = msgspec.convert(said, OpenRequest).run
         except msgspec.ValidationError as wrong:
@@ -146,7 +146,7 @@ class ResultPanel(ipywidgets.VBox):
             raise
 
     def open_run(self, run: str) -> Stepper:
-        """Open a run below the tables, in place of the one that was open there.
+        """Open a run below the tables, instead of the one that was open there.
 
         Raises:
             LookupError: if no cell of the page has a run with this key.

@@ -1,9 +1,8 @@
-"""The score of a lesson: what was answered before it was shown, and which goals were reached.
+"""The score of a lesson: the questions answered before their answer was shown, and the goals reached.
 
-The page reports what the learner does; what counts is decided here. An answer counts as it was
-when its question was revealed, and not before: a score that moved at once would give the answer away. What
-is said afterwards changes nothing. A goal is reached where
-the cursor stands at a step at which it holds.
+The page reports what the learner does; this module decides what counts. An answer counts from the moment its question
+is revealed: a score that changed at once would give the answer away. Later answers change nothing. A goal is reached
+when the cursor stands at a step at which it holds.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ KINDS = {"next": "n", "cannot": "c", "answer": "a"}
 
 
 class Score:
-    """What a learner has gained on one stepper so far."""
+    """A learner's score on one stepper so far."""
 
     def __init__(self, payload: Part) -> None:
-        """Begin with nothing gained."""
+        """Start with an empty score."""
         self._payload = payload
         self._kept: dict[str, bool] = {}  # whether each answer that counts is right
         self._revealed: set[str] = set()
@@ -35,11 +34,11 @@ class Score:
         revealed: Iterable[str],
         reached: Iterable[str],
     ) -> dict[str, Any]:
-        """Take over what has changed; `place` is the branch and the step of the cursor.
+        """Update the score; `place` is the branch and the step of the cursor.
 
         Returns:
-            ``answered`` and ``right`` of ``questions``: those of the story and the predictions
-            that were answered, from when the answer was shown; ``goals`` reached ``of`` how many, and the names of those reached.
+            ``answered`` and ``right`` of ``questions``, which are those of the story and the answered predictions; they
+                count once the answer was shown. ``goals`` reached ``of`` how many, and the names of those ``reached``.
         """
         known = self._known(branches)
         for name, option in answers.items():
@@ -70,7 +69,7 @@ class Score:
         }
 
     def _known(self, branches: Sequence[Part]) -> dict[str, list[bool]]:
-        """Give for every question there is which of its options are right."""
+        """Return for every question which of its options are right."""
         known = {
             question["id"]: [bool(option["right"]) for option in question["options"]]
             for question in self._payload.get("questions", [])
@@ -83,7 +82,7 @@ class Score:
         return known
 
     def _shown_at(self, branches: Sequence[Part], place: tuple[int, int]) -> set[str]:
-        """Give the story's questions that the cursor's place has revealed."""
+        """Return the story's questions that the cursor's position has revealed."""
         step = _on_main(branches, place)
         return {q["id"] for q in self._payload.get("questions", []) if step >= q["step"]}
 
@@ -100,7 +99,7 @@ class Score:
 
 
 def _on_main(branches: Sequence[Part], place: tuple[int, int]) -> int:
-    """Give how far along the main run a place is."""
+    """Return how far along the main run a position is."""
     branch, step = place
     while branch:
         line = _line({}, branches, branch)
@@ -113,7 +112,7 @@ def _line(payload: Part, branches: Sequence[Part], number: int) -> Part:
 
 
 def _node(payload: Part, branches: Sequence[Part], line: Part, step: int, first: int) -> Any:
-    """Give the name of the trace's node at a step of a line."""
+    """Return the trace's node at a step of a branch."""
     while step < first:
         line = _line(payload, branches, line["parent"] or 0)
         first = line.get("at", -1) + 1

@@ -1,4 +1,4 @@
-"""A search in the notebook: what it found, in words, and each counterexample in the stepper."""
+"""A search in a notebook: its result in words, and each counterexample in the stepper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kipviz.widgets.stepper import Stepper
 
 
 class Search(ResultPage):
-    """What an exhaustive search of one cluster under one design found.
+    """The result of an exhaustive search of one cluster under one design.
 
     Attributes:
         explored: the numbers and the counterexamples.
@@ -50,9 +50,9 @@ class Search(ResultPage):
         self.explored = explored
 
     def open(self, prop: str = "") -> Stepper:
-        """Open the shortest run that breaks a property (the first broken one), where it breaks.
+        """Open the shortest run that breaks a property (by default the first broken one), at the violation.
 
-        Its title says which step would have had to be missing; the run without it is a branch.
+        Its title names the step whose absence would have kept the property; the run without it is a branch.
 
         Raises:
             LookupError: if the search found none.
@@ -60,14 +60,14 @@ class Search(ResultPage):
         return stepper_of(self._told(prop).run).last()
 
     def tla(self, path: str | os.PathLike[str], *others: str) -> Written:
-        """Write the search as a module of TLA+, with .cfg files, and return the counts that TLC has to find.
+        """Write the search as a TLA+ module, with .cfg files, and return the counts that TLC has to find.
 
         Args:
-            path: FILE.tla; the module is called as the file.
-            others: further designs of the same module; the .cfg file of each says which one TLC searches.
+            path: FILE.tla; the module has the same name.
+            others: further designs of the same module; the .cfg file of each selects it for TLC.
 
         Raises:
-            ValueError: if the search is not whole, or the file's name is none of a module.
+            ValueError: if the search is not complete, or the file's name cannot be a module's.
             OSError: if a file cannot be written.
         """
         scenario, design, budget = self._made_from
@@ -77,9 +77,9 @@ class Search(ResultPage):
             return write(place, scenario, designs, budget, self._settings, go_on=go_on)
 
     def saves(self, prop: str = "", *, search: bool = True) -> Saves:
-        """Say which single decision saves the run that `open` opens.
+        """Find which single decision saves the run that `open` opens.
 
-        With `search` each one that does is searched exhaustively as well.
+        With `search` each decision that saves it is also searched exhaustively.
 
         Raises:
             LookupError: if the search found no such run.
@@ -94,7 +94,7 @@ class Search(ResultPage):
         raise LookupError(f"The search found no run that breaks {prop or 'a property'}.")
 
     def blocks(self) -> Blocks:
-        """Return the sentence, what the cluster leaves out, and the counterexamples; the key of a run is the property that it breaks."""
+        """Return the sentence, what the cluster leaves out, and the counterexamples; the key of a run is its property."""
         under = (Paragraph(self.explored.under),) if self.explored.under else ()
         return (Paragraph(self.explored.sentence), *under, *self._broken)
 
@@ -115,7 +115,7 @@ class Search(ResultPage):
         )
 
     def __repr__(self) -> str:
-        """The result in one sentence, then the steps of each counterexample."""
+        """Return the result in one sentence, then the steps of each counterexample."""
         lines = [self.explored.sentence, *filter(None, (self.explored.under,))]
         for example in self.explored.counterexamples:
             lines += ["", f"{example.property} breaks after {len(example.actions)} steps:"]
@@ -123,7 +123,7 @@ class Search(ResultPage):
         return "\n".join(lines)
 
     def steps(self, example: Counterexample) -> tuple[str, ...]:
-        """Give the names of a counterexample's steps."""
+        """Return the names of a counterexample's steps."""
         return runs.labels(runs.follow(*self._made_from, example.actions, self._settings))
 
 
@@ -138,21 +138,19 @@ def search(
 ) -> Search:
     """Visit every state that a scenario's cluster can reach under a design.
 
-    Who interrupts it gets what was found so far, and the sentence says that it is not all.
+    After an interrupt the result has what was found so far, and its sentence states that it is incomplete.
 
     Args:
         scenario: a scenario's name; `kip-1289-small` is made for this.
         design: a design's name.
-        faults: what may go wrong: "crash_broker=1,expire_lock=1", the same as a mapping, or the
-            name of a fault profile. Nothing, if left out.
-        states_max: when to give up.
-        reduce: what may be left out because it changes no verdict: "order" (steps that nothing
-            can get in the way of come first), "symmetry" (members that differ in nothing but
-            names), or both with a comma between them. Nothing, if left out.
-        clock: "untimed" (a timer may expire at any moment) or "timed" (when it is due); the
-            scenario's own, if left out.
-        settings: what else is changed, each of the form name=value, such as
-            "record_lock_duration_ms=15000" or "app-1.transaction_timeout_ms=60000".
+        faults: the faults that may happen: "crash_broker=1,expire_lock=1", the same as a mapping, or the name of a
+            fault profile; by default none.
+        states_max: the number of states at which it stops.
+        reduce: reductions, which change no verdict: "order" (steps that nothing can interfere with come first),
+            "symmetry" (members that differ only in names), or both with a comma between them; by default none.
+        clock: "untimed" (a timer may expire at any moment) or "timed" (when it is due); by default the scenario's own.
+        settings: other settings to change, each of the form name=value, such as "record_lock_duration_ms=15000" or
+            "app-1.transaction_timeout_ms=60000".
 
     Example:
         >>> import kipviz
@@ -163,7 +161,7 @@ def search(
         31
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
     if isinstance(faults, Mapping):
         faults = ",".join(f"{kind}={count}" for kind, count in faults.items())
@@ -181,6 +179,6 @@ def search(
 
 
 def _searching(states_max: int) -> Callable[[int, int], str]:
-    """Make the sentence of a search that is under way; 0 if it has no bound of its own."""
+    """Return a function that renders the progress of a search; 0 means that it has no limit of its own."""
     most = f" of at most {states_max:,}" if states_max else ""
     return lambda states, depth: f"{states:,} states{most}, depth {depth}"

@@ -12,17 +12,17 @@ from kipviz.widgets.line import line_of
 
 Span = Mapping[str, Any]
 
-# What lasts from one step to another and is drawn: hosts that are down, heads of lanes, cuts.
+# Things that last for several steps and are drawn: hosts that are down, heads of lanes, network partitions.
 SPANS = ("downs", "heads", "cuts")
 
 
 def permalink_of(
     payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int, step: int
 ) -> str:
-    """Give the permalink to a step of a line.
+    """Return the permalink to a step of a branch.
 
     Raises:
-        ValueError: if the run is of no scenario of the library, or the link would be too long.
+        ValueError: if the run's scenario is not in the library, or the link would be too long.
     """
     known = {one["id"]: one for one in branches}
     tree = _tree(known, branch)
@@ -32,7 +32,7 @@ def permalink_of(
         own = known[number]
         chain.append(Leg(own["at"], _taken(own["steps"])))
         number = own["parent"] or 0
-    # The first line of a run under other settings stands for the whole of that run.
+    # The first branch of a run under other settings represents the whole run.
     origin = known[number] if number else payload
     first = line_of(payload, branches, number).steps
     chain.append(Leg(0, _taken(first[1:])))
@@ -43,14 +43,14 @@ def permalink_of(
 
 
 def _tree(known: Mapping[int, Mapping[str, Any]], number: int | None) -> int:
-    """Give the run that a line is of: 0, or that of other settings."""
+    """Return the number of a branch's run: 0, or that of other settings."""
     return int(known[number].get("tree", 0)) if number else 0
 
 
 def steps_of(
     payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int
 ) -> list[dict[str, Any]]:
-    """Give one row for each step of a line; each property has a column of its own name."""
+    """Return one row for each step of a branch; each property has its own column."""
     line = line_of(payload, branches, branch)
     messages = line.messages
     rows = []
@@ -80,7 +80,7 @@ def steps_of(
 def whole(
     payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int
 ) -> dict[str, Any]:
-    """Give a line as a payload whose main line it is, with what a picture shows of it."""
+    """Return a branch as a payload in which it is the main branch, with what a picture shows of it."""
     line = line_of(payload, branches, branch)
     parts = {name: list(payload.get(name, [])) for name in ("notes", *SPANS)}
     chain: list[Mapping[str, Any]] = []
@@ -102,7 +102,7 @@ def whole(
 
 
 def _spans(inherited: Sequence[Span], own: Sequence[Span], at: int) -> list[Span]:
-    """Return the spans of a branch: those that began on its parent, and those that it brings instead or anew."""
+    """Return the spans of a branch: those that began on its parent, and those that it replaces or adds."""
     found = {_span_key(span): span for span in inherited if span["from"] <= at}
     return list((found | {_span_key(span): span for span in own}).values())
 
@@ -116,6 +116,6 @@ def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[int | str, bytes],
 
 
 def _mark(step: Mapping[str, Any]) -> bytes:
-    """Give the first bytes of a step's fingerprint; a payload made elsewhere may have none."""
+    """Return the first bytes of a step's fingerprint; a payload of another origin may have none."""
     text = step.get("mark", "")
     return bytes_of(text) if text else bytes(MARK_SIZE)

@@ -16,8 +16,7 @@ from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_seeded, open_trace, stepper_of
 from kipviz.widgets.stepper import Stepper
 
-# What is a run: a stepper (its present branch), a run, a campaign's task or verdict, or the path
-# of a trace file.
+# A run: a stepper (its current branch), a run, a campaign's task or verdict, or the path of a trace file.
 OneRun: TypeAlias = Stepper | Run | Task | Verdict | str | os.PathLike[str]
 
 
@@ -46,7 +45,7 @@ def compare(
     names: tuple[str, str] | None = None,
     views: Sequence[View] = (),
 ) -> Compare | Columns:
-    """Show two runs side by side, stepped together; or a scenario under three and more designs, in columns.
+    """Show two runs side by side, stepped together; or a scenario under three or more designs, in columns.
 
         compare("kip-1289-lock-expiry", "repaired", "as-written", "finding-D")    in columns
         compare("kip-1289-lock-expiry", "repaired", "finding-D")    a scenario under two designs
@@ -56,12 +55,12 @@ def compare(
 
     Args:
         what: a scenario's name or a stepper, if three are given; else the run on the left.
-        left: what is on the left; else the run on the right.
-        right: what is on the right.
-        more: further designs; all are held against the first one.
-        names: what to call the two sides, if not by their designs, branches or seeds.
-        views: functions of your own, as `Stepper.view` takes them: a card on both sides, or in columns a table
-            of what each view says of every design, wherever that changes.
+        left: the left side; else the run on the right.
+        right: the right side.
+        more: further designs; all are compared with the first one.
+        names: the names of the two sides; by default their designs, branches or seeds.
+        views: functions of your own, as for `Stepper.view`: a card on both sides, or in columns a table of each view
+            for every design, wherever it changes.
 
     A run is a stepper, a `Run`, a campaign's task or verdict, or the path of a trace file.
 
@@ -73,7 +72,7 @@ def compare(
         ('repaired', 'finding-D', 'as-written')
 
     Raises:
-        ValueError: if a word names nothing, or a design makes a part of the story impossible.
+        ValueError: if a name is unknown, or a design makes a part of the story impossible.
         TraceFileError: if a file cannot be read.
     """
     if more and names is not None:
@@ -98,19 +97,19 @@ def compare(
 
 
 def columns(scenario: str, designs: Sequence[str], views: Sequence[View] = ()) -> Columns:
-    """Play a scenario under several designs, and put them in columns, with views of the reader's own.
+    """Play a scenario under several designs, and put them in columns, with the reader's own views.
 
     Raises:
-        BadView: if one of the views cannot be one.
-        ValueError: if a word names nothing, a design is named twice, or makes a part of the story impossible.
+        BadView: if one of the views is not valid.
+        ValueError: if a name is unknown, or a design is named twice or makes a part of the story impossible.
     """
-    own_views(views)  # a wrong one is told before anything is played
+    own_views(views)  # an invalid view is reported before any story is played
     played = [runs.play(scenario, each) for each in designs]
     found = [run.design.name for run in played]
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
         raise BadColumns(f"the design {twice} is named twice; name each once")
-    # Each design has views of its own: one that has stopped asks no more, and says why.
+    # Each design has its own copies of the views: one that failed is not called again, and shows the reason.
     return Columns([stepper_of(run, own_views(views)).payload for run in played], found)
 
 
@@ -118,8 +117,8 @@ def two_views(run: OneRun, design: str | None = None) -> Stepper:
     """Open a run with the client's view beside the brokers' view of the same moment.
 
     Args:
-        run: a scenario's name, or any run that `compare` takes.
-        design: the scenario's design, if not its own.
+        run: a scenario's name, or any run that `compare` accepts.
+        design: another design than the scenario's own.
 
     Example:
         >>> import kipviz
@@ -127,7 +126,7 @@ def two_views(run: OneRun, design: str | None = None) -> Stepper:
         42
 
     Raises:
-        ValueError: if it is no run, or a word names nothing.
+        ValueError: if it is no run, or a name is unknown.
     """
     named = isinstance(run, str) and is_scenario(run)
     stepper = stepper_of(runs.play(_word(run), design)) if named or design else _stepper(run)
@@ -163,7 +162,7 @@ def _word(what: Any) -> str:
 
 
 def _branch(stepper: Stepper, wanted: Any) -> int:
-    """Give the number of a branch that was named or numbered."""
+    """Return the number of a branch that is given by name or number."""
     known: Mapping[Any, str] = {0: "main", **{b["id"]: b["name"] for b in stepper.known_branches}}
     if wanted in known:
         return int(wanted)
@@ -176,7 +175,7 @@ def _branch(stepper: Stepper, wanted: Any) -> int:
 
 
 def _names(steppers: tuple[Stepper, Stepper], lines: tuple[int, int]) -> tuple[str, str]:
-    """Call the two sides by what tells them apart: designs, branches, seeds, else left and right."""
+    """Return names for the two sides that distinguish them: designs, branches, seeds, else left and right."""
     designs = tuple(s.payload["design"]["name"] for s in steppers)
     branches = tuple(
         {0: "main", **{b["id"]: b["name"] for b in s.known_branches}}[number]

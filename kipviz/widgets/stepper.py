@@ -1,7 +1,7 @@
 """The stepper: a trace on the page, stepped in the browser.
 
-The whole trace is sent once. Stepping, branches and cards need no kernel; Python is asked only for
-what is new: another choice, a fault. Its answer is a branch that carries only what differs.
+The whole trace is sent once. Stepping, branches and cards need no kernel; the page asks Python only for what is new:
+another choice, a fault. The answer is a branch that contains only what differs.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from kipviz.widgets.stepper_commands import Asking
 
 FRONT = Path(__file__).parent / "static" / "stepper.js"
 
-# So many letters a line of the stored words has: what a notebook shows beside its file browser.
+# The width of the stored words in characters: what a notebook shows beside its file browser.
 WORDS_WIDE = 100
 
-# How many steps around the cursor the still picture in a stored notebook shows.
+# The number of steps around the cursor in the still picture of a stored notebook.
 STILL_STEPS = 40
 
 Command = Mapping[str, Any]
 Answer = dict[str, Any]
 Respond = Callable[[Command], Answer | Generator[str, None, Answer]]
 
-# How long the kernel works on a wish before it hears what else the page has to say.
+# How long the kernel works on a request before it handles other messages of the page.
 BREATH_SECONDS = 0.08
 
 
@@ -52,27 +52,27 @@ class Stepper(Discoverable, Asking, WithCursor):
     """A trace to step through, forward and back, with branches.
 
     Attributes:
-        payload: what is shown; see `kipviz.widgets.payload`.
+        payload: the content; see `kipviz.widgets.payload`.
         branches: the branches made so far, each with only what differs from its parent.
         step: the cursor, a small step of the current branch.
-        branch: the current branch, 0 for the main line.
+        branch: the current branch, 0 for the main branch.
         selection: what the reader clicked: ``{"kind": "message", "id": ...}`` or ``{}``.
         answers: the reader's answers to the questions: question id -> number of the option.
-        revealed: the questions whose answer was shown; what is said afterwards does not count.
-        reached: the goals at which the page has seen the reader stand.
+        revealed: the questions whose answer was shown; later answers do not count.
+        reached: the goals that the reader has reached on the page.
         score: what counts: ``{"answered", "right", "questions", "goals", "of", "reached"}``.
         all_lanes: whether all lanes are shown, or only those of the first screen.
         presenter: whether the page is in presenter mode: large type, and a remote's keys step.
-        views: which cards are pinned or hidden, which rows are pinned, and whether only what changed
-            is shown: ``{"pinned": [id], "hidden": [id], "rows": [[card, row]], "only": bool}``.
+        views: which cards are pinned or hidden, which rows are pinned, and whether only what changed is shown:
+            ``{"pinned": [id], "hidden": [id], "rows": [[card, row]], "only": bool}``.
         tool: the name of the drawer that is open under the toolbar, "" for none.
-        command: the page's last wish; setting it is how the page asks for something.
-        answer: Python's last answer: ``{"id"}`` with what `kipviz.widgets.lines.Lab.respond` gives,
-            or with ``"busy"``, how far it is, or with ``"error"``, a sentence.
-        tree: what became of the branches: ``{"names": {number: name}, "gone": [number, ...]}``.
-        notice: a sentence for the reader that no wish asked for.
-        said: what was said of the last wish that Python made.
-        made: how often something new was made or changed.
+        command: the page's last request; the page sets it.
+        answer: Python's last answer: ``{"id"}`` with the result of `kipviz.widgets.lines.Lab.respond`, or with
+            ``"busy"``, its progress, or with ``"error"``, a sentence.
+        tree: changes to the branches: ``{"names": {number: name}, "gone": [number, ...]}``.
+        notice: a sentence for the reader that answers no request.
+        said: the answer to the last request that Python made, in words.
+        made: how often a branch was made or changed.
     """
 
     _esm = FRONT.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     made = traitlets.Int(0)
 
     lab: Any = None
-    """What answers for the run, if a model is behind it; see `kipviz.widgets.lab`."""
+    """The object that answers requests about the run, if a model is behind it; see `kipviz.widgets.lab`."""
 
     def __init__(
         self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any
@@ -131,11 +131,11 @@ class Stepper(Discoverable, Asking, WithCursor):
                 self.answer = {"id": number, **self._take_in(answer)}
 
     def _work_on(self, number: Any, work: Generator[str, None, Answer]) -> None:
-        """Work for a moment, say how far it is, and let the kernel hear the page in between."""
+        """Work for a moment, report progress, and let the kernel handle other messages in between."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            loop = None  # nobody else wants to be heard
+            loop = None  # no event loop that has to be served
         until = time.monotonic() + BREATH_SECONDS
         with self._answering(number):
             while not self._stopped:
@@ -152,7 +152,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     @contextlib.contextmanager
     def _answering(self, number: Any) -> Iterator[None]:
-        """Answer with what went wrong: a sentence for a wish that makes no sense, else an alarm."""
+        """Answer with what went wrong: a sentence for an impossible request, otherwise the error of a bug."""
         try:
             yield
         except ValueError as sentence:
@@ -165,10 +165,10 @@ class Stepper(Discoverable, Asking, WithCursor):
             raise
 
     def ask(self, do: str, **more: Any) -> Stepper:
-        """Ask for something at the cursor, as the page does, and follow the answer.
+        """Make a request at the cursor, as the page does, and move to its answer.
 
         Raises:
-            ValueError: when it makes no sense there, with the reason.
+            ValueError: if it is not possible there, with the reason.
         """
         answer = self._ask({"do": do, "branch": self.branch, "step": self.step, **more})
         if isinstance(answer, Generator):
@@ -198,7 +198,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return self._respond(command)
 
     def _place_of(self, command: Command) -> tuple[int, int]:
-        """Give the branch and the step that a wish is made at.
+        """Return the branch and the step of a request.
 
         Raises:
             ValueError: if there is no such place, in one sentence.
@@ -210,7 +210,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return branch, step
 
     def _take_in(self, answer: Answer) -> Answer:
-        """Keep what an answer brings; the page learns of a branch by the answer itself."""
+        """Store the result of an answer; the page itself learns of a branch by the answer."""
         if "branch" in answer:
             branch = dict(answer["branch"])
             payloads.read_branch(branch, self._known)
@@ -218,14 +218,14 @@ class Stepper(Discoverable, Asking, WithCursor):
                 raise ValueError(
                     f"Branch {branch['id']} exists already; a new branch needs a new number."
                 )
-            # In place: the page adds the branch of the answer itself, so old branches are not sent again.
+            # Append in place: the page adds the answer's branch itself, so old branches are not sent again.
             self.branches.append(branch)
         names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
         if "name" in answer:
             number, name = answer["name"]
             self.tree = {"names": {**names, str(number): name}, "gone": gone}
         if "gone" in answer:
-            if self.branch in answer["gone"]:  # nobody stands on a line that is not there
+            if self.branch in answer["gone"]:  # the cursor must not stay on a removed branch
                 self.branch, self.step = answer["go"]["branch"], answer["go"]["step"]
             self.tree = {"names": names, "gone": sorted({*gone, *answer["gone"]})}
         self.made += 1
@@ -240,7 +240,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     @property
     def learned(self) -> Learned:
-        """What the reader has answered, seen and reached here; what the page sent amiss is left out."""
+        """The reader's answers, revealed questions and reached goals; invalid values from the page are left out."""
         answers = self.answers.items()
         return Learned(
             tuple((str(name), said) for name, said in answers if isinstance(said, int)),
@@ -249,40 +249,40 @@ class Stepper(Discoverable, Asking, WithCursor):
         )
 
     def learn(self, learned: Learned) -> None:
-        """Take over what a reader answered before; answers first, so that they count as they were when shown."""
+        """Restore a reader's record; answers first, so that they count as they were when revealed."""
         self.answers = dict(learned.answers)
         self.revealed = list(learned.revealed)
         self.reached = list(learned.reached)
 
     def copy(self, step: int | None = None) -> Stepper:
-        """Return an independent stepper of this run and its branches, standing at a step of this branch.
+        """Return an independent stepper of this run and its branches, at a step of this branch.
 
-        One stepper shown in two cells has one cursor, which moves in both. A copy has its own cursor,
-        answers and new branches, so that each cell goes on showing the step that its text describes:
-        ``stepper.copy(12)``. Without a step it stands where this one stands.
+        One stepper shown in two cells has one cursor, which moves in both. A copy has its own cursor, answers and new
+        branches, so that each cell keeps showing the step that its text describes: ``stepper.copy(12)``. Without a step
+        it stands at the step of this one.
 
         Raises:
-            ValueError: when this branch has no such step, with those that it has.
+            ValueError: if this branch has no such step; the message states the range.
         """
         at = self.step if step is None else step
         return self._another(self.branch, at, () if self.lab is None else self.lab.views)
 
     def view(self, *functions: View, branch: int | None = None) -> Stepper:
-        """Return an independent stepper of this run, with a card for each of your functions beside the others.
+        """Return an independent stepper of this run, with an additional card for each of your functions.
 
-        A function takes a world and returns what its card shows: a mapping of labels to values, a list of rows
-        (label, value) or (label, value, tone), or the text of an SVG. A tone is calm, pending, done, warning, broken
-        or gone. The function's name is the card's title, the first line of its docstring stands beside it. It depends
-        on the world alone. What is wrong with it is one sentence on its card. `kipviz.compare` and an exported page
-        have these cards, too; a saved run or a link has not, because no code is written into a file.
+        A function takes a world and returns the content of its card: a mapping of labels to values, a list of rows
+        (label, value) or (label, value, tone), or the text of an SVG. A tone is calm, pending, done, warning, broken or
+        gone. The function's name is the card's title, and the first line of its docstring is shown beside it. It must
+        depend on the world alone. An error in it is shown as one sentence on its card. `kipviz.compare` and an exported
+        page have these cards, too; a saved run or a link does not, because no code is written into a file.
 
         Args:
             functions: from a world to rows or to an SVG.
-            branch: the branch that it stands on, if not this one.
+            branch: the branch on which it stands; by default this one.
 
         Raises:
-            ValueError: if one is no function of one argument, two have one name, or there is no model
-                behind this stepper.
+            ValueError: if one is no function of one argument, two have the same name, or there is no model behind this
+                stepper.
         """
         if self.lab is None:
             raise ValueError(
@@ -312,7 +312,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     @property
     def known_branches(self) -> list[Any]:
-        """All branches there are: those that came with the payload, then those made since."""
+        """All branches: those that came with the payload, then those made since."""
         names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
         return [
             {**branch, "name": names.get(str(branch["id"]), branch["name"])}
@@ -329,17 +329,17 @@ class Stepper(Discoverable, Asking, WithCursor):
         return payloads.fingerprint(self.payload)
 
     def text(self) -> str:
-        """The steps of the current branch as a table for a plain terminal."""
+        """Return the steps of the current branch as a table for a plain terminal."""
         head = [self.payload["title"], self._about(), ""]
         return "\n".join([*head, *text_view.table(self._line, self.step), "", repr(self)])
 
     def bytes(self, message: str = "") -> str:
-        """Give the bytes of a message with its fields, to print; of the chosen one if none is named.
+        """Return the bytes of a message with its fields, to print; by default of the selected message.
 
-        A message is named by its id; `selection` has the id of the one that was clicked.
+        A message is named by its id; `selection` has the id of the clicked one.
 
         Raises:
-            ValueError: when there is no such message on this line, or none was chosen.
+            ValueError: if there is no such message on this branch, or none is selected.
         """
         if not message and self.selection.get("kind") == "message":
             message = self.selection["id"]
@@ -353,12 +353,11 @@ class Stepper(Discoverable, Asking, WithCursor):
     def why(self, card: str = "", row: str = "") -> str:
         """Return the history of a value, to print: what it is, since when, and the steps that led there.
 
-        A card is named by its id or its title, a row by its id or its label; without names it is
-        the value that was chosen on the page. `causes` has the steps behind one step.
+        A card is named by its id or its title, a row by its id or its label; without names it is the value that is
+        selected on the page. `causes` returns the steps that led to one step.
 
         Raises:
-            ValueError: when there is no such card or row at the cursor, with those that there are,
-                or none was chosen.
+            ValueError: if there is no such card or row at the cursor, with those that exist, or none is selected.
         """
         if not card and self.selection.get("kind") == "value":
             card, row = self.selection["card"], self.selection["row"]
@@ -370,12 +369,12 @@ class Stepper(Discoverable, Asking, WithCursor):
         return reasons.said_of(self.payload, self._line, reasons.row_of(*place, card, row))
 
     def causes(self, step: int | None = None) -> tuple[tuple[int, str, str], ...]:
-        """Give the steps that led to a step, or to the one at the cursor, its main cause first.
+        """Return the steps that led to a step, or to the one at the cursor, its main cause first.
 
-        Each is a step's number, its title, and what was taken over from it.
+        Each is a step's number, its title, and what the later step used from it.
 
         Raises:
-            ValueError: when this line has no such step.
+            ValueError: if this branch has no such step.
         """
         return reasons.causes_of(self._line, self.step if step is None else step)
 
@@ -384,32 +383,32 @@ class Stepper(Discoverable, Asking, WithCursor):
         return reasons.held_at(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:
-        """Give the line of text that opens this run at this very step: kipviz.open("kv2.…").
+        """Return a line of text that opens this run at its current step: kipviz.open("kv2.…").
 
         Raises:
-            ValueError: when the run is of no scenario of the library, or is too long for a link.
+            ValueError: if the run's scenario is not in the library, or the run is too long for a link.
         """
         return permalink_of(self.payload, self.known_branches, self.branch, self.step)
 
     def steps(self) -> list[dict[str, Any]]:
-        """Give this line as rows, one for each step; `frame` makes them a DataFrame."""
+        """Return this branch as rows, one for each step; `frame` makes them a DataFrame."""
         return steps_of(self.payload, self.known_branches, self.branch)
 
     def frame(self) -> Any:
-        """Give this line as a DataFrame of pandas, one row for each step."""
+        """Return this branch as a pandas DataFrame, one row for each step."""
         import pandas as pd
 
         return pd.DataFrame(self.steps())
 
     def _why_nowhere(self, said: dict[str, Any]) -> str:
-        """Take the branch out of the page's values if there is none of that number; say so."""
+        """Remove an unknown branch from the page's values; return a sentence about it, or ""."""
         known = {0, *(branch["id"] for branch in self.known_branches)}
         if said.get("branch", 0) in known:
             return ""
         return f"There is no branch {said.pop('branch')} any more; the kernel stays on branch {self.branch}."
 
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Send the page a file; it goes as a message, so that it is not kept among the values."""
+        """Send the page a file, as a message, so that it is not stored among the values."""
         if not isinstance(content, Mapping) or content.get("do") != "file":
             return
         from kipviz.widgets.files import file_of
@@ -439,19 +438,19 @@ class Stepper(Discoverable, Asking, WithCursor):
         return text_view.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        """The widget, and beside it a still picture and the flow in words.
+        """Return the widget, and beside it a still picture and the flow in words.
 
-        They are what a place without a kernel or a front end shows: a fresh clone in JupyterLab, which draws the
-        picture in HTML only, a notebook on GitHub, a page made by nbconvert.
+        They are shown without a kernel or a front end: in a fresh clone in JupyterLab, which draws the picture in HTML
+        only, in a notebook on GitHub, in a page made by nbconvert.
         """
         bundle = super()._repr_mimebundle_(**kwargs)
         words = "\n".join([repr(self), *text_view.flow(self._line)])
         return with_words(bundle, words, self.still())
 
     def still(self, around: int = STILL_STEPS, title: str = "") -> str:
-        """Return the steps around the cursor as a picture of the first screen's lanes, the text of an SVG.
+        """Return the steps around the cursor as a picture of the first screen's lanes, an SVG.
 
-        `title` stands above it, if it is to be another one than the run's.
+        `title` replaces the run's title above it.
         """
         shown = whole(self.payload, self.known_branches, self.branch)
         shown |= {"title": title or shown["title"]}
@@ -459,7 +458,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     @property
     def last_step(self) -> int:
-        """The last step of this line."""
+        """The last step of this branch."""
         return self._line.last
 
     @traitlets.validate("branch")
@@ -474,13 +473,13 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     @traitlets.observe("branch")
     def _on_branch(self, change: Mapping[str, Any]) -> None:
-        """Stand at the end of a line that is shorter; the page, where it was the one to go, says where."""
+        """Move the cursor to the end of a shorter branch; if the page made the change, it sets the cursor itself."""
         if not self._hears_page:
             self.step = min(self.step, self.last_step)
 
 
 def with_words(bundle: Any, words: str, picture: str) -> Any:
-    """Return the same bundle with these words as its plain text, and the picture above them as HTML."""
+    """Return the bundle with these words as its plain text, and the picture above them as HTML."""
     first, *rest = words.split("\n")
     folded = "<br>\n".join(escape(line.strip(), quote=False) for line in rest)
     page = f"<p>{image(picture, first)}</p>\n<details><summary>In words</summary>\n<p>{folded}</p></details>"
@@ -491,7 +490,7 @@ def with_words(bundle: Any, words: str, picture: str) -> Any:
 
 
 def wrapped(words: str) -> str:
-    """Break lines between words: a notebook that was not run would break them anywhere."""
+    """Break lines between words: a viewer of a notebook that was not run would break them anywhere."""
     return "\n".join(
         fill(
             line,

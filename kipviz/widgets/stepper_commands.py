@@ -1,6 +1,6 @@
-"""What Python asks of a stepper: where to go, what to let happen, what to let go wrong.
+"""The methods of a stepper: move the cursor, let steps happen, let faults happen.
 
-A fault of one's own takes a few lines:
+A fault of your own takes a few lines:
 
     stepper = kipviz.open("kip-1289-group-commit")
     stepper.points("B1 crashes")                          every moment for it, in words
@@ -8,8 +8,7 @@ A fault of one's own takes a few lines:
     stepper.take("B1 starts").run_on(seed=7)
     stepper.run_until("COMPLETE_COMMIT", seed=7)
 
-Every method moves the cursor to what it made and gives the stepper back; `said` of the stepper is
-what there is to say of it.
+Every method moves the cursor to its result and returns the stepper; the stepper's `said` describes the result.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from kipviz.views.reasons.moments import points
 
 Part = Mapping[str, Any]
 
-# A cut between two sets of hosts, as the faults are named.
+# A network partition between two sets of hosts, as the faults are named.
 CUT = re.compile(r"\s*([^|]*)\|([^|]*) are (?:cut apart|partitioned)")
 
 
 class Asking:
-    """A stepper, as a notebook's cell uses it."""
+    """The methods of a stepper that a notebook's cell uses."""
 
-    # What the stepper itself brings.
+    # Provided by the stepper itself.
     branch: Any
     step: Any
     _line: Any
@@ -39,15 +38,15 @@ class Asking:
     # -- where to go -----------------------------------------------------------------------------------
 
     def last(self) -> Self:
-        """Move the cursor to the last step of this line."""
+        """Move the cursor to the last step of this branch."""
         self.step = self._line.last
         return self
 
     def go_to(self, title: str) -> Self:
-        """Move the cursor to the first step of this line with a title.
+        """Move the cursor to the first step of this branch with a title.
 
         Raises:
-            ValueError: when no step has it; the sentence names the titles there are.
+            ValueError: if no step has it; the message lists the titles.
         """
         titles = [step["title"] for step in self._line.steps]
         if title not in titles:
@@ -59,18 +58,18 @@ class Asking:
     # -- what happens next -------------------------------------------------------------------------------
 
     def possible(self) -> tuple[str, ...]:
-        """Give what can happen at the cursor, in words; `take` takes any of them."""
+        """Return what can happen at the cursor, in words; `take` accepts any of them."""
         items = self._line.choices_at(self.step)
         return tuple(item["text"] for item in items if item.get("enabled", True))
 
     def take(self, choice: str) -> Self:
-        """Take a choice at the cursor, as a click does, and follow it.
+        """Take a choice at the cursor, as a click does, and move to its result.
 
-        The choice is named by its id or by its words, as `possible` gives them; a cut between sets of
-        hosts, which are too many to be listed, as "B1 B3 | B5 app-1 are cut apart".
+        The choice is named by its id or by its words, as `possible` returns them. A network partition between sets of
+        hosts, of which there are too many to list, is named like "B1 B3 | B5 app-1 are cut apart".
 
         Raises:
-            ValueError: when the choice is not possible here, with the reason.
+            ValueError: if the choice is not possible here, with the reason.
         """
         items = self._line.choices_at(self.step)
         item = next((i for i in items if choice in (i["id"], i["text"])), None)
@@ -88,24 +87,24 @@ class Asking:
         return self.ask("take", choice=item["id"])
 
     def on_the_wire(self) -> tuple[str, ...]:
-        """Return the messages in flight at the cursor, in words; `hold` takes any of them."""
+        """Return the messages in flight at the cursor, in words; `hold` accepts any of them."""
         return tuple(_message_words(message) for message in self._wire())
 
     def hold(self, message: str) -> Self:
         """Hold a message back until it is released, and run everything else as far as possible.
 
-        The message is named by its id ("m12") or by some of its words, as `on_the_wire` gives them.
+        The message is named by its id ("m12") or by some of its words, as `on_the_wire` returns them.
 
         Raises:
-            ValueError: when no such message is on the wire, or nothing goes on without it.
+            ValueError: if no such message is in flight, or nothing else happens without it.
         """
         return self.ask("hold", message=self._message(message))
 
     def lose(self, message: str) -> Self:
-        """Let the connection of a message break: it is gone, with all that is on it.
+        """Break the connection of a message: the message is lost, with all others on that connection.
 
         Raises:
-            ValueError: when no such message is on the wire.
+            ValueError: if no such message is in flight.
         """
         return self.ask("lose", message=self._message(message))
 
@@ -113,48 +112,48 @@ class Asking:
         """Deliver a message that was held back.
 
         Raises:
-            ValueError: when no such message is on the wire, or it is not held back.
+            ValueError: if no such message is in flight, or it is not held back.
         """
         return self.ask("release", message=self._message(message))
 
     def delay(self, message: str, after: int | str = "quiet") -> Self:
-        """Deliver a message only after a later step of this line, or when all else is quiet.
+        """Deliver a message only after a later step of this branch, or when nothing else happens by itself.
 
         Raises:
-            ValueError: when no such message is on the wire, or that step is not a later one.
+            ValueError: if no such message is in flight, or that step is not a later one.
         """
         return self.ask("delay", message=self._message(message), after=after)
 
     def run_on(self, seed: int = 1, steps: int = 400, faults: str = "calm") -> Self:
-        """Let dice choose what happens, until nothing is left to do or so many steps are made.
+        """Let dice choose what happens, until nothing is left to do or `steps` steps are made.
 
         Raises:
-            ValueError: when the seed or the number is none, or nothing goes on here.
+            ValueError: if the seed or the number is not valid, or nothing happens by itself here.
         """
         return self.ask("run", seed=seed, steps=steps, faults=faults)
 
     def run_until(
         self, wanted: str, kind: str = "any", seed: int = 1, steps: int = 400, faults: str = "calm"
     ) -> Self:
-        """Let dice choose what happens until something comes about.
+        """Let dice choose what happens until a condition holds.
 
-        `kind` says what is wanted: a "message" (EndTxn), a "state" (TX_PENDING), a "property" that
-        does not hold (atomic), "text" of a step's sentence, or "any" of these.
+        `kind` is the kind of the condition: a "message" (EndTxn), a "state" (TX_PENDING), a "property" that does not
+        hold (atomic), "text" of a step's sentence, or "any" of these.
 
         Raises:
-            ValueError: when it did not come about within so many steps.
+            ValueError: if it does not hold within `steps` steps.
         """
         return self.ask("until", wanted=wanted, kind=kind, seed=seed, steps=steps, faults=faults)
 
     # -- what goes wrong, and when -----------------------------------------------------------------------
 
     def points(self, words: str = "") -> tuple[str, ...]:
-        """Give the faults of this line at named moments of the protocol, those that the words mean.
+        """Return the faults at named moments of the protocol on this branch, filtered by words.
 
-        Each reads "a fault after what is done, before what is not"; `fault_at` takes any of them.
+        Each has the form "FAULT after what is done, before what is not"; `fault_at` accepts any of them.
 
         Raises:
-            ValueError: when the words mean no fault of this line.
+            ValueError: if the words match no fault of this branch.
         """
         found = self._points(text("a fault", words, "B1 crashes"))
         if words.strip() and not found:
@@ -162,15 +161,14 @@ class Asking:
         return tuple(item["point"] for item in found)
 
     def fault_at(self, words: str) -> Self:
-        """Let a fault happen at a named moment of the protocol, and follow it.
+        """Let a fault happen at a named moment of the protocol, and move to its result.
 
-        The words are one of `points`, or enough of it that only one fault is meant, at the first
-        moment that fits: "transaction coordinator crashes after PREPARE_COMMIT before marker". A cut
-        between sets of hosts is written out: "B1 app-1 | B3 are cut apart after PREPARE_COMMIT".
+        The words are one of `points`, or enough of it to identify one fault; it happens at the first moment that fits:
+        "transaction coordinator crashes after PREPARE_COMMIT before marker". A network partition between sets of hosts
+        is written in full: "B1 app-1 | B3 are cut apart after PREPARE_COMMIT".
 
         Raises:
-            ValueError: when nothing is meant by the words, several faults are, or it is not
-                possible then, with the reason.
+            ValueError: if the words match no fault or several, or it is not possible then, with the reason.
         """
         if not text("a fault", words, "B1 crashes").strip():
             raise ValueError('Name a fault, such as "B1 crashes"; points() gives all of them.')
@@ -196,13 +194,14 @@ class Asking:
         )
 
     def cut(self, one: str | Sequence[str], other: str | Sequence[str] = "*") -> Self:
-        """Cut every host of one set off from every host of the other at the cursor, and follow it.
+        """Partition the network at the cursor between every host of one set and every host of the other.
 
         The hosts of a set are named as on the lanes, "B1 B3 app-1" or a list; "*" is all the others.
         It is one fault, and heals as one: `take("B1 B3 | B5 app-1 are joined")`.
 
         Raises:
-            ValueError: when a set is empty, names no host, or a host stands in both, or no cut is left.
+            ValueError: if a set is empty, names an unknown host, or shares a host with the other, or no network
+                partition is left in the budget.
         """
         return self.ask("cut", one=one, other=other)
 
@@ -221,49 +220,49 @@ class Asking:
     # -- another course of the same line -------------------------------------------------------------------
 
     def skip(self) -> Self:
-        """Let the event of this step not happen, and the rest as far as it goes without it.
+        """Skip the event of this step, and replay the rest as far as possible without it.
 
-        `said` of the stepper says how much could no longer happen; the branch says what, and why.
+        The stepper's `said` states how many events could not happen any more; the branch lists them, with the reasons.
 
         Raises:
-            ValueError: when nothing goes on without it.
+            ValueError: if nothing happens without it.
         """
         return self.ask("skip")
 
     def move(self, to: int, where: str = "after") -> Self:
-        """Let the event of this step happen right "after" or right "before" another step's.
+        """Move the event of this step to right "after" or right "before" another step's.
 
         Raises:
-            ValueError: when it is not possible there, with the reason.
+            ValueError: if it is not possible there, with the reason.
         """
         return self.ask("move", to=to, where=where)
 
     def change(self, *settings: str) -> Self:
-        """Make this line again with some settings changed: "lock_expiry=back_to_available".
+        """Replay this branch with some settings changed: "lock_expiry=back_to_available".
 
-        A setting is a slot of the design, a limit of the brokers (delivery_count_limit=2), a
-        client's (app-1.max_records=2), or how often something may go wrong (crash_broker=5).
+        A setting is a slot of the design, a limit of the brokers (delivery_count_limit=2), a client's setting
+        (app-1.max_records=2), or the number of times a fault may happen (crash_broker=5).
 
         Raises:
-            ValueError: when there is no such setting or it cannot have that value.
+            ValueError: if a setting is unknown or cannot have that value.
         """
         return self.ask("change", settings=list(settings))
 
     # -- the tree ------------------------------------------------------------------------------------------
 
     def name(self, name: str, branch: int | None = None) -> Self:
-        """Give this branch, or another one, a name.
+        """Name this branch, or another one.
 
         Raises:
-            ValueError: when there is no such branch or the name is none.
+            ValueError: if there is no such branch or the name is not valid.
         """
         return self.ask("rename", name=name, branch=self.branch if branch is None else branch)
 
     def prune(self, branch: int | None = None) -> Self:
-        """Take this branch, or another one, out of the tree, with all that left it.
+        """Remove this branch, or another one, with all branches that leave it.
 
         Raises:
-            ValueError: when there is no such branch, or it is the main line.
+            ValueError: if there is no such branch, or it is the main branch.
         """
         return self.ask("prune", branch=self.branch if branch is None else branch)
 
@@ -273,7 +272,7 @@ class Asking:
         return self._line.wire_at(self.step)
 
     def _message(self, words: str) -> str:
-        """Give the id of the one message on the wire that some words mean."""
+        """Return the id of the one message in flight that some words identify."""
         found = [
             m
             for m in self._wire()

@@ -1,7 +1,7 @@
-"""The stepper in words: what a notebook stores beside the widget, and what a terminal shows.
+"""The stepper in words: the text that a notebook stores beside the widget, and that a terminal shows.
 
-nbval compares stored outputs but skips widget views, so the words carry everything that must not
-change unseen: where we are, what is said there, the verdicts, and a fingerprint of all the rest.
+nbval compares stored outputs but skips widget views. So the words contain everything that must not change unnoticed:
+the step, its sentence, the verdicts, and a fingerprint of the rest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
 
 def sentence_line(line: Line, step: int, fingerprint: str) -> str:
-    """One line: step n of m | sentence | verdicts | fingerprint."""
+    """Return one line: step n of m | sentence | verdicts | fingerprint."""
     number, count = line.big_number(step), len(line.bigs)
     where = f"message {step} of {line.last}"
     if count:
@@ -23,18 +23,18 @@ def sentence_line(line: Line, step: int, fingerprint: str) -> str:
 
 
 def verdict_words(line: Line, step: int) -> str:
-    """Each property with its sign, or "no properties"."""
+    """Return each property with its sign, or "no properties"."""
     words = [f"{SIGNS[v['state']]} {v['property']}" for v in line.verdicts_at(step)]
     return ", ".join(words) or "no properties"
 
 
 def flow(line: Line) -> list[str]:
-    """The big steps, numbered, with what is said at each."""
+    """Return the big steps, numbered, with the sentence of each."""
     return [f"{n:>3}. {big['title']}: {big.get('say', '')}" for n, big in enumerate(line.bigs, 1)]
 
 
 def table(line: Line, cursor: int) -> list[str]:
-    """Every small step on its own line, under the big step it belongs to; the cursor is marked."""
+    """Return every small step on its own line, below its big step; the cursor is marked."""
     wide = max(len(str(step["actor"])) for step in line.steps)
     rows = []
     for number, step in enumerate(line.steps):
@@ -49,7 +49,7 @@ def table(line: Line, cursor: int) -> list[str]:
 
 
 def _turns(line: Line, step: int) -> str:
-    """What a property says from this step on, where that is news."""
+    """Return the verdicts that change at this step."""
     if step == 0:
         return ""
     before = {v["property"]: v["state"] for v in line.verdicts_at(step - 1)}

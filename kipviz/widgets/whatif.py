@@ -1,7 +1,7 @@
-"""What if: every wish of a reader, as another course of the line that the wish is made on.
+"""What-if requests of a reader: each continues a branch in another way.
 
-Each function stands at a step of a line, lets the run take another course from there, and says in
-words what was done. `Lab` makes a line on the page of what comes out.
+Each function starts at a step of a branch, lets the run continue in another way from there, and describes in words what
+was done. `Lab` makes a branch on the page from the result.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from kipviz.widgets.line import no_step
 RUN_STEPS = 400
 RUN_STEPS_MAX = 5_000
 UNTIL = ("any", "message", "state", "property", "text")
-# How many steps dice choose before somebody may speak.
+# The number of steps that dice choose before other messages are handled.
 BREATH = 20
 
 Command = Mapping[str, Any]
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """A step of a line: the run it is of, its nodes from the start, and what is held back on it."""
+    """A step of a branch: its run, its nodes from the start, and what is held back on it."""
 
     run: Run
     path: tuple[int, ...]
@@ -56,40 +56,40 @@ class Standing(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> int:
-        """The last step of the line."""
+        """The last step of the branch."""
         return len(self.path) - 1
 
     def course(self, at: int | None = None) -> Course:
-        """Begin another course at a step, this one if none is named."""
+        """Start another continuation at a step, by default at this one."""
         step = self.at if at is None else at
         return Course(self.run.model, self.run.trace.jump(self.path[step]), self.held)
 
     def node(self, step: int) -> Node:
-        """Give the node of a step."""
+        """Return the node of a step."""
         return self.run.trace.node(self.path[step])
 
     def wire(self, step: int) -> Wire:
-        """Give what is on the wire at a step."""
+        """Return the messages in flight at a step."""
         wire = Wire()
         for k in range(step + 1):
             wire.see(self.node(k).events)
         return wire
 
     def event(self, step: int) -> Again:
-        """Give what happened in a step, under its name."""
+        """Return the action of a step, with its name."""
         action = self.node(step).action
         return Again(name_of(self.node(step - 1).world, action), action)
 
     def rest(self, after: int) -> list[Again]:
-        """Give what happens after a step on this line."""
+        """Return what happens after a step on this branch."""
         return rest_of(self.run.trace, self.path, after)
 
 
 class Told(msgspec.Struct, frozen=True):
-    """Another course, as far as it went: a name for its line, and what to say of it.
+    """Another continuation, as far as it went: a name for its branch, and a sentence about it.
 
-    `run` is the run that it is of; `held` is what is held back on it; `missing` is what happened
-    on the line it leaves and not on this one.
+    `run` is its run; `held` is what is held back on it; `missing` is what happened on the branch that it leaves and not
+    on this one.
     """
 
     run: Run
@@ -104,7 +104,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def take(here: Standing, command: Command) -> Told:
-    """Let something happen that can, and the cluster come to rest after it."""
+    """Take a possible action, and let the cluster run until nothing is left to do."""
     action = action_of(command.get("choice", ""))
     course = here.course()
     try:
@@ -116,7 +116,7 @@ def take(here: Standing, command: Command) -> Told:
 
 
 def cut(here: Standing, command: Command) -> Told:
-    """Cut every host of one set off from every host of another, and let the cluster come to rest."""
+    """Partition the network between every host of one set and every host of another, and let the cluster run."""
     one, other = (_hosts(command.get(side)) for side in ("one", "other"))
     course = here.course()
     try:
@@ -139,7 +139,7 @@ def _hosts(side: Any) -> tuple[str, ...]:
 
 
 def hold(here: Standing, command: Command) -> Told:
-    """Let nothing deliver a message until it is released; everything else goes on as it can."""
+    """Hold a message back until it is released; everything else continues as far as possible."""
     course = here.course()
     action, name, number = _message(here, command)
     course.hold(action, name, number)
@@ -151,7 +151,7 @@ def hold(here: Standing, command: Command) -> Told:
 
 
 def lose(here: Standing, command: Command) -> Told:
-    """Let the connection of a message break: it is gone, with all that is on it."""
+    """Break the connection of a message: the message is lost, with all others on that connection."""
     place, name, _ = _message(here, command)
     course = here.course()
     try:
@@ -163,7 +163,7 @@ def lose(here: Standing, command: Command) -> Told:
 
 
 def release(here: Standing, command: Command) -> Told:
-    """Deliver a message that was held back, and go on."""
+    """Deliver a message that was held back, and continue."""
     course = here.course()
     action, name, number = _message(here, command)
     if not any(h.until < 0 and h.number == number for h in course.held):
@@ -175,7 +175,7 @@ def release(here: Standing, command: Command) -> Told:
 
 
 def delay(here: Standing, command: Command) -> Told:
-    """Deliver a message only after a later step of this line, or when all else is quiet."""
+    """Deliver a message only after a later step of this branch, or when nothing else happens by itself."""
     action, name, number = _message(here, command)
     after = command.get("after", "quiet")
     until = here.last if after == "quiet" else _step(here, after, "the event it waits for")
@@ -201,7 +201,7 @@ def delay(here: Standing, command: Command) -> Told:
 
 
 def skip(here: Standing, command: Command) -> Told:
-    """Let the event of this step not happen, and the rest as far as it goes without it."""
+    """Skip the event of this step, and replay the rest as far as possible without it."""
     event = _happened(here)
     course = here.course(here.at - 1)
     if event.action.KIND in ORDER:
@@ -219,7 +219,7 @@ def skip(here: Standing, command: Command) -> Told:
 
 
 def move(here: Standing, command: Command) -> Told:
-    """Let the event of this step happen right before or right after another one of the line."""
+    """Move the event of this step to right before or right after another event of the branch."""
     event = _happened(here)
     to, where = _step(here, command.get("to"), "the other event"), command.get("where", "after")
     if where not in ("before", "after"):
@@ -227,7 +227,9 @@ def move(here: Standing, command: Command) -> Told:
     if to in (0, here.at):
         raise ValueError(f"An event moves to another event of the line, not to step {to}.")
     rest = {k: here.event(k) for k in range(1, here.last + 1) if k != here.at}
-    before = to if where == "before" else to + 1  # it comes before the event of this step
+    before = (
+        to if where == "before" else to + 1
+    )  # the moved event comes before the event of step `before`
     first = min(here.at, before)
     course = here.course(first - 1)
     if to > here.at and event.action.KIND in ORDER:
@@ -248,7 +250,7 @@ def move(here: Standing, command: Command) -> Told:
 
 
 def change(here: Standing, command: Command) -> Told:
-    """Make the same run again with some settings changed, and let it go on by itself."""
+    """Replay the same run with some settings changed, and let it continue by itself."""
     changes = command.get("settings")
     if not isinstance(changes, list | tuple) or not changes:
         raise ValueError("A change names at least one setting, of the form setting=value.")
@@ -260,10 +262,9 @@ def change(here: Standing, command: Command) -> Told:
 
 
 def first_difference(here: Standing, told: Told) -> int | None:
-    """Give the last step up to which two runs cannot be told apart, or None if they never can.
+    """Return the last step up to which two runs are the same, or None if they never differ.
 
-    They differ where another thing happens, where the world comes out otherwise, or where other
-    things are possible.
+    They differ when another action happens, when the world differs, or when other actions are possible.
     """
     other = [told.trace.node(node) for node in told.trace.path(told.trace.cursor)]
     for step, node in enumerate(other):
@@ -298,7 +299,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
 
 
 def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
-    """Let dice choose what happens until something comes about."""
+    """Let dice choose what happens until a condition holds."""
     seed, steps = _dice(command)
     wanted, found = _wanted(command)
     course = here.course()
@@ -324,7 +325,7 @@ def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
 def _roll(
     course: Course, command: Command, seed: int, steps: int, until: Callable[[Node], bool]
 ) -> Generator[str, None, bool]:
-    """Let dice choose, and give others the word in between; say whether it came about."""
+    """Let dice choose, and let other messages be handled in between; return whether the condition held."""
     reached = False
 
     def ends(node: Node) -> bool:
@@ -352,7 +353,7 @@ Asked = Callable[[World, Node], bool]
 
 
 def _wanted(command: Command) -> tuple[str, Asked]:
-    """Give what to run until, in words and as what says of a step whether it brought that."""
+    """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
     if kind not in UNTIL:
         raise ValueError(f"What to run until is one of {', '.join(UNTIL)}, not {kind!r}.")
@@ -372,7 +373,7 @@ def _message_named(word: str) -> Asked:
 
 
 def _kind(label: str) -> str:
-    """Give what messages of one kind are called: what is on the arrow, without its numbers."""
+    """Return the name of a kind of message: the label of its arrow, without numbers."""
     return re.sub(r"[\d#]+", "", label).strip().lower()
 
 
@@ -428,7 +429,7 @@ def _step(here: Standing, step: Any, what: str) -> int:
 
 
 def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
-    """Give the delivery of a message that is on the wire here, what it is called, its number."""
+    """Return the delivery of a message that is in flight here, its name and its number."""
     said = command.get("message")
     digits = said[1:] if isinstance(said, str) and said[:1] == "m" else ""
     if not (digits.isascii() and digits.isdecimal()):
@@ -441,7 +442,7 @@ def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
 
 
 def _delivery(world: World, action: Deliver, ahead: int) -> str:
-    """Say what a delivery is called once so many messages ahead of it are gone."""
+    """Return the name of a delivery after `ahead` messages before it are gone."""
     place = (action.source, action.broker)
     connection = world.connections[place]
     queue = f"{action.way}s"
@@ -450,7 +451,7 @@ def _delivery(world: World, action: Deliver, ahead: int) -> str:
 
 
 def _arrival(here: Standing, number: int) -> int:
-    """Give the step of this line in which a message arrives, -1 for none."""
+    """Return the step of this branch at which a message arrives, -1 for none."""
     wire = Wire()
     for step in range(here.last + 1):
         node = here.node(step)

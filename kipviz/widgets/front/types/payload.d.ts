@@ -1,7 +1,7 @@
 // Made from kipviz/widgets/payload.py and views/reports/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 
-/** Whose rules are shown, and how far they are decided. */
+/** The design whose rules are shown, and how far they are decided. */
 export interface Design {
   name: string;
   status: "draft" | "our inference" | "shipped";
@@ -16,7 +16,7 @@ export interface Lane {
   first?: boolean;
 }
 
-/** The rule that fired and where it is written. */
+/** The rule that fired and its source. */
 export interface Why {
   rule?: string;
   guards?: Array<[string, string]>;
@@ -51,7 +51,7 @@ export interface Big {
   rests?: number[];
 }
 
-/** A message between two lanes; it is on the wire from `sent` until it arrived or was lost. */
+/** A message between two lanes; it is in flight from `sent` until it has arrived or is lost. */
 export interface Message {
   id: string;
   from: string;
@@ -75,7 +75,7 @@ export interface Note {
   tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
 }
 
-/** A card of state; `lane` says whose state it is, `about` what some of its rows are. */
+/** A card of state; `lane` is the lane whose state it is, `about` the subject of some of its rows. */
 export interface CardInfo {
   id: string;
   title: string;
@@ -97,7 +97,7 @@ export interface RowInfo {
   tone?: "broken" | "calm" | "done" | "gone" | "pending" | "warning";
 }
 
-/** What a property says during some steps. */
+/** The verdict on a property during some steps. */
 export interface VerdictInfo {
   property: string;
   sentence: string;
@@ -107,7 +107,7 @@ export interface VerdictInfo {
   reason?: string;
 }
 
-/** Something that can happen next, or that cannot, and why. */
+/** An action that can happen next, or that cannot, and why. */
 export interface Item {
   id: string;
   text: string;
@@ -126,7 +126,7 @@ export interface Choice {
   items: Item[];
 }
 
-/** A state of a machine; x and y are its middle. */
+/** A state of a machine; x and y are its centre. */
 export interface StateBox {
   name: string;
   x: number;
@@ -134,7 +134,7 @@ export interface StateBox {
   lines: string[];
 }
 
-/** A transition of a machine and its path; a sudden one is drawn only when it is taken. */
+/** A transition of a machine and its path; a sudden transition is drawn only when it is taken. */
 export interface Edge {
   from: string;
   to: string;
@@ -160,7 +160,7 @@ export interface Down {
   to?: number | null;
 }
 
-/** What the head of a lane says instead of its own words: what a broker leads now, and what is wrong there. */
+/** The text in the head of a lane instead of its own: what a broker leads now, and what is wrong there. */
 export interface Head {
   lane: string;
   sub: string;
@@ -169,7 +169,7 @@ export interface Head {
   to?: number | null;
 }
 
-/** Two lanes between whose hosts nothing passes. */
+/** Two lanes between whose hosts the network is partitioned. */
 export interface CutApart {
   one: string;
   other: string;
@@ -193,7 +193,7 @@ export interface Question {
   ask?: number;
 }
 
-/** A kind of message on the wire, with every place that one can have. */
+/** A kind of message in bytes, with every field that it can have. */
 export interface WireKind {
   name: string;
   key: number;
@@ -202,13 +202,13 @@ export interface WireKind {
   places: Array<Array<number | string>>;
 }
 
-/** The places of a message, each with its size; ~place is a default, because it is not modelled. */
+/** The fields of a message, each with its size; ~field is a default, because it is not modelled. */
 export interface WireShape {
   kind: string;
   spans: number[];
 }
 
-/** What the bytes of messages mean: a message has the name of a shape, and hex digits. */
+/** The meaning of the bytes of messages: a message has the name of a shape, and hex digits. */
 export interface WireTables {
   kinds?: Record<string, WireKind>;
   shapes?: Record<string, WireShape>;
@@ -222,13 +222,13 @@ export interface GoalSpan {
   to: number | null;
 }
 
-/** The predictions of a line: ``[step, kind, text, reveal, [[text, right, say], ...]]``. */
+/** The predictions of a branch: ``[step, kind, text, reveal, [[text, right, say], ...]]``. */
 export interface Asks {
   texts?: string[];
   questions?: Array<[number, string, number, number, Array<[number, number, number]>]>;
 }
 
-/** Why rows of a card stand still, what frees them, who has to act, and which rows say so. */
+/** Why rows of a card are blocked, what frees them, which host has to act, and which rows show it. */
 export interface HoldInfo {
   card: string;
   rows: string[];
@@ -240,13 +240,13 @@ export interface HoldInfo {
   see?: Array<[string, string]>;
 }
 
-/** What has become true at a step, as a clause: faults are told by it. */
+/** What has become true at a step, as a clause by which faults are named. */
 export interface Moment {
   step: number;
   text: string;
 }
 
-/** Something that does not happen by itself from step `from` on: a message, or a choice. */
+/** An action that does not happen by itself from step `from` on: a message, or a choice. */
 export interface Hold {
   id: string;
   text: string;
@@ -293,19 +293,19 @@ export interface Watch {
   text: string;
 }
 
-/** Something to have seen or done; its goal says at which steps that is so. */
+/** Something to have seen or done; its goal determines the steps at which this is so. */
 export interface Checkpoint {
   goal: string;
   text: string;
 }
 
-/** What the scenario is taught with. */
+/** The teaching material of the scenario. */
 export interface Lesson {
   watch?: Watch[];
   checkpoints?: Checkpoint[];
 }
 
-/** Something that can be changed for another run; any number will do where no options are. */
+/** A setting that can be changed for another run; without options it accepts any number. */
 export interface Setting {
   name: string;
   asks: string;
@@ -347,7 +347,7 @@ export interface Payload {
   glossary?: Record<string, string>;
 }
 
-/** A place at which two runs part: the pairs ``at <= k < to``. */
+/** A place at which two runs diverge: the pairs ``at <= k < to``. */
 export interface Difference {
   at: number;
   to: number;
