@@ -1,1 +1,1 @@
-"""Plain view-models: what the page shows at each step, in words, rows and marks."""
+"""Plain view models: what the page shows at each step, as words, rows and marks."""

@@ -38,15 +38,15 @@ _actions = ActionReader(ClusterAction)
 
 
 def choice_id(action: ClusterAction) -> str:
-    """Give the id of an action on the page; it is the action itself, written out."""
+    """Return the id of an action on the page, which is the action as JSON."""
     return action_to_json(action).decode()
 
 
 def action_of(choice: str) -> ClusterAction:
-    """Give the action that an id stands for.
+    """Return the action of an id.
 
     Raises:
-        ValueError: if it is no action.
+        ValueError: if it is not an action.
     """
     try:
         action: ClusterAction = _actions.read(choice)
@@ -56,9 +56,9 @@ def action_of(choice: str) -> ClusterAction:
 
 
 def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[dict[str, Any]]:
-    """Give everything that can happen in a world, then what cannot, with the reason.
+    """Return everything that can happen in a world, then what cannot, with the reason.
 
-    What was taken is among it even where nobody offers it: a cut between sets of hosts, say.
+    The action that was taken is included even if it is not offered, such as a network partition between sets of hosts.
     """
     items = [_item(world, action, taken=action == taken) for action in model.enabled(world)]
     if taken is not None and not any(item["taken"] for item in items):
@@ -84,7 +84,7 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]
 
 
 def _impossible(world: World) -> list[ClusterAction]:
-    """Give what a reader may expect to be possible; the model says whether it is."""
+    """Return what a reader may expect to be possible; the model decides whether it is."""
     out: list[ClusterAction] = [Step(name) for name in world.applications]
     out += [Step(app.name, w.name) for app in world.applications.values() for w in app.workers]
     out += [CrashClient(name) for name in world.applications]
@@ -98,7 +98,7 @@ def _impossible(world: World) -> list[ClusterAction]:
     for partition, held in world.image.leaders.items():
         out += [MoveLeader(partition, broker) for broker in held.replicas if broker != held.leader]
     if world.image.releases:
-        # Whoever rolls binaries out wants to know who is still in the way of a level.
+        # An operator who rolls out releases wants to know which broker still prevents a feature level.
         levels = (("transaction_version", TRANSACTION_VERSION), ("share_version", STAGING_LEVEL))
         out += [UpgradeFeature(feature, level) for feature, level in levels]
         out += [StartBroker(b) for b, _ in world.image.releases if b not in world.up]
@@ -111,7 +111,7 @@ def _impossible(world: World) -> list[ClusterAction]:
 
 
 def _held(role: ShareLeader) -> list[tuple[str, int]]:
-    """Give every acquisition lock under which a record is held, whether or not its timer runs."""
+    """Return every acquisition lock under which a record is held, whether or not its timer runs."""
     return [
         (key, lock)
         for key, share in role.shares.items()
@@ -144,7 +144,7 @@ def _sub(world: World, action: ClusterAction) -> str:
 
 
 def _office(partition: str) -> str:
-    """Say what whoever leads a partition is."""
+    """Return the name of the role that the leader of a partition has."""
     role = role_of(partition).replace("_", " ")
     return f"leader of {partition}" if role == "partition leader" else f"{role} {partition}"
 

@@ -1,6 +1,6 @@
-"""What a line is taught with: its predictions, the goals it shows, and what to watch for.
+"""The lesson of a branch: its predictions, the goals that it reaches, and what to watch for.
 
-Texts of predictions repeat from step to step, so they are told once per line and named by number.
+Texts of predictions repeat from step to step, so they are sent once per branch and referred to by number.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kipviz.views.explanations.checks import checks_of
 
 Part = dict[str, Any]
 
-# With fewer possible things than this, accidents stand beside them in a question.
+# With fewer possible actions than this, faults are offered beside them in a question.
 FEW = 2
-# How far from a step what happens there is a likely mistake.
+# An action within this many steps is a plausible wrong answer.
 NEAR = 12
 _step_of = itemgetter(0)
 
@@ -44,10 +44,10 @@ class _Taken(NamedTuple):
 
 
 class LessonTelling:
-    """The lesson of one line, told step by step from its start."""
+    """The lesson of one branch, built step by step from its start."""
 
     def __init__(self, model: ClusterModel, goals: Iterable[str]) -> None:
-        """Look out for the goals of a scenario's checkpoints."""
+        """Watch for the goals of a scenario's checkpoints."""
         self._model = model
         self._spans = Spans(goals)
         self._items: dict[int, tuple[World, list[Part]]] = {}
@@ -60,7 +60,7 @@ class LessonTelling:
     def see(
         self, k: int, action: ClusterAction | None, world: World, events: tuple[Event, ...]
     ) -> None:
-        """Look at the next step: what it shows, and which request it answers."""
+        """Record the next step: which goals hold at it, and which request it answers."""
         self._spans.see(k, action, world, events)
         before, self._before = self._before, world
         if before is None or action is None:
@@ -77,13 +77,13 @@ class LessonTelling:
                 self._asked.pop((event.source, event.broker), None)
 
     def choices(self, k: int, world: World, items: list[Part], taken: ClusterAction | None) -> None:
-        """Keep the choices of a step to make its question from, and which one this line takes."""
+        """Keep the choices of a step for its question, and the one that this branch takes."""
         self._items[k] = (world, items)
         if taken is not None:
             self._taken += [(k, item["text"], taken) for item in items if item["taken"]]
 
     def told(self, since: int) -> Part:
-        """Give what is not known yet after `since`: goals with a lifetime, and predictions."""
+        """Return what is new after `since`: goals with a lifetime, and predictions."""
         goals = [
             {**span, "from": max(span["from"], since + 1)}
             for span in self._spans.found
@@ -96,17 +96,17 @@ class LessonTelling:
         return {"goals": goals, "asks": _packed([(k, one) for k, one in found if one is not None])}
 
     def _possible(self, k: int, world: World, items: list[Part]) -> list[Possible]:
-        """Give what can happen, accidents only where little else can, and what cannot.
+        """Return what can happen, including faults only if little else can, and what cannot.
 
-        What happens elsewhere on this line and is not possible here is among the latter: it is
-        what a learner who has lost the thread would believe.
+        An action that happens elsewhere on this branch and is not possible here is among the latter: a learner who has
+        lost the thread would expect it.
         """
         can = [i for i in items if i["enabled"] and i["group"] == "next"]
         if len(can) < FEW:
             can += [i for i in items if i["enabled"] and i["group"] == "fault"]
         found = [Possible(i["id"], i["text"], True, "", i["group"] == "fault") for i in can]
         found += [Possible(i["id"], i["text"], False, i["why"]) for i in items if not i["enabled"]]
-        # In the order of their steps: a long line is not looked through at every one of them.
+        # In the order of their steps, so that a long branch is not scanned at each of them.
         first = bisect_left(self._taken, k - NEAR, key=_step_of)
         after = bisect_right(self._taken, k + NEAR, key=_step_of)
         near = [one for one in self._taken[first:after] if one[0] != k]
@@ -132,16 +132,17 @@ class LessonTelling:
             self._answers[then.k] = answer
 
     def _could_have(self, request: type[Message], *steps: _Taken) -> tuple[Errors, ...]:
-        """Give the errors that a request could get, and those that one of its kind could get before.
+        """Return the errors that a request could get, and those that an earlier one of its kind could get.
 
-        Checks end with the first one that fails: what the later ones lead to was seen where they were made.
+        Checks end with the first one that fails: the errors of the later ones are known from steps at which they were
+        made.
         """
         known = self._possible_errors.setdefault(request, {})
         known.update(dict.fromkeys(self._checked(*steps), True))
         return tuple(known)
 
     def _checked(self, *steps: _Taken) -> tuple[Errors, ...]:
-        """Give the errors that a request could get, by the checks of the role that took it."""
+        """Return the errors that a request could get, by the checks of the role that handled it."""
         made = [one for step in steps for one in checks_of(self._model, step.before, step.action)]
         return possible_errors(
             check
@@ -152,12 +153,12 @@ class LessonTelling:
 
 
 def lesson(scenario: Scenario, chapters: Sequence[Chapter]) -> Part:
-    """Give what a scenario is taught with, its notes at their steps."""
+    """Return the teaching material of a scenario, with its notes at their steps."""
     watch = []
     for note in scenario.watch:
         begin, end = 0, None
         if note.beat < len(chapters):
-            # From the step before on: who goes on by big steps has to be told beforehand.
+            # From the step before on: a reader who moves by big steps has to see the note beforehand.
             begin, end = chapters[note.beat].first, chapters[note.beat].end + 1
         watch.append({"from": begin, "to": end, "text": note.text})
     checkpoints = [{"goal": c.goal, "text": c.text} for c in scenario.checkpoints]
@@ -165,7 +166,7 @@ def lesson(scenario: Scenario, chapters: Sequence[Chapter]) -> Part:
 
 
 def goals_of(scenario: Scenario) -> tuple[str, ...]:
-    """Give the goals that a scenario's checkpoints ask for."""
+    """Return the goals of a scenario's checkpoints."""
     return tuple(dict.fromkeys(checkpoint.goal for checkpoint in scenario.checkpoints))
 
 

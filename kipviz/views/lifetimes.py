@@ -1,13 +1,12 @@
-"""Rows that live from one step to another, made from a picture of the cards at every step.
+"""Rows with a lifetime, made from a snapshot of the cards at every step.
 
-A view says what every card shows at one step: ``{card id: {row id: cells}}``. Most rows stay the
-same from step to step, so sending every picture would send the same row hundreds of times. Here
-the pictures become rows with a lifetime: a row is on screen for the steps ``from <= k < to``. A
-changed value closes one row and opens the next under the same id, so "what was it before?" is
-also only a look-up.
+A snapshot is the content of every card at one step: ``{card id: {row id: cells}}``. Most rows stay the same from step
+to step, so sending every snapshot would send the same row hundreds of times. Here the snapshots become rows with a
+lifetime: a row is on screen for the steps ``from <= k < to``. A changed value closes one row and opens the next under
+the same id, so "what was it before?" is a lookup, too.
 
-A branch that leaves a line after step k sends only what differs: the rows that begin later, and
-``closes``, the rows alive at k that end on the branch.
+A branch that leaves another one after step k sends only what differs: the rows that begin later, and ``closes``, the
+rows alive at k that end on the branch.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ CALM = "calm"
 
 
 class Lifetimes:
-    """The rows of one line of steps, grown by one picture at a time.
+    """The rows of one branch, grown by one snapshot at a time.
 
-    Pictures come in the order of the steps. Comparing is cheap where the view reuses objects: a
-    card that ``is`` the card of the step before is skipped whole, and cells that ``are`` the cells
-    of the step before are not compared. The key ``"tone"`` of the cells becomes the tone of the row.
+    Snapshots come in the order of the steps. Comparing is cheap if the view reuses objects: a card that is the same
+    object as at the step before is skipped, and so are such cells. The key ``"tone"`` of the cells becomes the tone of
+    the row.
 
     Attributes:
-        rows: the rows that begin on this line, in the order in which they begin, as the stepper
-            reads them: ``{"card", "id", "from", "to", "cells", "tone"}``; ``to`` is None while the
-            row is on screen at the last step.
+        rows: the rows that begin on this branch, in the order in which they begin, as the stepper reads them:
+            ``{"card", "id", "from", "to", "cells", "tone"}``; ``to`` is None while the row is on screen at the last
+            step.
         closes: only for a branch: ``[card, id, to]`` for each inherited row that ends here.
     """
 
     def __init__(self) -> None:
-        """Start a line before its first step (step 0)."""
+        """Start a branch before its first step (step 0)."""
         self.rows: list[Row] = []
         self.closes: list[Close] = []
         self._parent: Lifetimes | None = None
@@ -53,19 +52,19 @@ class Lifetimes:
 
     @property
     def step(self) -> int:
-        """The last step whose picture was added, -1 before the first."""
+        """The last step whose snapshot was added, -1 before the first."""
         return self._step
 
     @classmethod
     def of(cls, snapshots: Iterable[Snapshot]) -> Lifetimes:
-        """Make a whole line from the pictures of its steps, the first one being step 0."""
+        """Make a whole branch from the snapshots of its steps, the first one being step 0."""
         line = cls()
         for snapshot in snapshots:
             line.add(snapshot)
         return line
 
     def add(self, snapshot: Snapshot) -> None:
-        """Add the picture of the next step."""
+        """Add the snapshot of the next step."""
         self._step += 1
         for card_id in self._open:
             if card_id not in snapshot:
@@ -77,10 +76,10 @@ class Lifetimes:
                 self._show(card_id, card)
 
     def fork(self, at: int) -> Lifetimes:
-        """Begin a branch that shares this line up to and including step ``at``.
+        """Start a branch that shares this one up to and including step ``at``.
 
         Raises:
-            ValueError: when this line has no step ``at``.
+            ValueError: if this branch has no step ``at``.
         """
         if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= self._step:
             raise ValueError(f"no step {at!r} to branch at: this line has steps 0 to {self._step}")
@@ -95,7 +94,7 @@ class Lifetimes:
         return branch
 
     def alive(self, step: int) -> list[Row]:
-        """The rows on screen at ``step``, inherited ones first."""
+        """Return the rows on screen at ``step``, inherited ones first."""
         if self._parent is not None and step <= self._at:
             return self._parent.alive(step)
         return [row for row in (*self._inherited, *self.rows) if covers(row, step)]
@@ -127,13 +126,13 @@ class Lifetimes:
 
 @dataclass(slots=True)
 class _Open:
-    """A row still on screen, and the very cells it was made from (None when inherited)."""
+    """A row still on screen, and the cells from which it was made (None if inherited)."""
 
     row: Row
     source: Cells | None
 
     def shows(self, cells: Cells) -> bool:
-        """Whether these cells are what the row already says; the same object needs no look."""
+        """Return whether the row already has these cells; the same object is not compared."""
         if self.source is cells or self.source == cells:
             return True
         same_tone = bool(self.row["tone"] == cells.get(TONE, CALM))
@@ -145,5 +144,5 @@ def _bare(cells: Cells) -> dict[str, Any]:
 
 
 def covers(row: Mapping[str, Any], step: int) -> bool:
-    """Say whether something with a lifetime is there at a step."""
+    """Return whether something with a lifetime exists at a step."""
     return bool(row["from"] <= step and (row["to"] is None or step < row["to"]))

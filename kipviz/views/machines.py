@@ -1,7 +1,7 @@
 """State machines, drawn from the transition tables of the floors below.
 
-Only what the tables allow is drawn, always at the same place. What a run has done so far is rows:
-the states that are lit, and how often each transition was taken.
+Only what the tables allow is drawn, always at the same position. The history of a run is in the rows: the highlighted
+states, and how often each transition was taken.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ Point = tuple[float, float]
 WIDTH = 320
 HALF_WIDTH, HALF_HEIGHT = 50, 15
 FITS = 14  # letters on one line of a box
-# Two transitions between the same states, one each way, stand this far apart.
+# The distance between two transitions between the same states, one in each direction.
 APART = 7
 
 
 class Machine(Value, frozen=True):
-    """The states and transitions of one table, and where each stands on the drawing.
+    """The states and transitions of one table, and their positions on the drawing.
 
-    `transitions` are drawn; `sudden` are those to one state from everywhere, or those that undo
-    another one, and are drawn only when they are taken. `gutters` leads a transition around the
-    boxes between its ends, through this x.
+    `transitions` are drawn. `sudden` are those to one state from everywhere, or those that undo another one; they are
+    drawn only when they are taken. `gutters` routes a transition around the boxes between its ends, through this x.
     """
 
     id: str
@@ -46,16 +45,16 @@ class Machine(Value, frozen=True):
 
 
 def pairs(table: Mapping[Any, Iterable[Any]]) -> tuple[Pair, ...]:
-    """Give a table of state -> next states as pairs of names."""
+    """Return a table of state -> next states as pairs of names."""
     return tuple((a.name, b.name) for a, after in table.items() for b in after)
 
 
 FATAL = "FATAL_ERROR"
 PREPARED = "PREPARED_TRANSACTION"
 EVERYWHERE = "any state"
-# Only a producer without a transactional id goes back from READY, and it has no such card.
+# Only a producer without a transactional id returns from READY, and it has no such card.
 _producer = tuple(p for p in pairs(producer_state.TRANSITIONS) if p != ("READY", "UNINITIALIZED"))
-# The client's own bump of the epoch at the end of a transaction (versions 0 and 1): drawn if taken.
+# The client's own epoch bump at the end of a transaction (versions 0 and 1): drawn if taken.
 _bumps = tuple(
     pair for pair in _producer if pair[1] == "INITIALIZING" and pair[0] != "UNINITIALIZED"
 )
@@ -93,7 +92,7 @@ TWO_PHASE_PRODUCER = Machine(
     },
 )
 
-# The same without a two-phase commit: nothing is prepared.
+# The same without two-phase commit: nothing is prepared.
 PRODUCER = TWO_PHASE_PRODUCER.but(
     id="producer",
     note="Any state may become FATAL_ERROR. Not drawn: PREPARED_TRANSACTION (KIP-939), which needs "
@@ -197,7 +196,7 @@ RECORD = Machine(
     },
 )
 
-# What Kafka ships: nobody stages anything.
+# The shipped states: without transactional acknowledgements.
 SHIPPED_RECORD = RECORD.but(
     id="record shipped",
     note="ARCHIVING is for groups with a dead-letter queue. A dashed arrow undoes a step whose "
@@ -210,7 +209,7 @@ SHIPPED_RECORD = RECORD.but(
 
 
 def drawing(machine: Machine) -> Part:
-    """Give a machine as the page draws it: boxes, and a path for every transition."""
+    """Return a machine as the page draws it: boxes, and a path for every transition."""
     known = {*machine.transitions, *machine.sudden}
     edges = [
         {
@@ -240,7 +239,7 @@ def drawing(machine: Machine) -> Part:
 
 
 def _lines(name: str) -> list[str]:
-    """Give a name in as many lines as its box needs."""
+    """Return a name on as many lines as its box needs."""
     first, _, rest = name.partition("_")
     return [f"{first}_", rest] if len(name) > FITS else [name]
 
@@ -264,7 +263,7 @@ def _path(machine: Machine, a: str, b: str, *, twin: bool) -> str:
 
 
 def _border(box: Point, towards: Point) -> Point:
-    """Give the point where the line from a box to another place leaves the box."""
+    """Return the point at which the line from a box to another position leaves the box."""
     dx, dy = towards[0] - box[0], towards[1] - box[1]
     ratios = [HALF_WIDTH / abs(dx)] if dx else []
     ratios += [HALF_HEIGHT / abs(dy)] if dy else []
@@ -276,7 +275,7 @@ def _border(box: Point, towards: Point) -> Point:
 
 
 def way(machine: Machine, before: str, after: str) -> tuple[Pair, ...]:
-    """Give the shortest legal way between two states; a step may pass through several."""
+    """Return the shortest legal path between two states; a step may pass through several."""
     known: dict[str, tuple[Pair, ...]] = {before: ()}
     frontier = [before]
     while frontier and after not in known:
@@ -291,7 +290,7 @@ def way(machine: Machine, before: str, after: str) -> tuple[Pair, ...]:
 
 
 def rows(lit: dict[str, str], taken: Mapping[Pair, int]) -> Card:
-    """Give a machine's rows: the states that are lit, with a word, and the transitions taken."""
+    """Return a machine's rows: the highlighted states, each with a word, and the transitions taken."""
     card: Card = {f"state {name}": {"state": name, "text": text} for name, text in lit.items()}
     for (a, b), times in taken.items():
         card[f"{a} to {b}"] = {"from": a, "to": b, "times": times}

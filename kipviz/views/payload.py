@@ -1,6 +1,6 @@
-"""A trace as the page wants it: everything with a lifetime, in plain words.
+"""A trace in the form of the page: everything with a lifetime, in plain words.
 
-The main line is told once and whole; a branch sends only what differs after the step it leaves.
+The main branch is sent completely; another branch sends only what differs after the step at which it leaves.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ Part = dict[str, Any]
 
 
 class Telling:
-    """One line of a trace being told, from its start; `since` cuts what the page knows already."""
+    """Builds the payload of one branch of a trace; the page already knows the part up to `since`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Telling:
         goals: tuple[str, ...] = (),
         views: tuple[OwnView, ...] = (),
     ) -> None:
-        """Start to tell; rows and choices up to and including `since` are known."""
+        """Start a branch; rows and choices up to and including `since` are known."""
         self._lesson = LessonTelling(model, goals)
         self._model = model
         self._since = since
@@ -108,7 +108,7 @@ class Telling:
         self._open_holds: dict[tuple[str, str], Part] = {}
 
     def line(self, trace: Trace, path: tuple[int, ...]) -> None:
-        """Tell every step of a path of nodes, the root first."""
+        """Add every step of a path of nodes, the root first."""
         self._watched = trace.observers
         for k, node_id in enumerate(path):
             node = trace.node(node_id)
@@ -144,7 +144,7 @@ class Telling:
     def _step(
         self, k: int, node: str, before: World, action: Any, world: World, events: Any
     ) -> None:
-        """Tell a step; one that the page knows is only followed, for what comes behind it."""
+        """Add a step; a step that the page knows is only followed, for the sake of later ones."""
         told = k > self._since
         self.steps.append(self._told(k, node, before, action, world, events) if told else {})
         if k == 0:
@@ -171,7 +171,7 @@ class Telling:
             "tone": words.tone,
             "chapter": words.title if action.KIND in ("fault", "expiry", "repair") else "",
             "interesting": words.interesting,
-            # What the page needs to make a permalink by itself.
+            # For the page, which makes permalinks itself.
             "mark": mark_text(world),
             "pick": pick_of(self._model, before, action),
             "causes": self._causes.of(before, action),
@@ -262,7 +262,7 @@ class Telling:
             self._verdict(k, prop.name, found.status, found.reason)
 
     def _verdict(self, k: int, name: str, status: str, reason: str) -> None:
-        """Keep what is said of a property from a step on; a second word about that step replaces the first."""
+        """Record the verdict on a property from a step on; a second one for the same step replaces the first."""
         if status == BROKEN and (whose := blamed(self._model.spec, reason)):
             reason = f"{reason}; {THE_PROGRAM}: {whose}"
         before = self._open_verdicts.get(name)
@@ -283,10 +283,10 @@ class Telling:
         self.verdicts.append(self._open_verdicts[name])
 
     def to_the_end(self, trace: Trace, node_id: int, chapters: tuple[Chapter, ...] = ()) -> None:
-        """Say at the last step of a run which promises break along what the cluster does next by itself.
+        """Record at the last step of a run which properties break in what the cluster does next by itself.
 
-        They are those that `kipviz play` names (`checking.single_run.continuation`). A run is at its end where its story
-        is, or where nothing but timers and accidents is left: other steps cost nothing.
+        They are those that `kipviz play` names (`checking.single_run.continuation`). A run is at its end if its story
+        is, or if only timers and faults are left: other steps cost nothing.
         """
         node, k = trace.node(node_id), len(self.steps) - 1
         if k == 0 or type(self._model) is not ClusterModel:
@@ -298,9 +298,11 @@ class Telling:
             self._verdict(k, later.promise, BROKEN, later.sentence)
 
     def _holds(self, k: int, world: World) -> None:
-        """Keep what stands still for as long as the same is to be said of it."""
+        """Record what is blocked for as long as the same sentence applies."""
         found: Iterable[Hold] = findings(self._model, world)
-        if clients_of(self._model):  # what real clients used is not known as well as a story's cast
+        if clients_of(
+            self._model
+        ):  # the state of real clients is less known than that of a story's applications
             found = [h for h in found if h.card in {head.id for head in self.cards.heads}]
         now = {(h.card, h.text): h for h in found}
         for key, known in tuple(self._open_holds.items()):
@@ -323,7 +325,7 @@ class Telling:
                 self.holds.append(self._open_holds[key])
 
     def _choices(self, k: int, items: list[Part]) -> None:
-        """Keep accidents as items with a lifetime of their own: they hardly change."""
+        """Record faults as items with their own lifetime: they hardly change."""
         now = [self._with_message(i) for i in items if i["group"] == "next" or i["taken"]]
         self.choices.append({"from": k, "to": k + 1, "items": now})
         steady = {i["id"]: i for i in items if i["group"] == "fault" and not i["taken"]}
@@ -337,7 +339,7 @@ class Telling:
                 self.choices.append(self._open_faults[name])
 
     def _with_message(self, item: Part) -> Part:
-        """Name the message on the wire that a choice would deliver."""
+        """Add the message in flight that a choice would deliver."""
         action = action_of(item["id"])
         if not isinstance(action, Deliver):
             return item
@@ -345,7 +347,7 @@ class Telling:
         return {**item, "message": waiting[0]} if waiting else item
 
     def suffix(self) -> Part:
-        """Give what differs after `since`."""
+        """Return what differs after `since`."""
         at = self._since
         wire = Wire(self._model.spec.topic_ids, self._known_kinds())
         return {
@@ -380,10 +382,10 @@ def payload(
     head: str = "",
     views: tuple[OwnView, ...] = (),
 ) -> tuple[Part, Lifetimes]:
-    """Tell the line that a trace stands on, whole; give the rows' lifetimes for branches, too.
+    """Return the complete payload of a trace's current branch, and the rows' lifetimes for further branches.
 
-    `head` is what a permalink says of the run before its steps; without it there is none. `views` are
-    the reader's own, which have cards behind all others.
+    `head` is the head of a permalink to the run; without it there is no permalink. `views` are the reader's own, whose
+    cards come after all others.
     """
     telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views)
     telling.line(trace, trace.line)
@@ -440,7 +442,7 @@ def branch(
     goals: tuple[str, ...] = (),
     views: tuple[OwnView, ...] = (),
 ) -> tuple[Part, Lifetimes]:
-    """Tell what differs on another line that leaves a told one after step `at`."""
+    """Return what differs on a branch that leaves a known one after step `at`."""
     lives = parent.fork(at)
     telling = Telling(model, at, lives, goals, views)
     telling.line(trace, path)
@@ -449,7 +451,7 @@ def branch(
 
 
 def _cut(verdicts: list[Part], first: int) -> list[Part]:
-    """Give the verdicts from a step on, those that are alive there beginning with it."""
+    """Return the verdicts from a step on; those that are alive there begin with it."""
     return [
         {**verdict, "from": max(verdict["from"], first)}
         for verdict in verdicts
@@ -526,12 +528,12 @@ def _spec_line(model: ClusterModel) -> str:
 
 
 def _lanes(model: ClusterModel) -> list[tuple[str, str, str]]:
-    """Return every lane: its id, its title, and what its head says at the start."""
+    """Return every lane: its id, its title, and the text of its head at the start."""
     return [*lanes_of_clients(model), *_lanes_of_spec(model)]
 
 
 def _lanes_of_spec(model: ClusterModel) -> list[tuple[str, str, str]]:
-    """Return the lanes of the model's own hosts, whose heads change when they crash or lead something else."""
+    """Return the lanes of the model's own hosts, whose heads change after a crash or a leader change."""
     lanes = [(app.name, app.name, _sub(app)) for app in model.spec.applications]
     leads = {b: list[str]() for b in model.spec.brokers}
     for placement in model.spec.placements:

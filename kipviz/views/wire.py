@@ -1,8 +1,7 @@
-"""The bytes of messages, told so that a page can name each of them.
+"""The bytes of messages, in a form in which a page can name each of them.
 
-Three tables keep it small. A kind lists every place that a message of it can have, once. A shape is
-one sequence of places with their sizes, which most messages of a kind share. A message is its
-shape's name and its bytes as hex digits.
+Three tables keep it small. A kind lists once every field that its messages can have. A shape is one sequence of fields
+with their sizes, which most messages of a kind share. A message is its shape's name and its bytes as hex digits.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ Part = dict[str, Any]
 
 SHIPPED = "shipped"
 
-# Where what the model does not carry in a header comes from.
+# The source of values in a header that the model does not carry.
 HEADER_NOTES = {
     SIZE: "of all that follows",
     "RequestHeader.CorrelationId": COUNTED,
     "ResponseHeader.CorrelationId": COUNTED,
     "RequestHeader.ClientId": NAMED,
 }
-# What has to be said of one kind of message.
+# Notes on one kind of message.
 NOTES: dict[type[Message], dict[str, str]] = {
     TxnShareAcknowledge: {
         "RequestHeader.RequestApiKey": "the draft's; Kafka has given 93 to another request since"
     },
 }
-# The names of numbers, by the field that holds them.
+# The names of numbers, by the field that contains them.
 NAMES = {
     "ErrorCode": "error",
     "PartitionErrorCode": "error",
@@ -64,17 +63,17 @@ WORDS = {
 
 
 class Wire:
-    """The kinds and shapes that some messages use, gathered while they are told."""
+    """The kinds and shapes of some messages, collected as they are encoded."""
 
     def __init__(self, topic_ids: tuple[tuple[str, str], ...], known: frozenset[str]) -> None:
-        """Start to tell; the page has the kinds called `known` already."""
+        """Start a table; the page already has the kinds in `known`."""
         self._topic_ids = topic_ids
         self._known = known
         self._kinds: dict[str, Part] = {}
         self._shapes: dict[str, Part] = {}
 
     def tell(self, message: Message, request: Message | None, client: str) -> list[str]:
-        """Give the name of a message's shape and its bytes in hex digits."""
+        """Return the name of a message's shape and its bytes in hex digits."""
         kind, around = type(message), Around(self._topic_ids, request, client)
         version = around.version_of(message)
         name = kind.__name__ if version == kind.VERSION else f"{kind.__name__} {version}"
@@ -86,13 +85,13 @@ class Wire:
         for span in written.spans:
             row = row_of[span.path, span.type]
             spans += (row if span.told else ~row, span.size)
-        # A name made from the content: branches that are told at other times call it the same.
+        # A name made from the content, so that branches that are sent at different times use the same name.
         shape = blake2b(f"{name}{spans}".encode(), digest_size=4).hexdigest()
         self._shapes[shape] = {"kind": name, "spans": spans}
         return [shape, written.data.hex()]
 
     def told(self) -> Part:
-        """Give the tables; `spans` are pairs of place and size, ~place for what is not modelled."""
+        """Return the tables; `spans` are pairs of field and size, ~field if it is not modelled."""
         return {"kinds": self._kinds, "shapes": self._shapes}
 
 
@@ -119,7 +118,7 @@ def _kind(kind: type[Message], version: int) -> Part:
 
 
 def _place(path: str, words: str, note: str) -> list[Any]:
-    """Give depth, name and type of a place, then its note and its numbers' names, if it has any."""
+    """Return depth, name and type of a field, then its note and its numbers' names, if it has any."""
     name = path.rpartition(".")[2]
     more = [note, NAMES.get(name, "")]
     while more and not more[-1]:

@@ -1,1 +1,1 @@
-"""A step in words: what happens, by which rule, with which checks, and what a client makes of it."""
+"""A step in words: what happens, by which rule, with which checks, and what the client sees of it."""

@@ -1,7 +1,7 @@
-"""The checks of a step as the page shows them: what was asked, what was there, and the error that follows.
+"""The checks of a step as the page shows them: the request's value, the value found, and the error that follows.
 
-A row has a check's name and one line: "request 0 · coordinator 1 → PRODUCER_FENCED". Nothing is worked out
-here: the rows are those that the handlers of the step gave back (`brokers.checks`).
+A row has a check's name and one line: "request 0 · coordinator 1 → PRODUCER_FENCED". Nothing is computed here: the rows
+are those that the handlers of the step returned (`brokers.checks`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
 
-# Whose is what is found, where it is not the broker's as a whole.
+# The owner of the value found, if it is not the broker as a whole.
 HOLDER = {
     "transaction_coordinator": "coordinator",
     "group_coordinator": "group",
@@ -26,7 +26,7 @@ HOLDER = {
     "share_coordinator": "durable",
     "share_partition_leader": "share-partition",
 }
-# Checks of which both sides have words of their own.
+# Checks with their own words for both sides.
 WORDS = {
     "outcome durable": ("of", "result:"),
     "leader": ("this is Broker", "leader: Broker"),
@@ -79,7 +79,7 @@ WORDS = {
 
 
 def checks_of(model: ClusterModel, before: World, action: ClusterAction) -> tuple[Checked, ...]:
-    """Take a step and return the checks that its handlers made; none if the action is not possible."""
+    """Take a step and return the checks of its handlers; none if the action is not possible."""
     if model.why_not(before, action) is not None:
         return ()
     made = model.step(before, action).checks
@@ -87,7 +87,7 @@ def checks_of(model: ClusterModel, before: World, action: ClusterAction) -> tupl
 
 
 def rows(made: Iterable[Checked]) -> tuple[tuple[str, str], ...]:
-    """Return a name and a line for each check; where several partitions are checked each says which."""
+    """Return a name and a line for each check; if several partitions are checked, each line names its partition."""
     made = tuple(made)
     shards: dict[str, dict[str, None]] = {}
     for each in made:
@@ -106,7 +106,7 @@ def rows(made: Iterable[Checked]) -> tuple[tuple[str, str], ...]:
 
 
 def _leader(check: Check, shard: str) -> tuple[str, str]:
-    """Name the partition that a request is about, and say who leads it."""
+    """Return the partition that a request is about, and its leader, in words."""
     who = f"Broker {words(check.found)}" if check.found != NOBODY else "nobody"
     if check.found != check.asked:
         who = f"{who}, not this one"
@@ -115,7 +115,7 @@ def _leader(check: Check, shard: str) -> tuple[str, str]:
 
 
 def line(check: Check, role: str) -> str:
-    """Say what one check compared, and which error follows if it failed."""
+    """Return what a check compared, and the error that follows if it failed, in words."""
     holder = HOLDER.get(role, "broker")
     ask, find = WORDS.get(check.name, ("request", holder))
     if isinstance(check.found, Errors) and check.found is not check.error:
@@ -128,7 +128,7 @@ def line(check: Check, role: str) -> str:
 
 
 def words(fact: Fact) -> str:
-    """Put one side of a check into words."""
+    """Render one side of a check."""
     if isinstance(fact, bool):
         return "yes" if fact else "no"
     if isinstance(fact, Errors):

@@ -1,6 +1,6 @@
-"""Where the client's side of a step is written: which class of Kafka's makes a call.
+"""The source of the client's side of a step: the Kafka class that makes a call.
 
-`kipviz.clauses` has the same for accidents and for timers, `messages.apis` for requests and responses.
+`kipviz.clauses` has the same for faults and timers, `messages.apis` for requests and responses.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ ADMIN_CALLS: dict[str, str] = {
 
 
 def clause_of_call(call: str, *, share: bool, session: bool = False) -> Clause:
-    """Give the clause of a call of an application thread.
+    """Return the clause of a call of an application thread.
 
-    `share` says which consumer it has, `session` that the call is one of a TransactionSession.
+    `share` is whether its consumer is a share consumer, `session` whether the call belongs to a TransactionSession.
     """
     if session:
         return Clause(call, "KIP-1310 2.1", DRAFT, f"TransactionSession.{call} (KIP-1310)")

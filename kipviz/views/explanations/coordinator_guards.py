@@ -1,4 +1,4 @@
-"""What a request to a transaction coordinator asks for; what the coordinator compares it with are its checks."""
+"""The values of a request to a transaction coordinator; what the coordinator compares them with are its checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kipviz.messages.two_phase import InitProducerId2Pc
 
 
 def asked_for(message: Message) -> Iterator[tuple[str, str]]:
-    """Return what a request says that nothing is compared with."""
+    """Yield the values of a request that are compared with nothing."""
     match message:
         case InitProducerId2Pc():
             yield (

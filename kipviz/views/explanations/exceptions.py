@@ -1,7 +1,7 @@
-"""What an application sees of an error: the exception's class, and what it may do about it.
+"""What an application sees of an error: the class of the exception, and what it can do about it.
 
-What is left to do follows from the state of the client: the same REQUEST_TIMED_OUT is
-asked again as long as delivery.timeout.ms lasts, and leaves a transaction that has to be aborted behind it.
+What it can do follows from the state of the client: the same REQUEST_TIMED_OUT is retried within delivery.timeout.ms,
+and requires an abort of the transaction after it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 
-# What the state of a transactional producer leaves to its application.
+# What an application can do, by the state of its transactional producer.
 BY_STATE = {
     ProducerState.ABORTABLE_ERROR: ABORTS,
     ProducerState.FATAL_ERROR: ENDS,
@@ -37,10 +37,10 @@ BY_STATE = {
 
 
 def exception_of(app: Application, request: str = "", error: Errors = Errors.NONE) -> Thrown | None:
-    """Return what an application meets now, or None where nothing is the matter.
+    """Return what an application sees now, or None if there is no error.
 
-    A client that is in error comes first. Otherwise it is the error of the answer that the process heard
-    last, if there is one, which its client did not throw.
+    A client in an error state comes first. Otherwise it is the error in the last response that the process received, if
+    its client did not throw it.
     """
     holder = next((each for each in _holders(app) if each.error), None)
     if holder is not None:
@@ -60,13 +60,13 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
 
 
 def _holders(app: Application) -> tuple[Holder, ...]:
-    """Return the producers of a process and its session, the one that has its transactions first."""
+    """Return the producers of a process and its session; the one that has its transactions comes first."""
     others = (c for c in app.clients if isinstance(c, Holder) and c is not app.holder)
     return (app.holder, *others)
 
 
 def _of_holder(holder: Holder) -> Thrown:
-    """Return the exception of a producer's error, and what its state leaves to do."""
+    """Return the exception of a producer's error, and what the application can do in its state."""
     request, known = told(holder.error)
     if is_plain(holder):
         # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.

@@ -1,8 +1,8 @@
-"""Why a step is as it is: the rule that fires, the values that it looks at, and where it is written.
+"""The reason for a step: the rule that fires, the values that it reads, and its source.
 
-Pure functions from a world and an action that is possible in it. A guard is a name and a value of
-the world before the step; where a rule compares two values, both stand there: "request 1 · log 0".
-Of an accident the guards say what it takes away, of a repair what comes back.
+Pure functions from a world and an action that is possible in it. A guard is a name and a value of the world before the
+step; if a rule compares two values, it has both: "request 1 · log 0". For a fault the guards show what is lost, for a
+repair what is restored.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SHARES = share_partition_leader.ROLE
 
 
 def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
-    """Give the rule that fires, its guards, its clause and how far that is decided, the Kafka class."""
+    """Return the rule that fires, its guards, its clause and how far that is decided, and the Kafka class."""
     clause = _clause(before, action)
     return {
         "rule": clause.rule,
@@ -87,7 +87,7 @@ def _clause(before: World, action: ClusterAction) -> Clause:
 
 
 def clause_of_message(message: Message) -> Clause:
-    """Give the clause of a request, which its handler follows, or of a response, which its sender takes."""
+    """Return the clause of a request, which its handler follows, or of a response, which its sender follows."""
     api = api_of(message)
     rule = dispatch.HANDLERS[api.request].__name__
     if message.IS_RESPONSE:
@@ -96,13 +96,13 @@ def clause_of_message(message: Message) -> Clause:
 
 
 def guards(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
-    """Return the names and values that a step looks at, then the checks that its handlers made, in order."""
+    """Return the names and values that a step reads, then the checks of its handlers, in order."""
     made = checks.rows(checks.checks_of(model, world, action))
     return (*_looked_at(model, world, action), *made)
 
 
 def _looked_at(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Guard, ...]:
-    """Return what a step looks at besides the checks of its handlers."""
+    """Return what a step reads besides the checks of its handlers."""
     match action:
         case Step(name, thread):
             known = world.applications.get(name)
@@ -185,7 +185,7 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
 
 
 def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -> Iterator[Guard]:
-    """Say what a request asks for that nothing is compared with; what is compared are the checks."""
+    """Yield the values of a request that are compared with nothing; what is compared are the checks."""
     message = on_wire(world, action)
     if message is None:
         return
@@ -236,7 +236,7 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
         return
     home = next((broker for broker in model.spec.brokers if broker_host(broker) == host), None)
     if home is None:
-        return  # a real client, whose state is its own
+        return  # a real client, whose state is outside the model
     role = world.roles.get((home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard)))
     if role is None:
         yield "requester", "is gone: the response is discarded"

@@ -1,4 +1,4 @@
-"""What is told of things around the protocol: what is forgotten, late, upgraded, allowed or installed."""
+"""Sentences about maintenance: state that expires, late messages, upgrades, ACLs and installed releases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def told_of_upkeep(
     | ReleaseInstalled
     | NotSent,
 ) -> str:
-    """Say in a sentence what such an event means."""
+    """Return the meaning of such an event in a sentence."""
     match event:
         case TransactionForgotten(transactional_id=name):
             return f"{name} expires: its next producer gets a new producer id."

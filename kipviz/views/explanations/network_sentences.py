@@ -1,4 +1,4 @@
-"""What is said of hosts that are cut apart, join again, stand still and wake up."""
+"""Notes about hosts that are partitioned, reach each other again, pause and resume."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kipviz.cluster.network.network_partition import across, still_apart
 from kipviz.cluster.network.partition_sides import are_two
 from kipviz.cluster.world import World
 
-NAMED_MAX = 4  # so many hosts a lane has room for
+NAMED_MAX = 4  # the number of hosts that fit on a lane
 
 
 def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, str]]:
-    """Give what stands on the lanes of the hosts where a cut between sets begins or is healed."""
+    """Yield the notes on the lanes of the hosts when a network partition between sets begins or heals."""
     if not isinstance(action, Cut | Heal) or are_two(action.one, action.other):
         return
     text, tone = (

@@ -1,4 +1,4 @@
-"""What an operator learns from an answer."""
+"""What an operator learns from a response."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kipviz.records.batches import NO_TIMESTAMP
 
 
 def found_out(message: Any) -> Iterator[tuple[str, str]]:
-    """Say what an operator learns from an answer, which may be about several groups."""
+    """Yield what an operator learns from a response, which may cover several groups."""
     if isinstance(message, OffsetFetchOfGroupsResponse):
         yield from _committed(message)
         return

@@ -101,7 +101,7 @@ TONE_OF_RECORD = {
 
 
 class Words(Value, frozen=True):
-    """How a step is told."""
+    """The words of a step."""
 
     title: str
     sentence: str
@@ -110,7 +110,7 @@ class Words(Value, frozen=True):
 
 
 def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Words:
-    """Tell one step."""
+    """Render one step."""
     facts = [text for event in _gathered(events) if (text := _fact(event))]
     opening = _opening(before, action)
     sentence = " ".join([opening, *facts])
@@ -118,7 +118,7 @@ def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Wor
 
 
 def title(world: World, action: ClusterAction) -> str:
-    """Give a few words for an action: what a lane and a button have room for."""
+    """Return a few words for an action, short enough for a lane and a button."""
     match action:
         case Step(application=name, thread=thread) if name in world.applications:
             app = seen_by(world.applications[name], thread)
@@ -131,7 +131,7 @@ def title(world: World, action: ClusterAction) -> str:
 
 
 def summary(message: Message) -> str:
-    """Give the few letters that fit on an arrow."""
+    """Return a label short enough for an arrow."""
     name = type(message).__name__
     if isinstance(message, EndTxn):
         return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"
@@ -155,14 +155,14 @@ def summary(message: Message) -> str:
 
 
 def detail(message: Message) -> str:
-    """Give a message's fields in one line, with its key and version."""
+    """Return a message's fields in one line, with its key and version."""
     fields = ", ".join(f"{f}={_short(getattr(message, f))}" for f in message.told)
     key = f"key {message.API_KEY}, version {message.spoken}" if message.API_KEY >= 0 else "no key"
     return f"{type(message).__name__} ({key}, {message.STATUS}): {fields}"
 
 
 def tone_of(message: Message) -> str:
-    """Give the tone of an arrow: an error stands out."""
+    """Return the tone of an arrow: an error stands out."""
     error = error_in(message) or Errors.NONE
     if error is not Errors.NONE:
         return WARNING
@@ -213,7 +213,7 @@ def _answer_words(message: Message | None) -> str:
 
 
 def _gathered(events: tuple[Event, ...]) -> list[Event]:
-    """Join neighbouring records that moved alike, so that they are told in one sentence."""
+    """Join adjacent records that moved in the same way, so that one sentence describes them."""
     out: list[Event] = []
     for event in events:
         last = out[-1] if out else None

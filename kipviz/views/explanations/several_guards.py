@@ -1,4 +1,4 @@
-"""Which requests wait for the answer of a transaction coordinator."""
+"""The requests that wait for the answer of a transaction coordinator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Guard = tuple[str, str]
 
 
 def waiting_for(role: Any, message: Any) -> Iterator[Guard]:
-    """Say which requests wait for an enlistment, and whether its yes still counts."""
+    """Yield which requests wait for a partition to be added to the transaction, and whether the answer still counts."""
     for each in getattr(role, "asking", ()):
         if each.question == message.partitions:
             yield "waits for it", f"Produce of {listed(tuple(map(short_name, each.partitions)))}"

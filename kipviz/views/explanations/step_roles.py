@@ -1,8 +1,8 @@
 """The words of a step by the role of its call and client, so that a session and a producer can be compared.
 
-A TransactionSession (KIP-1310, draft) does a producer's work in a transaction under other names: initialize()
-is initTransactions(), and EndTxn leaves from app-1/session. By their roles both say the same. What another
-client sends, such as a share consumer its own acknowledgements, stays different.
+A TransactionSession (KIP-1310, draft) does a producer's work in a transaction under other names: initialize() is
+initTransactions(), and app-1/session sends EndTxn. By their roles both have the same words. Requests of other clients,
+such as a share consumer's own acknowledgements, stay different.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PRODUCER = "producer"
 
 
 def by_role(before: World, action: ClusterAction, words: Words) -> tuple[str, str] | None:
-    """Return a step's title and sentence as a producer's, or None where they are that already."""
+    """Return a step's title and sentence in a producer's words, or None if they are the same already."""
     match action:
         case Step(application=name):
             app = seen_by(before.applications[name], action.thread)

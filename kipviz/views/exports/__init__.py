@@ -1,1 +1,1 @@
-"""A run in formats of others: diagrams, tables, pictures, bytes as text, a test."""
+"""A run in other formats: diagrams, tables, pictures, bytes as text, a test."""

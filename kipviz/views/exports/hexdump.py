@@ -1,4 +1,4 @@
-"""The bytes of a message as plain text: one line for every field, with its place, value and type."""
+"""The bytes of a message as plain text: one line for every field, with its position, value and type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def places_of(message: Part, tables: Part) -> Iterator[Place]:
-    """Give every field of a message of a payload in the order of its bytes."""
+    """Yield every field of a payload's message in the order of its bytes."""
     shape = tables["shapes"][message["bytes"][0]]
     kind = tables["kinds"][shape["kind"]]
     data = bytes.fromhex(message["bytes"][1])
@@ -50,7 +50,7 @@ def places_of(message: Part, tables: Part) -> Iterator[Place]:
 
 
 def dump(message: Part, tables: Part) -> str:
-    """Give a message of a payload as lines of text.
+    """Render a payload's message as lines of text.
 
     `tables` are the payload's `wire`; a branch's message needs those of its branch, too.
     """

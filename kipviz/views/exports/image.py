@@ -1,15 +1,15 @@
-"""A still picture as an element of HTML: JupyterLab draws an SVG as such only in a notebook that it trusts."""
+"""A still picture as an HTML element: JupyterLab draws an SVG itself only in a trusted notebook."""
 
 from __future__ import annotations
 
 from html import escape
 from urllib.parse import quote
 
-# What may stand in an address within quotation marks as it is; the rest is written as %XX. That stays as small as
-# the picture's own text when it is packed, which the letters of Base64 do not.
+# Characters that may stand unescaped in a quoted address; the rest is written as %XX. When compressed, this stays as
+# small as the picture's own text, unlike Base64.
 PLAIN = " =:/(),;'"
 
 
 def image(picture: str, alt: str) -> str:
-    """Return the text of an SVG as an image, which runs nothing and asks for nothing, with the words for who does not see it."""
+    """Return an SVG as an image element, which runs no script and loads nothing, with a text alternative."""
     return f'<img alt="{escape(alt)}" src="data:image/svg+xml,{quote(picture, safe=PLAIN)}">'

@@ -1,6 +1,6 @@
-"""How wide the letters of DejaVu Sans are, in thousandths of their size: a width, and the letters that have it.
+"""The widths of the letters of DejaVu Sans, in thousandths of the font size: a width, and the letters that have it.
 
-Written by `python -m tests.browser.letter_widths`. A row is another one only if the face is.
+Written by `python -m tests.browser.letter_widths`. A row changes only if the font does.
 """
 
 from typing import Final

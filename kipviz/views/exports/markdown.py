@@ -14,14 +14,14 @@ Part = Mapping[str, Any]
 
 SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
-# Control characters, and halves of surrogate pairs, which no file can hold.
+# Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# What Markdown, or the HTML that it may become, would take for more than text.
+# Characters that Markdown, or the HTML made from it, would interpret.
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
 
 
 def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
-    """Give the main line of a payload: what it is, its steps with the verdicts, what they come to."""
+    """Render the main branch of a payload: its title, its steps with their verdicts, and the final verdicts."""
     properties = list(dict.fromkeys(v["property"] for v in payload["verdicts"]))
     design = payload["design"]
     lines = [
@@ -46,7 +46,7 @@ def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
 
 
 def plain(text: str) -> str:
-    """Give a text that Markdown shows as it is, on one line."""
+    """Escape a text so that Markdown shows it literally, on one line."""
     return _UNSEEN.sub("\ufffd", " ".join(text.split())).translate(_SPECIAL)
 
 
@@ -65,5 +65,5 @@ def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
 
 
 def table_row(cells: Iterable[str]) -> str:
-    """Give one row of a Markdown table; its cells are Markdown already."""
+    """Return one row of a Markdown table; its cells are Markdown already."""
     return f"| {' | '.join(cells)} |"

@@ -1,7 +1,7 @@
 """A payload as a Mermaid sequence diagram.
 
-Mermaid draws an arrow in one moment, so a message stands where it arrives, or where it is lost;
-one that is still on the wire at the end comes last, with a question mark.
+Mermaid draws an arrow at one point in time, so a message stands where it arrives or is lost; one that is still in
+flight at the end comes last, with a question mark.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 Part = Mapping[str, Any]
 
-# Control characters, and halves of surrogate pairs, which no file can hold.
+# Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def mermaid(payload: Part) -> str:
-    """Give the main line of a payload as the text of a diagram."""
+    """Return the main branch of a payload as the text of a diagram."""
     names = {lane["id"]: f"L{number}" for number, lane in enumerate(payload["lanes"])}
     ends = list(names.values())
     across = ends[0] if len(ends) == 1 else f"{ends[0]},{ends[-1]}"
@@ -50,7 +50,7 @@ def mermaid(payload: Part) -> str:
 
 
 def plain(text: str) -> str:
-    """Give a text that Mermaid shows as it is, on one line: what it would read has a code."""
+    """Escape a text so that Mermaid shows it literally, on one line."""
     one_line = _UNSEEN.sub("\ufffd", " ".join(text.split()))
     return "".join(f"#{ord(c)};" if c in '#;<>&"%{}' else c for c in one_line)
 

@@ -1,6 +1,6 @@
 """A payload as a PlantUML sequence diagram, which wikis such as Confluence draw from its text.
 
-A message stands where it arrives, or where it is lost; one that is still in flight comes last.
+A message stands where it arrives or is lost; one that is still in flight comes last.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 
 Part = Mapping[str, Any]
 
-# Control characters, and halves of surrogate pairs, which no file can hold.
+# Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# What PlantUML or its Creole markup reads: some characters everywhere, others only at the start of
-# a text or side by side.
+# What PlantUML or its Creole markup interprets: some characters everywhere, others only at the start of a text or side
+# by side.
 _READ = re.compile(
     r"""[<>&"\\%~#@!'|{}\[\]*^$;]|^[-.:=_/]|(?<=[-._/=])[-._/=]|[-._/=](?=[-._/=])"""
 )
 
 
 def plantuml(payload: Part) -> str:
-    """Return the main line of a payload as the text of a PlantUML diagram."""
+    """Return the main branch of a payload as the text of a PlantUML diagram."""
     names = {lane["id"]: f"L{number}" for number, lane in enumerate(payload["lanes"])}
     ends = list(names.values())
     across = ends[0] if len(ends) == 1 else f"{ends[0]}, {ends[-1]}"
@@ -60,7 +60,7 @@ def plantuml(payload: Part) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text that PlantUML shows as it is, on one line: what it would read has a code."""
+    """Escape a text so that PlantUML shows it literally, on one line."""
     one_line = _UNSEEN.sub("\ufffd", " ".join(text.split()))
     return _READ.sub(lambda found: f"<U+{ord(found[0]):04X}>", one_line)
 

@@ -1,4 +1,4 @@
-"""A run as a pytest file: it takes the same actions and asserts what came of them."""
+"""A run as a pytest file: it takes the same actions and asserts the same verdicts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WIDE = 96
 
 
 def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
-    """Give the line that a run stands on as the source of a test, with the verdicts it came to.
+    """Return a run's current branch as the source of a test, with its verdicts.
 
     Raises:
-        ValueError: if the run's scenario is none of the library and cannot be written as a document: the
-            test could not open it.
+        ValueError: if the run's scenario is not in the library and cannot be written as a document, because the test
+            could not open it.
     """
     if not head_of(run):
         raise ValueError(
@@ -74,7 +74,7 @@ def test_{_name(run.scenario.name)}_under_{_name(run.design.name)}():
 
 
 def written(action: ClusterAction) -> str:
-    """Give an action as Python reads it."""
+    """Return an action as a Python expression."""
     return _call(action)
 
 
@@ -91,7 +91,7 @@ def waits_of(action: ClusterAction) -> tuple[Written, ...]:
 
 
 def said(text: str) -> str:
-    """Give a text that cannot leave its comment: on one line, without signs that nobody sees."""
+    """Return a text that cannot leave its comment: on one line, without invisible characters."""
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.split())
     return line if len(line) <= WIDE else f"{line[: WIDE - 1]}…"

@@ -1,9 +1,9 @@
 """A payload as a log for ShiViz: an event for each step, with the vector clock of its host.
 
-The first line is the regular expression with which ShiViz reads the log, and the second one, empty, says that the log is
-of one execution. A message lets its receiver know what its sender knew. Where a step on one host makes another host send (a
-crash that a coordinator notices), the other host has an event of its own behind it. What happens to no single host, such
-as a move of a leader, is an event of the host "cluster".
+The first line is the regular expression with which ShiViz reads the log; the second one is empty, which means that the
+log is of one execution. With a message its receiver learns what its sender knew. If a step on one host makes another
+host send (a crash that a coordinator notices), the other host has its own event after it. What happens to no single
+host, such as a leader change, is an event of the host "cluster".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 Part = Mapping[str, Any]
 
-# An event is two lines: its host with the clock as JSON, and its text.
+# An event has two lines: its host with the clock as JSON, and its text.
 EXPRESSION = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 CLUSTER = "cluster"
 
@@ -23,7 +23,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
 def shiviz(payload: Part) -> str:
-    """Return the main line of a payload as a log for ShiViz."""
+    """Return the main branch of a payload as a log for ShiViz."""
     lines = [EXPRESSION, ""]
     for host, clock, text in events(payload):
         lines += [f"{host} {json.dumps(clock)}", text]
@@ -31,7 +31,7 @@ def shiviz(payload: Part) -> str:
 
 
 def events(payload: Part) -> Iterator[tuple[str, dict[str, int], str]]:
-    """Yield the events of the main line: host, vector clock and text."""
+    """Yield the events of the main branch: host, vector clock and text."""
     clocks: dict[str, dict[str, int]] = {}
     sent: dict[str, dict[str, int]] = {}
     for k, step in enumerate(payload["steps"]):
@@ -53,7 +53,7 @@ def events(payload: Part) -> Iterator[tuple[str, dict[str, int], str]]:
 def _tick(
     clocks: dict[str, dict[str, int]], host: str, heard: Sequence[Mapping[str, int]]
 ) -> dict[str, int]:
-    """Count one more event on a host that has heard of what others knew; return its clock."""
+    """Count one more event on a host that has learnt the other clocks; return its clock."""
     clock = dict(clocks.get(host, {}))
     for other in heard:
         for name, count in other.items():

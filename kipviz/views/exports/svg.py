@@ -1,7 +1,7 @@
-"""A line of a payload as a still picture: for a place without a front end, and for paper.
+"""A branch of a payload as a still picture: for viewers without a front end, and for paper.
 
-Always on a light ground, with every style in the drawn things themselves: a style sheet would reach
-into the page around it. Widths of texts are those of one face, in a table, so that the same bytes come out everywhere.
+It always has a light background, and every style is on the drawn element itself, because a style sheet would also apply
+to the page around it. Text widths are those of one font, from a table, so that the bytes are the same everywhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MARKS = {"done": "✓ ", "warning": "△ ", "broken": "⚠ ", "gone": "✗ "}
 CURSOR = "#0072b2"
 SANS = "Inter, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
-# What XML cannot hold, not even as a code, and halves of surrogate pairs.
+# Characters that XML cannot contain, not even as a code, and halves of surrogate pairs.
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -42,14 +42,14 @@ def svg(
     all_lanes: bool = True,
     narrow: bool = False,
 ) -> str:
-    """Give the main line of a payload as the text of an SVG.
+    """Return the main branch of a payload as an SVG.
 
     Args:
-        payload: what a stepper shows.
-        cursor: the step to mark; its sentence stands below the picture.
-        around: how many steps are drawn, most of them before the cursor; none means all.
-        all_lanes: all lanes, or only those of the first screen.
-        narrow: half as wide, so that two pictures stand beside each other in a notebook.
+        payload: the payload of a stepper.
+        cursor: the step to mark; its sentence is below the picture.
+        around: how many steps are drawn, most of them before the cursor; None means all.
+        all_lanes: whether all lanes are drawn, or only those of the first screen.
+        narrow: half the width, so that two pictures fit beside each other in a notebook.
     """
     first_screen = [lane for lane in payload["lanes"] if lane.get("first")][:4]
     lanes = payload["lanes"] if all_lanes or not first_screen else first_screen
@@ -74,7 +74,7 @@ def svg(
 
 
 def beside(pictures: Sequence[str], across: int = 2) -> str:
-    """Return pictures that `svg` made side by side, so many in a row, as the text of one SVG."""
+    """Return pictures of `svg` side by side, `across` in a row, as one SVG."""
     wide, top, parts = 0, 0, []
     for first in range(0, len(pictures), across):
         left, tall = 0, 0
@@ -92,12 +92,12 @@ def beside(pictures: Sequence[str], across: int = 2) -> str:
 
 
 def plain(text: object) -> str:
-    """Give a text as XML."""
+    """Escape a text for XML."""
     return escape(_NOT_IN_XML.sub("\ufffd", str(text)))
 
 
 class _Grid(NamedTuple):
-    """How far apart lanes are, how far from the edge, how long an arrow to a lane that is not drawn is, in px."""
+    """The distances in px: between lanes, to the edge, and the length of an arrow to a lane that is not drawn."""
 
     lane: int
     side: int
@@ -105,13 +105,13 @@ class _Grid(NamedTuple):
     least: int
 
 
-# Four lanes of a broad picture, and of two narrow ones, are as wide as a cell's output beside the file browser (833).
+# Four lanes of a broad picture, or of two narrow ones, are as wide as a cell's output beside the file browser (833).
 BROAD = _Grid(lane=196, side=92, stub=54, least=560)
 NARROW = _Grid(lane=100, side=54, stub=30, least=408)
 
 
 class _Drawing:
-    """Draws one step below the other; `y` is how far down it is."""
+    """Draws the steps from top to bottom; `y` is the current height."""
 
     def __init__(self, payload: Part, lanes: Sequence[Part], grid: _Grid) -> None:
         self.payload = payload
@@ -129,7 +129,7 @@ class _Drawing:
         self.y = self.rails + 10
 
     def text(self) -> str:
-        """Give the whole picture."""
+        """Return the whole picture."""
         payload, height = self.payload, self.y + 12
         rails = "".join(
             f'<path d="M{x} {self.rails}V{self.foot or height - 6}" stroke="{EDGE}" stroke-width="1.5"/>'
@@ -146,7 +146,7 @@ class _Drawing:
         )
 
     def step(self, k: int) -> None:
-        """Draw a step: its big step's title, what arrived or was lost, and what was reached."""
+        """Draw a step: its big step's title, the messages that arrived or were lost, and the states reached."""
         self.tops[k] = self.y
         for number, big in enumerate(self.payload["bigs"], 1):
             if big["from"] == k:
@@ -167,7 +167,7 @@ class _Drawing:
                 self._band(f"⚠ {verdict['property']}: {verdict['reason']}", tone[1], tone[0])
 
     def cursor(self, k: int) -> None:
-        """Draw the line behind the step where the reader stands."""
+        """Draw the line after the step at which the reader stands."""
         y, right = self.y + 8, self.width - 4
         self.parts.append(
             f'<path d="M0 {y}H{self.width}" stroke="{CURSOR}" stroke-width="2"/>'
@@ -178,14 +178,14 @@ class _Drawing:
         self.y += 20
 
     def on_the_wire(self, step: int) -> None:
-        """Draw what was sent and has not arrived after a step, hollow."""
+        """Draw the messages that are in flight after a step, hollow."""
         for message in self.payload["messages"]:
             if _on_wire(message, step):
                 self._flying(message)
         self.y += 12
 
     def sentence(self, text: str) -> None:
-        """Write what happens in the step where the reader stands."""
+        """Write the sentence of the step at which the reader stands."""
         self.foot = self.y
         for line in wrapped(text, self.width - 28, 14, 600):
             self.y += 20
@@ -203,7 +203,7 @@ class _Drawing:
         return f"{design.get('name', '')} ({design.get('status', '')})"
 
     def _title(self) -> int:
-        """Write the story's title, on as many lines as it needs, and its design; say how far down they reach."""
+        """Write the story's title, on as many lines as it needs, and its design; return the height below them."""
         room, y = self.width - 28, 5
         for line in wrapped(self.payload["title"], room, 15, 700):
             y += 19
@@ -214,7 +214,7 @@ class _Drawing:
         return y
 
     def _heads(self, lanes: Sequence[Part], above: int) -> int:
-        """Write the names of the lanes below a height; say where their lines begin."""
+        """Write the names of the lanes below a height; return where their lines begin."""
         below = above + 40
         for lane in lanes:
             x, room = self.x[lane["id"]], min(self.gap - 6, 190)
@@ -226,7 +226,7 @@ class _Drawing:
         return below + 10
 
     def _down(self, down: Part) -> str:
-        """Draw the time in which a lane's host is down as dashes over its line."""
+        """Draw the time during which a lane's host is down as dashes over its line."""
         first, last = min(self.tops), max(self.tops)
         to = last + 1 if down["to"] is None else down["to"]
         if down["lane"] not in self.x or to <= first or down["from"] > last:
@@ -250,7 +250,7 @@ class _Drawing:
         self.y += height + 6
 
     def _span(self, message: Part) -> tuple[int, int] | None:
-        """Where an arrow begins and ends; a lane that is not drawn leaves a stub."""
+        """Return where an arrow begins and ends; a lane that is not drawn leaves a stub."""
         source, target = self.x.get(message["from"]), self.x.get(message["to"])
         if source is None and target is None:
             return None
@@ -261,7 +261,7 @@ class _Drawing:
         return (source if source is not None else stub, target if target is not None else stub)
 
     def _message(self, message: Part, *, lost: bool) -> bool:
-        """Draw a message; say whether one of its ends is on a lane of the picture."""
+        """Draw a message; return whether one of its ends is on a lane of the picture."""
         span = self._span(message)
         if span is None:
             return False
@@ -290,7 +290,7 @@ class _Drawing:
         return True
 
     def _name(self, message: Part, span: tuple[int, int], more: str) -> str:
-        """Write what a message is above its arrow, or beside a stub with its other end."""
+        """Write the label of a message above its arrow, or beside a stub with its other end."""
         one, other = min(span), max(span)
         if message["from"] in self.x and message["to"] in self.x:
             words = _fit(message["label"] + more, self.width - 24, 12)
@@ -380,7 +380,7 @@ def _label(
     anchor: str = "middle",
     edge: str = ' stroke="#fff" stroke-width="4" paint-order="stroke"',
 ) -> str:
-    """Give a text; its light edge keeps a line behind it from crossing its letters."""
+    """Return a text element; its light outline separates its letters from a line behind it."""
     if not text:
         return ""
     more = f' font-size="{size}"' if size != 12 else ""
@@ -395,21 +395,21 @@ def _widths(table: Mapping[int, str]) -> dict[str, int]:
     return {letter: width for width, letters in table.items() for letter in letters}
 
 
-# From weight 600 on a browser takes a face's bold letters where it has no weight in between.
+# From weight 600 a browser uses bold letters if the font has no weight in between.
 SEMIBOLD = 600
 _REGULAR, _BOLD = _widths(REGULAR), _widths(BOLD)
-# A letter that is in no table counts as wide as it is tall, as an ideograph is.
+# A letter that is in no table counts as wide as it is tall, like an ideograph.
 _SQUARE = 1000
 
 
 def _wide(text: str, size: int, weight: int = 500) -> float:
-    """Return how wide a text is drawn in the widest face of `SANS`, in px."""
+    """Return the width in px of a text in the widest font of `SANS`."""
     table = _BOLD if weight >= SEMIBOLD else _REGULAR
     return size * sum(table.get(letter, _SQUARE) for letter in text) / 1000
 
 
 def _fit(text: str, room: float, size: int, weight: int = 500) -> str:
-    """Cut a text to a width with an ellipsis."""
+    """Cut a text to a width, with an ellipsis."""
     if _wide(text, size, weight) <= room:
         return text
     while text and _wide(text + "…", size, weight) > room:
@@ -418,7 +418,7 @@ def _fit(text: str, room: float, size: int, weight: int = 500) -> str:
 
 
 def wrapped(text: str, room: float, size: int, weight: int = 500) -> list[str]:
-    """Break a text into lines of a width in px; a word that is wider than that ends in an ellipsis."""
+    """Break a text into lines of a width in px; a wider word ends in an ellipsis."""
     lines = [""]
     for word in str(text).split():
         longer = f"{lines[-1]} {word}".strip()

@@ -1,1 +1,1 @@
-"""What runs add up to: counters, rates, durations, costs."""
+"""Measures of runs: counters, rates, durations, costs."""

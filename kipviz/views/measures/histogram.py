@@ -1,8 +1,8 @@
-"""A histogram of durations: how many, their percentiles, and how many lie within which limit.
+"""A histogram of durations: their number, their percentiles, and how many lie within each limit.
 
-KIP-1289 has two: the latency of stagings, of which it wants the p99, and how long records were
-TX_PENDING, for each share-partition, "useful for diagnosing slow producers" (deferred). The limits
-on a clock are those at which something else happens; without one steps are counted.
+KIP-1289 has two: the latency of stagings, of which it wants the p99, and the time in TX_PENDING, for each
+share-partition, "useful for diagnosing slow producers" (deferred). On a timed clock the limits are durations of the
+protocol; without one, steps are counted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PERCENTILES = (50, 99)
 
 
 def percentile(durations: Sequence[int], percent: int) -> int:
-    """Give the least duration that so many in a hundred do not exceed (nearest rank).
+    """Return the smallest duration that `percent` % of them do not exceed (nearest rank).
 
     Raises:
-        ValueError: if there are none, or it is not one of 1 to 100.
+        ValueError: if there are none, or `percent` is not from 1 to 100.
     """
     if not durations or not 1 <= percent <= 100:
         raise ValueError(
@@ -30,7 +30,7 @@ def percentile(durations: Sequence[int], percent: int) -> int:
 
 
 def buckets(durations: Sequence[int], limits: Sequence[int]) -> tuple[int, ...]:
-    """Give how many lie within each limit and not within the one before; the last are beyond all."""
+    """Return how many lie within each limit and not within the previous one; the last number is beyond all limits."""
     found = [0] * (len(limits) + 1)
     for duration in durations:
         found[sum(duration > limit for limit in limits)] += 1
@@ -38,7 +38,7 @@ def buckets(durations: Sequence[int], limits: Sequence[int]) -> tuple[int, ...]:
 
 
 def words(durations: Sequence[int], *, timed: bool) -> str:
-    """Give it in a line: "at most 12 steps, p50 8, p99 12; within 10: 1, within 20: 1"."""
+    """Render it in one line: "at most 12 steps, p50 8, p99 12; within 10: 1, within 20: 1"."""
     unit, limits = ("ms", LIMITS_MS) if timed else ("steps", LIMITS_STEPS)
     counts = buckets(durations, limits)
     names = (*(f"within {limit}" for limit in limits), f"beyond {limits[-1]}")

@@ -1,4 +1,4 @@
-"""The timeout landscape as tables: one per design, a row for each value of one setting."""
+"""The timeout landscape as tables: one for each design, with a row for each value of one setting."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MEANING = (
 
 
 def landscape_page(found: Landscape) -> str:
-    """Give the tables of a landscape, and how much was searched for them."""
+    """Return the tables of a landscape, and how much was searched."""
     return written(landscape_blocks(found))
 
 
 def landscape_blocks(found: Landscape) -> Blocks:
-    """Return the tables of a landscape as a page; the key of a run is the number of its place."""
+    """Return the tables of a landscape as a page; the key of a run is the number of its cell."""
     asked = found.question
     down, across = asked.down, asked.across
     head = f"{down.setting} against {across.setting}: {asked.scenario}"

@@ -1,7 +1,6 @@
-"""What a run adds up to: counters folded over its events, never kept in the world.
+"""The metrics of a run: counters folded over its events, never stored in the world.
 
-Where Kafka counts the same thing its own name stands beside it. Kafka's meters show rates; the
-number here is their count.
+If Kafka counts the same thing, its own name is given. Kafka's meters show rates; the number here is their count.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ BETWEEN = " · "
 
 NONE = "not a metric of Kafka"
 
-# What a number is called in Kafka; of the last two there is one for each kind and code.
+# Kafka's names of the counters; the last two exist once for each kind and code.
 KAFKA: dict[str, str] = {
     COMMITTED: NONE,
     ABORTED: NONE,
@@ -56,29 +55,29 @@ KAFKA: dict[str, str] = {
 }
 ORDER = tuple(KAFKA)
 FIRST = ORDER[: ORDER.index(LATE)]
-# By how much a transaction is open longer than any may be before it is late (ProducerStateManager).
+# A transaction is late when it is open for this long beyond the maximum timeout (ProducerStateManager).
 LATE_AFTER_MS = 300_000
 
 
 class Metrics:
-    """The counters along one line of a trace."""
+    """The counters along one branch of a trace."""
 
     def __init__(self, *, longest_ms: int = -1) -> None:
-        """Begin with nothing counted.
+        """Start at zero.
 
-        `longest_ms` is transaction.max.timeout.ms on a timed clock, -1 without one: then nobody can say
-        which transactions are late (KIP-664).
+        `longest_ms` is transaction.max.timeout.ms on a timed clock, -1 without one: then it is unknown which
+        transactions are late (KIP-664).
         """
         self.card: Card = {name: _cells(name, 0) for name in FIRST}
         self._longest = longest_ms
         self._now = 0
-        # When the producers of open transactions of a partition wrote last, the oldest one first.
+        # When the producers of a partition's open transactions last wrote, the oldest first.
         self._open: dict[str, dict[int, int]] = {}
         if longest_ms >= 0:
             self.card = {**self.card, LATE: _cells(LATE, 0)}
 
     def observe(self, events: tuple[Event, ...]) -> None:
-        """Count what happened in a step; without anything to count the card stays the same."""
+        """Count the events of a step; without anything to count the card stays the same object."""
         for event in events:
             if self._longest >= 0:
                 self._watch(event)
@@ -87,7 +86,7 @@ class Metrics:
                 self.card = {**self.card, name: _cells(name, before + count)}
 
     def _watch(self, event: Event) -> None:
-        """Follow which transactions are open, and for how long nobody wrote in the oldest one."""
+        """Track the open transactions, and how long the oldest one has not been written to."""
         match event:
             case TimePassed(ms=ms):
                 self._now += ms
@@ -112,7 +111,7 @@ def _cells(name: str, value: int) -> Cells:
 
 
 def counted(event: Event) -> tuple[tuple[str, int], ...]:
-    """Give the counters that an event moves, and by how much."""
+    """Return the counters that an event increases, and by how much."""
     match event:
         case MessageSent(way="request", message=message):
             return ((f"{REQUEST}{BETWEEN}{type(message).__name__}", 1),)

@@ -1,7 +1,7 @@
-"""Who owns which object, thread and connection: the picture of KIP-1310 3.1, drawn from runs.
+"""The owners of objects, threads and connections: the picture of KIP-1310 3.1, drawn from runs.
 
-The page's own drawings "before" and "after" are here counted, not told: every box is a client that
-a run has used, every line a connection over which something was sent, with how often what.
+The KIP's drawings "before" and "after" are counted here: every box is a client that a run has used, every line a
+connection over which messages were sent, with their kinds and numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OTHER = "#f4f6f8"
 
 
 class Box(Value, frozen=True):
-    """An object of a process as it is drawn: its lines of text, and how high it stands."""
+    """An object of a process as it is drawn: its lines of text, and its position."""
 
     owner: Owner
     lines: tuple[str, ...]
@@ -38,7 +38,7 @@ class Panel(Value, frozen=True):
 
 
 def panel(title: str, counted: Ledger) -> Panel:
-    """Lay out what a ledger has counted."""
+    """Lay out the content of a ledger."""
     y, boxes, processes = HEAD, [], []
     for process in counted.processes:
         top = y
@@ -71,7 +71,7 @@ def _lines(owner: Owner) -> tuple[str, ...]:
 
 
 def picture(panels: Sequence[Panel]) -> str:
-    """Give panels beside each other as the text of an SVG."""
+    """Return panels beside each other as an SVG."""
     width, height = PANEL * len(panels), max(p.height for p in panels) + 10
     name, said = " | ".join(p.title for p in panels), " ".join(map(words, panels))
     body = "".join(_drawn(p, PANEL * k) for k, p in enumerate(panels))
@@ -85,13 +85,13 @@ def picture(panels: Sequence[Panel]) -> str:
 
 
 def side_by_side(panels: Sequence[Panel]) -> str:
-    """Give panels as HTML: beside each other where there is room, else below each other."""
+    """Return panels as HTML: beside each other if there is room, otherwise below each other."""
     each = "".join(picture([one]) for one in panels)
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{each}</div>'
 
 
 def words(drawn: Panel) -> str:
-    """Say what a panel shows, for whoever cannot open: every object, its thread and connections."""
+    """Describe a panel as a text alternative: every object, its thread and connections."""
     said = []
     for process, _, _ in drawn.processes:
         own = [box for box in drawn.boxes if box.owner.process == process]
@@ -153,7 +153,7 @@ def _text(x: int, y: int, text: str, size: int, weight: int, *, halo: bool = Fal
 
 
 def table(columns: Sequence[tuple[str, Ledger]]) -> tuple[tuple[str, ...], ...]:
-    """Give ledgers side by side as rows: a head, then one for each kind of cost and request."""
+    """Return ledgers side by side as rows: a head, then one for each kind of cost and request."""
     names, counted = [name for name, _ in columns], [each for _, each in columns]
     kinds = sorted({kind for each in counted for kind, _ in each.objects})
     rows: list[tuple[str, ...]] = [("", *names)]

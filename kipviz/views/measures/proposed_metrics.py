@@ -1,11 +1,9 @@
 """The metrics that KIP-1289 (draft) proposes, folded over the events of a run, with its alert.
 
-Six are new and one is called existing, though Kafka has none of that name (finding X22); the last
-row is the one that the KIP defers. A gauge
-stands at what is so now, a counter adds up, and a rate is shown as its count, on a clock as the rate too
-that a Kafka client's metric would have. The alert is the
-KIP's: TxnPendingRecordsCount above 0 for more than 60 s. Without a clock nobody can say how long
-that is, so the card says for how many steps; with one it says the time.
+Six are new and one is called existing, although Kafka has none of that name (finding X22); the last row is the one that
+the KIP defers. A gauge shows the current value, a counter adds up, and a rate is shown as its count and, on a timed
+clock, also as the rate of a Kafka client's metric. The alert is the KIP's: TxnPendingRecordsCount above 0 for more than
+60 s. On an untimed clock the card shows the number of steps instead of the time.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ RESIDENCY = "TX_PENDING residency"
 ALERT = "alert"
 ALERT_AFTER_MS = 60_000
 
-# What each is, where it would be, and what the KIP says that it is for.
+# The kind of each metric, its location, and its purpose according to the KIP.
 ABOUT: dict[str, str] = {
     ALERT: "KIP-1289 (draft): TxnPendingRecordsCount > 0 sustained for > 60s",
     PENDING: "gauge, broker, SharePartitionManager: records in TX_PENDING now",
@@ -57,21 +55,21 @@ ABOUT: dict[str, str] = {
 }
 METERS = (SENDS, ERRORS, METADATA)
 OVER = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY)
-# KIP-1289's loop calls shareGroupMetadata() as an argument of this call; who takes a snapshot before
-# it has a line of its own for that.
+# KIP-1289's loop calls shareGroupMetadata() as an argument of this call; a program that takes a snapshot before it has
+# its own line for that.
 TAKES_METADATA = Call.SEND_SHARE_ACKNOWLEDGEMENTS.value
 SNAPSHOT = Call.SHARE_GROUP_METADATA.value
 
 
 class ProposedMetrics:
-    """The KIP's metrics along one line of a trace.
+    """The KIP's metrics along one branch of a trace.
 
     Attributes:
-        card: what they are now, as rows of plain words.
+        card: their current values, as rows of plain words.
     """
 
     def __init__(self, *, timed: bool = False) -> None:
-        """Begin with nothing counted, on a clock or without one."""
+        """Start at zero, on a timed or an untimed clock."""
         self._timed = timed
         self.counts: dict[str, int] = dict.fromkeys(
             (PENDING, EXPIRED, PARTITIONS, SENDS, ERRORS), 0
@@ -86,12 +84,12 @@ class ProposedMetrics:
         self._with_snapshot: dict[str, bool] = {}
         self._step = self._now = 0
         self._since: tuple[int, int] | None = None
-        # How many durations a histogram was told of, and its words: few steps add one.
+        # The number of durations in a histogram, and its words: few steps add one.
         self._told_of: dict[str, tuple[int, str]] = {}
         self.card: Card = self._told()
 
     def observe(self, world: Any, events: tuple[Event, ...]) -> None:
-        """Take in one step; without anything new the card stays the same."""
+        """Record one step; without anything new the card stays the same object."""
         self._step += bool(events)
         for event in events:
             before = {name: self.counts[name] for name in METERS}
@@ -111,12 +109,12 @@ class ProposedMetrics:
 
     @property
     def pending_ms(self) -> int:
-        """For how long records have been pending without a break, on a timed clock."""
+        """For how long records have been pending without interruption, on a timed clock."""
         return self._now - self._since[1] if self._since else 0
 
     @property
     def alert(self) -> bool:
-        """Whether the KIP's alert is raised; without a clock nobody can say."""
+        """Whether the KIP's alert is raised; False on an untimed clock, where it is unknown."""
         return self._timed and self.pending_ms > ALERT_AFTER_MS
 
     def _count(self, event: Event) -> None:
@@ -171,7 +169,7 @@ class ProposedMetrics:
         return facts(rows)
 
     def _counted(self, name: str) -> str:
-        """Tell a count, and on a clock how often it goes up."""
+        """Render a count and, on a timed clock, its rate."""
         count = self.counts[name]
         if name not in METERS or not self._timed or not count:
             return str(count)
@@ -193,7 +191,7 @@ class ProposedMetrics:
         return f"pending since {steps} steps; without a clock nobody can say how long", "pending"
 
     def _residency(self) -> str:
-        """Tell of every share-partition by itself, as the follow-up KIP wants it."""
+        """Render the histogram of each share-partition separately, as the follow-up KIP wants it."""
         of = self.residencies
         told = [self._histogram(partition, of[partition], "resolved") for partition in of]
         if len(told) < 2:

@@ -1,1 +1,1 @@
-"""Why something is as it is: who made it so, what holds it back, and who believes what."""
+"""The reasons behind a state: which steps caused it, what blocks it, and which host believes what."""

@@ -1,8 +1,8 @@
 """Two views of one moment: what an application believes, and what the brokers know.
 
-For every application one card with a row per topic: what the client sees on the left, what
-coordinators, leaders and logs say of the same thing on the right, and whether the two agree. What
-a client knows is what it called and what it was answered, never a look at a broker.
+Every application has a card with a row for each subject: the client's view on the left, that of coordinators, leaders
+and logs on the right, and whether the two agree. A client knows only what it called and the responses that it received,
+never a broker's state.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ANSWERS_KEPT = 3
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "unknown"
 
-# What a client believes of its transaction after each call, entered and come back.
+# What a client believes of its transaction after each call, when it starts and when it returns.
 ENTERED = {
     "beginTransaction": "open",
     "commitTransaction": "committing",
@@ -60,7 +60,7 @@ BELIEVED = {
 
 
 class Heard(Value, frozen=True):
-    """What a process remembers of its transaction and its answers; a crash forgets it."""
+    """What a process remembers of its transaction and its responses; a crash clears it."""
 
     life: int = 1
     belief: str = "none"
@@ -72,7 +72,7 @@ class Heard(Value, frozen=True):
 
 
 class Row(Value, frozen=True):
-    """One topic: client's view and brokers' view, and what to say about it."""
+    """One subject: the client's view, the brokers' view, and a comment."""
 
     topic: str
     client: str
@@ -82,10 +82,10 @@ class Row(Value, frozen=True):
 
 
 class Beliefs:
-    """The two views of every application, told step by step along one line."""
+    """The two views of every application, followed step by step along one branch."""
 
     def __init__(self, spec: ClusterSpec) -> None:
-        """Make one card for each application."""
+        """Create one card for each application."""
         self._spec = spec
         self._heard = {app.name: Heard() for app in spec.members}
         self._seen: dict[str, tuple[tuple[Any, ...], Card]] = {}
@@ -95,13 +95,13 @@ class Beliefs:
         ]
 
     def observe(self, world: World, events: tuple[Event, ...]) -> None:
-        """Follow the line to the next world; `events` are what led to it."""
+        """Advance to the next world; `events` are those that led to it."""
         for app in self._spec.members:
             here = world.applications[app.name]
             self._heard[app.name] = hear(self._heard[app.name], here, events)
 
     def snapshot(self, world: World) -> dict[str, Card]:
-        """Give every application's card in the world that was observed last."""
+        """Return every application's card in the world that was observed last."""
         found = {}
         for app in self._spec.members:
             here, heard = world.applications[app.name], self._heard[app.name]
@@ -115,7 +115,7 @@ class Beliefs:
 
 
 def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
-    """Take over what a process has learnt in a step."""
+    """Record what a process has learnt in a step."""
     if heard.life != app.life:
         heard = Heard(app.life)
     for event in events:
@@ -142,7 +142,7 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
 
 
 def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...]:
-    """Put both views of an application's topics side by side."""
+    """Return both views of an application's subjects side by side."""
     app = world.applications[spec.name]
     if not app.alive:
         state = _coordinator_words(_known(world, spec))
@@ -217,7 +217,7 @@ def _transaction(heard: Heard, known: TransactionMetadata | str) -> Row:
 
 
 def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str) -> Row:
-    """The coordinator has gone on: it has decided, or other epochs have come."""
+    """Describe a coordinator that is ahead of the client: it has decided, or has moved to another epoch."""
     decided = known.state in PREPARED or known.state in COMPLETED
     outcome = "commit" if known.state in {S.PREPARE_COMMIT, S.COMPLETE_COMMIT} else "abort"
     if not decided:
@@ -295,9 +295,9 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
 
 
 def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
-    """Tell of the records of one partition; who holds some of several has a row for each.
+    """Describe the records of one partition; a consumer that holds records of several has a row for each.
 
-    `member` names the consumer's member where a process has several, as in " by M9".
+    `member` names the consumer's member if a process has several, as in " by M9".
     """
     name = (
         f"records of {held.partition}" if consumer.current_fetch.beside else "records held"
@@ -317,7 +317,7 @@ def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row
             told.append(f"{offset} {record.state.name}")
             mine = record.member_id == consumer.member_id or record.state is RecordState.TX_PENDING
         else:
-            # A staged record below the start offset is resolved, as its holder wished.
+            # A staged record below the start offset is resolved as its holder requested.
             mine = share is not None and offset < share.start_offset and offset in staged
             told.append(f"{offset} done" if mine else f"{offset} not in memory")
         if not mine:
@@ -374,7 +374,7 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
 
 
 def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
-    """Give what the coordinator knows of a transactional id, or why nobody knows anything."""
+    """Return what the coordinator knows of a transactional id, or why no coordinator knows anything."""
     if not spec.transactional_id:
         return "it has no transactional id"
     home = world.image.home_of_transactions(spec.transactional_id)

@@ -1,7 +1,7 @@
-"""Open transactions in the logs of a broker: a row for each, with what ends it, and the offsets that are pending.
+"""Open transactions in the logs of a broker: a row for each, with the ways to end it, and the pending offsets.
 
-Logs do not show whether a producer still runs, and what another broker coordinates stands in that broker's logs. A row
-says what these logs show.
+Logs do not show whether a producer still runs, and the transactions that another broker coordinates are in that
+broker's logs. A row states what these logs show.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ ELSEWHERE = (
 def blocked(
     model: RebuiltModel, world: World, *, coordinators_complete: bool = False
 ) -> tuple[Blocked, ...]:
-    """Return every open transaction of the users' logs, oldest first in each.
+    """Return every open transaction of the users' logs, oldest first in each log.
 
-    `coordinators_complete` says that all partitions of __transaction_state were read, so that a producer id which none
-    of them knows is known nowhere.
+    `coordinators_complete` is True if all partitions of __transaction_state were read, so that a producer id which is
+    in none of them is known to no coordinator.
     """
     found = []
     for name, log in world.logs.items():
@@ -104,7 +104,7 @@ def pending_offsets(
 
 
 def _known(world: World, producer_id: int) -> TransactionMetadata | None:
-    """Return what a coordinator that is here has of a producer id, or None."""
+    """Return the state of a producer id in a coordinator whose log is here, or None."""
     return next(
         (
             t
@@ -117,14 +117,14 @@ def _known(world: World, producer_id: int) -> TransactionMetadata | None:
 
 
 def _hanging(reason: Reason, known: TransactionMetadata | None, *, complete: bool) -> str:
-    """Return whether a transaction hangs, as far as the coordinators that are here show."""
+    """Return whether a transaction hangs, as far as the coordinators in these logs show."""
     if known is None:
         return HANGING if complete and reason.how == NEVER else MAY_HANG
     return HANGING if reason.how == NEVER else NOT_HANGING
 
 
 def _begins(world: World, log: str, producer_id: int, first: int) -> int:
-    """Return where the transaction of a producer begins in a log."""
+    """Return the offset at which a producer's transaction begins in a log."""
     return next((at for at, of in world.logs[log].open if of == producer_id), first)
 
 

@@ -1,9 +1,8 @@
-"""What blocks this: why a value does not move on, and what would free it.
+"""What blocks a value: why it does not change, and what would free it.
 
-Pure functions from a world to findings. A finding names the row on screen that stands still, says
-in plain words what it waits for, and ends with the way out. `how` says who has to act: "soon" is
-nobody, messages are under way; "someone" is a person, a timer or a repair; "never" is that nothing
-in the model will do it; "idle" is that there is nothing to do.
+Pure functions from a world to findings. A finding names the row on screen that is blocked, states in plain words what
+it waits for, and ends with the way out. `how` is what it takes: "soon" means that messages are in flight, "someone" a
+person, a timer or a repair, "never" that nothing in the model will free it, and "idle" that there is nothing to do.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ S = TransactionState
 
 
 class Hold(Value, frozen=True):
-    """Rows of a card that stand still: why, what would free them, and which rows say so.
+    """Blocked rows of a card: why, what would free them, and which rows show it.
 
-    `see` are (card, row) pairs whose values the sentence speaks of.
+    `see` are (card, row) pairs whose values the sentence mentions.
     """
 
     card: str
@@ -71,7 +70,7 @@ class Hold(Value, frozen=True):
 
 
 def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
-    """Give everything that stands still in a world: logs, records, transactions, clients."""
+    """Return everything that is blocked in a world: logs, records, transactions, clients."""
     found = (
         *(hold for log in world.logs.values() if (hold := of_log(world, log))),
         *_of_shares(model, world),
@@ -85,7 +84,7 @@ def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
 
 
 def _once(hold: Hold, told: list[Hold]) -> Hold:
-    """Leave out what an earlier finding ends with, too: whoever waits for that one waits for its end."""
+    """Leave out what an earlier finding ends with, too: a finding that waits for that one waits for its end."""
     said = hold.text.split(". ")
     for other in told:
         theirs, common = other.text.split(". "), 0
@@ -107,9 +106,9 @@ def _once(hold: Hold, told: list[Hold]) -> Hold:
 
 
 def of_log(world: World, log: PartitionLog) -> Hold | None:
-    """Say why the LSO of a log stays below its high watermark, if it does."""
+    """Return why the LSO of a log is below its high watermark, or None if it is not."""
     lso = log.last_stable_offset
-    # Coordinators read their own logs whole: only a user's log is read up to the LSO.
+    # Coordinators read their own logs completely: only a user's log is read up to the LSO.
     if lso == log.high_watermark or topic_of(log.name) in INTERNAL_TOPICS:
         return None
     reason = _unstable(world, log)
@@ -119,7 +118,7 @@ def of_log(world: World, log: PartitionLog) -> Hold | None:
 
 
 def _unstable(world: World, log: PartitionLog) -> Reason:
-    """Say what the first unstable offset of a log waits for."""
+    """Return what the first unstable offset of a log waits for."""
     lso = log.last_stable_offset
     if not log.open or max(log.open[0][0], log.start_offset) != lso:
         text = "The marker that ends the transaction is in the log, but not on every replica yet."
@@ -135,7 +134,7 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
 
 
 def of_open_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
-    """Say who could end an open transaction of a producer on a partition; NEVER is a hanging transaction."""
+    """Return which host can end an open transaction of a producer on a partition; NEVER is a hanging transaction."""
     found = next(((b, t) for b, t in _transactions(world) if t.producer_id == producer_id), None)
     if found is None:
         return _unknown(world, producer_id)
@@ -163,7 +162,7 @@ def of_open_transaction(world: World, partition: str, producer_id: int, epoch: i
 
 
 def _unknown(world: World, producer_id: int) -> Reason:
-    """Say why no coordinator has a transaction of this producer."""
+    """Return why no coordinator has a transaction of this producer."""
     if not any(partition.startswith(TRANSACTION_STATE) for partition in world.image.leaders):
         return Reason(
             f"No log of {TRANSACTION_STATE} is here: its coordinator's state is unknown.",
@@ -195,7 +194,7 @@ def _unknown(world: World, producer_id: int) -> Reason:
 
 
 def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
-    """Say who has to end a transaction that is ONGOING."""
+    """Return which host has to end a transaction that is ONGOING."""
     name = known.transactional_id
     if known.pending_state is not None:
         text = f"It is appending {known.pending_state.value}, which has to reach every in-sync replica."
@@ -227,7 +226,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
 
 
 def _marker(world: World, broker: int, known: TransactionMetadata, partition: str) -> Reason:
-    """Say where the marker of a decided transaction is that a partition waits for."""
+    """Return where the marker of a decided transaction is for which a partition waits."""
     where = short_name(partition)
     to = next((b for p, b in known.sent if p == partition), NOBODY)
     if known.cancelled and to == NOBODY and partition not in known.to_send:
@@ -259,7 +258,7 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
 
 
 def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
-    """Say which marker a decided transaction waits for, or that nobody decides it."""
+    """Return which marker a decided transaction waits for, or that no host decides it."""
     broker = world.image.leader_of(world.image.home_of_transactions(known.transactional_id))
     card = f"transaction:{known.transactional_id}"
     if known.state is S.ONGOING:
@@ -287,7 +286,7 @@ def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
 
 
 def _transactions(world: World) -> Iterator[tuple[int, TransactionMetadata]]:
-    """Give every transaction that a coordinator knows, with its coordinator's broker."""
+    """Yield every transaction that a coordinator knows, with its coordinator's broker."""
     for (broker, _, _), role in world.roles.items():
         if isinstance(role, TransactionCoordinator) and not role.loading:
             for known in role.transactions.values():
@@ -345,7 +344,7 @@ def _of_shares(model: ClusterModel, world: World) -> Iterator[Hold]:
 
 
 def _being_written(world: World, broker: int, share: SharePartition, offset: int) -> Reason:
-    """Say which answer of the share coordinator a record waits for."""
+    """Return which response of the share coordinator a record waits for."""
     place = next((i for i, w in enumerate(share.writes) if offset in w.offsets), 0)
     reason = write_of(world, broker, share)
     if place == 0:
@@ -356,7 +355,7 @@ def _being_written(world: World, broker: int, share: SharePartition, offset: int
 
 
 def write_of(world: World, broker: int, share: SharePartition) -> Reason:
-    """Say where the request of a share-partition to its share coordinator is."""
+    """Return where the request of a share-partition to its share coordinator is."""
     home = world.image.home_of(SHARE_GROUP_STATE, share.key)
     to = world.image.leader_of(home)
     if not share.on_wire:
@@ -380,7 +379,7 @@ def _pending(
     share: SharePartition,
     record: InFlight,
 ) -> Reason:
-    """Say what a promised vote waits for: a decision, a marker, a look-up, or nothing any more."""
+    """Return what a promised transactional acknowledgement waits for: a decision, a marker, a lookup, or nothing."""
     pid, epoch = record.staged_producer_id, record.staged_producer_epoch
     staged = f"Producer id {pid} staged this in epoch {epoch}."
     found = next(((b, t) for b, t in _transactions(world) if t.producer_id == pid), None)
@@ -440,7 +439,7 @@ def _pending(
 
 
 def of_client(model: ClusterModel, world: World, app: Application) -> Hold | None:
-    """Say what a waiting application waits for, if it waits."""
+    """Return what a waiting application waits for, or None if it does not wait."""
     if not app.alive or not app.waiting or why_no_step(app) is None:
         return None
     call = app.program[app.line].call
@@ -479,7 +478,7 @@ def _of_holder(world: World, app: Application) -> Reason:
 
 
 def _of_bound(world: World, app: Application, source: str) -> Reason:
-    """Say what a session waits for that a client bound to it has not finished."""
+    """Return what a session waits for that a client bound to it has not finished."""
     client = app.client_at(source)
     batches = client.accumulator.batches if isinstance(client, Producer) else ()
     asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
@@ -504,7 +503,7 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
 
 
 def _asked(world: World, source: str, broker: int, name: str) -> Reason:
-    """Say where a client's request is; at a broker, what that one waits for."""
+    """Return where a client's request is and, if it is at a broker, what it waits for there."""
 
     def ours(message: Any) -> bool:
         return type(message).__name__.removesuffix("Response") == name
@@ -517,7 +516,7 @@ def _asked(world: World, source: str, broker: int, name: str) -> Reason:
 
 
 def _held(world: World, source: str, broker: int, message: Any) -> Reason:
-    """Say why a broker has not answered a request that it has."""
+    """Return why a broker has not responded to a request."""
     name = type(message).__name__
     head = f"{name} is at Broker {broker}, which has not responded."
     match message:
@@ -569,7 +568,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
 
 
 def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any) -> Reason:
-    """Say what a fetch of several partitions waits for: a write, a state to be read, or records."""
+    """Return what a fetch of several partitions waits for: a write, a state to be read, or records."""
     who = (message.group_id, message.member_id)
     calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
     call = next(calls, None)

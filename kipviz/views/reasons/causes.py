@@ -1,9 +1,9 @@
-"""What caused this: for every step, the steps before it that led to it.
+"""Causes: for every step, the earlier steps that led to it.
 
-A step is taken again in a world whose tables note what is looked up in them. So what a step read
-is seen and not declared, and who wrote it last is known from comparing worlds. The step that sent
-a message leads to the step that delivers it. Whoever takes only the steps of a cone, in their
-order, comes to the same values (`tests/views/test_causes.py`).
+A step is taken again in a world whose tables record every lookup. So the values that a step reads are observed rather
+than declared, and a comparison of worlds shows which step wrote them last. The step that sent a message leads to the
+step that delivers it. The steps of a cone alone, taken in order, produce the same values
+(`tests/views/test_causes.py`).
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
 from kipviz.records.batches import NO_TIMESTAMP
 
-# A step that led to another one, and what that one took over from it.
+# A step that led to another one, and what the latter used from it.
 Cause: TypeAlias = list[Any]
 
 TABLES = ("logs", "roles", "applications", "connections")
 LEADERS, UP, CUTS, IDS = "leaders", "up", "cuts", "producer ids"
 PAUSES = "pauses"
 TIME = "time"
-# What else of the cluster's metadata changes, and how a reader would name it.
+# The other parts of the cluster's metadata that change, in a reader's words.
 METADATA = {
     "features": "the finalized feature levels",
     "acls": "the ACLs",
@@ -78,7 +78,7 @@ MESSAGE = "sent its message"
 
 
 class WatchedBrokers(tuple[int, ...]):  # noqa: SLOT001  a tuple cannot have slots with names
-    """The brokers that are offline; it notes that somebody asked whether one of them is."""
+    """The brokers that are offline; it records whether a step looks at them."""
 
     notes: Notes
 
@@ -88,17 +88,17 @@ class WatchedBrokers(tuple[int, ...]):  # noqa: SLOT001  a tuple cannot have slo
 
 
 class Causes:
-    """The causes of the steps of one line, told step by step from its start."""
+    """The causes of the steps of one branch, followed step by step from its start."""
 
     def __init__(self, model: ClusterModel) -> None:
-        """Begin before the first step."""
+        """Start before the first step."""
         self._model = model
         self._writers: dict[Place, int] = {}
         self._wire = Wire()
         self._sent_in: list[int] = []
 
     def of(self, before: World, action: ClusterAction) -> list[Cause]:
-        """Give the causes of the next step, its main one first; the start causes nothing."""
+        """Return the causes of the next step, its main one first; the start causes nothing."""
         main = [*self._sender(action), *self._last(_main(action))]
         others: dict[int, list[str]] = {}
         for place in reads(self._model, before, action):
@@ -114,7 +114,7 @@ class Causes:
         return [[step, ", ".join(others[step])] for step in (*first, *rest)]
 
     def add(self, k: int, before: World, world: World, events: Iterable[Event]) -> None:
-        """Note what a step wrote and sent, once its causes are told."""
+        """Record what a step wrote and sent, after its causes were determined."""
         for place in writes(before, world):
             self._writers[place] = k
         told = tuple(events)
@@ -131,7 +131,7 @@ class Causes:
 
 
 def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Place, ...]:
-    """Give the places that an action looks at in a world, in the order in which it does."""
+    """Return the places that an action reads in a world, in the order in which it reads them."""
     notes = Notes()
     watched: dict[str, Any] = {name: Watched(name, getattr(world, name), notes) for name in TABLES}
     leaders: Any = Watched(LEADERS, world.image.leaders, notes)
@@ -139,7 +139,7 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
     offline.notes = notes
     image = world.image.but(leaders=leaders, offline=offline)
     after = model.step(world.but(image=image, **watched), action).world
-    # These are no tables; which actions look at them is plain to see in the model.
+    # These are no tables; the model shows plainly which actions read them.
     if isinstance(action, CrashBroker | StartBroker | MoveLeader | InstallRelease):
         notes.look((UP, ""))
     if isinstance(action, Deliver | Cut | Heal | Pause | Resume):
@@ -165,14 +165,14 @@ def reads(model: ClusterModel, world: World, action: ClusterAction) -> tuple[Pla
 
 
 def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
-    """Give what an action looks at because of the time: a timed clock's deadlines."""
+    """Yield what an action reads because of the time: a timed clock's deadlines."""
     if isinstance(action, Tick):
-        # It goes to what is due next, and so depends on everything that is set.
+        # It advances to the next deadline, and so depends on every timer that is set.
         yield TIME, ""
         for deadline in world.deadlines:
             yield from _set_in(world, deadline)
     elif world.now_ms != NO_TIMESTAMP and not isinstance(action, Step | ClientTimer):
-        yield TIME, ""  # what is written or sent carries the time at which it is
+        yield TIME, ""  # records and messages contain the current time
     elif deadline_of(world, action) is not None or (
         isinstance(action, Deliver)
         and ages(world)
@@ -182,7 +182,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
 
 
 def _set_in(world: World, deadline: Deadline) -> list[Place]:
-    """Give the place that holds what a deadline is of."""
+    """Return the place that holds the state to which a deadline belongs."""
     if deadline.kind in AGES:
         if deadline.kind == retention.OFFSET_AGE:
             home = retention.home(world, deadline.place)
@@ -200,7 +200,7 @@ def _set_in(world: World, deadline: Deadline) -> list[Place]:
 
 
 def writes(before: World, after: World) -> list[Place]:
-    """Give the places that differ between two worlds; worlds share what did not change."""
+    """Return the places that differ between two worlds; worlds share what did not change."""
     found: list[Place] = []
     for name in TABLES:
         found += _changed(name, getattr(before, name), getattr(after, name))
@@ -222,13 +222,13 @@ def writes(before: World, after: World) -> list[Place]:
 
 
 def _passed(before: World, after: World) -> bool:
-    """Say whether time passed between two worlds: that is a step of its own."""
+    """Return whether time passed between two worlds, which is a step of its own."""
     same = all(getattr(before, name) is getattr(after, name) for name in TABLES)
     return same and before.deadlines != after.deadlines
 
 
 def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
-    """Give every step that led to a step, in order, that step last; `causes` are the line's."""
+    """Return every step that led to a step, in order, that step last; `causes` are those of the branch."""
     found = {step}
     todo = [step]
     while todo:
@@ -240,10 +240,9 @@ def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
 
 
 def chain(steps: Sequence[Mapping[str, Any]], step: int) -> tuple[tuple[int, str], ...]:
-    """Give the main line of causes, newest first: each step, and what was taken over from it.
+    """Return the main chain of causes, newest first: each step, and what was used from it.
 
-    It ends with an accident, which nothing made happen, or with what came first. `steps` are the
-    payload's.
+    It ends with a fault, which has no cause, or with the first step. `steps` are the payload's.
     """
     found = [(step, "")]
     while not steps[step].get("accident") and steps[step].get("causes"):
@@ -264,19 +263,19 @@ def _changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list
 
 
 def is_accident(action: ClusterAction) -> bool:
-    """Say whether nothing made an action happen: it has effects, and no cause of its own."""
+    """Return whether an action has no cause: it has effects only."""
     return not isinstance(action, Deliver | DeliverLate) and not _main(action)
 
 
 def _main(action: ClusterAction) -> list[Place]:
-    """Give the place that most of all made an action possible; accidents need none."""
+    """Return the place that mainly made an action possible; faults need none."""
     match action:
         case Step(application=name) | TimeOutCall(application=name):
             return [("applications", name)]
         case Send(source=source) | ClientTimer(source=source):
             return [("applications", host_of(source))]
         case Receive():
-            return []  # a client outside the model: what made it ask is not in the world
+            return []  # a client outside the model: the cause of its request is not in the world
         case Replicate(partition=partition) | ReadLog(partition=partition):
             return [("logs", partition)]
         case (
@@ -294,7 +293,7 @@ def _main(action: ClusterAction) -> list[Place]:
 
 
 def _words(place: Place) -> str:
-    """Name a place as a reader would."""
+    """Return the name of a place in a reader's words."""
     name, key = place
     match name:
         case "logs":

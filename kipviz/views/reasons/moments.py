@@ -1,8 +1,8 @@
-"""The moments of a run at which it matters that something goes wrong, in the protocol's words.
+"""The moments of a run at which a fault matters, in the protocol's words.
 
-A fault is told by what has happened and what has not: "after PREPARE_COMMIT of tx-1 is durable,
-before the COMMIT marker is in output-A-0". Both halves are a clause made of the step's events, so
-the same clause that ends one moment's "before" begins the next one's "after".
+A fault is described by what has happened and what has not: "after PREPARE_COMMIT of tx-1 is durable, before the COMMIT
+marker is in output-A-0". Both halves are clauses made from the events of a step, so one moment's "before" is the next
+one's "after".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SMALL_WORDS = ("a", "an", "and", "at", "by", "in", "is", "of", "on", "the", "to"
 
 
 def clause(events: tuple[Event, ...]) -> str:
-    """Say what a step made true, as far as the protocol promises it; "" for nothing of that kind."""
+    """Return what a step made true in the protocol's terms; "" if nothing."""
     calls = any(isinstance(event, CallStarted) for event in events)
     told = [e for e in events if not (calls and isinstance(e, CallReturned) and not e.raised)]
     said = [words for event in told if (words := _clause(event))]
@@ -36,7 +36,7 @@ def clause(events: tuple[Event, ...]) -> str:
 
 
 def point(fault: str, moments: Sequence[Part], number: int) -> str:
-    """Name a fault at a moment: what is broken, after what, before what."""
+    """Return the name of a fault at a moment: the fault, after what, before what."""
     after = f"{fault} after {moments[number]['text']}"
     if number + 1 == len(moments):
         return after
@@ -44,11 +44,10 @@ def point(fault: str, moments: Sequence[Part], number: int) -> str:
 
 
 def points(words: str, faults: Sequence[Part], moments: Sequence[Part]) -> list[Part]:
-    """Give the points that some words mean: each a fault, with its `point` and its `moment`.
+    """Return the points that match some words: each is a fault, with its `point` and its `moment`.
 
-    The words are a fault, perhaps "after" what is done, perhaps "before" what is not. What the
-    fault comes right before is meant, or else anything that happens later. `faults` are choices
-    with the number of their moment.
+    The words are a fault, optionally "after" what is done, optionally "before" what is not. "before" matches what comes
+    right after the fault, or else anything later. `faults` are choices with the number of their moment.
     """
     fault, after, before = _parts(words)
     near: list[Part] = []
@@ -87,7 +86,7 @@ def _clause(event: Event) -> str:
             if control:
                 return f"the {control} marker is in {partition}"
             if partition.startswith("__"):
-                return ""  # what an internal record says is told by its own event
+                return ""  # the content of an internal record has its own event
             return f"the record is in {partition} at {offset}"
         case OffsetStaged(group_id=group, partition=partition):
             return f"the offset of {group} for {partition} is staged"

@@ -1,4 +1,4 @@
-"""Open transactions as rows and as lines of text, the same whether logs or a running cluster show them."""
+"""Open transactions as rows and as lines of text, the same for logs and for a running cluster."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kipviz.core.values import Value
 class Blocked(Value, frozen=True):
     """An open transaction in the log of a partition.
 
-    `first_offset` is its first record. `since` is when that was written or, where a coordinator says it, when the
-    transaction began; `last_written` is when its producer last wrote to the log; "" where that is not known. `blocks`
-    says that it is the oldest of its log, at which the last stable offset stays; the offsets are -1 where they are not
-    known. `hanging` is "hanging", "perhaps hanging" or "". `transactional_id` is "" where no coordinator that was asked
-    knows the producer id; `state` is the coordinator's then. `frees` are the ways to end it, each with its arguments.
+    `first_offset` is the offset of its first record. `since` is when that was written or, if a coordinator states it,
+    when the transaction began; `last_written` is when its producer last wrote to the log; "" if unknown. `blocks` is
+    True if it is the oldest of its log, at which the last stable offset stays; the offsets are -1 if unknown. `hanging`
+    is "hanging", "perhaps hanging" or "". `transactional_id` is "" if no coordinator that was asked knows the producer
+    id; otherwise `state` is the coordinator's. `frees` are the ways to end it, each with its arguments.
     """
 
     partition: str
@@ -34,11 +34,11 @@ class Blocked(Value, frozen=True):
 
 
 class PendingOffsets(Value, frozen=True):
-    """Offsets that a transaction has written for a group and not decided, in one partition of __consumer_offsets.
+    """The undecided offsets of a transaction for a group, in one partition of __consumer_offsets.
 
-    OffsetFetch with requireStable answers UNSTABLE_OFFSET_COMMIT for them until the transaction's marker is there.
-    `offsets` are (partition, offset), with -1 where only the partition is known. `one_of` counts the open transactions
-    of the log: above 1 nothing shows which of them has the group's offsets.
+    OffsetFetch with requireStable returns UNSTABLE_OFFSET_COMMIT for them until the transaction's marker is written.
+    `offsets` are (partition, offset), with -1 if only the partition is known. `one_of` is the number of open
+    transactions in the log: above 1 it is unknown which of them has the group's offsets.
     """
 
     group_id: str
@@ -54,7 +54,7 @@ class PendingOffsets(Value, frozen=True):
 
 
 def lines_of_open(row: Blocked) -> Iterator[str]:
-    """Return the lines about one open transaction of a partition."""
+    """Yield the lines about one open transaction of a partition."""
     mark = f" ({row.hanging})" if row.hanging else ""
     yield from ("", f"{row.partition}: open transaction from offset {row.first_offset}{mark}")
     if row.blocks:
@@ -67,7 +67,7 @@ def lines_of_open(row: Blocked) -> Iterator[str]:
 
 
 def lines_of_pending(row: PendingOffsets) -> Iterator[str]:
-    """Return the lines about the pending offsets of one group."""
+    """Yield the lines about the pending offsets of one group."""
     mark = f" ({row.hanging})" if row.hanging else ""
     yield from ("", f"group {row.group_id}: pending offsets in {row.log}{mark}")
     offsets = ", ".join(p if offset < 0 else f"{p} {offset}" for p, offset in row.offsets)

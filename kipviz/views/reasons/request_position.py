@@ -1,6 +1,6 @@
-"""Where a request is: on the wire, cut off, behind another one, at a broker, answered.
+"""The position of a request: in flight, held up by a network partition, behind another one, at a broker, answered.
 
-The lower half of `blockers`: what a message and a broker wait for, whoever asked.
+The lower half of `blockers`: what a message and a broker wait for, for any sender.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ See = tuple[tuple[str, str], ...]
 
 
 class Reason(Value, frozen=True):
-    """Why something waits, what would free it, and who has to act."""
+    """Why something waits, what would free it, and what that takes."""
 
     text: str
     free: str
@@ -38,7 +38,7 @@ AT_WORK = Reason("It is handling the request.", "it answers.", SOON)
 def on_connection(
     world: World, source: str, broker: int, what: str, ours: Callable[[Message], bool]
 ) -> Reason:
-    """Say where a message of a connection is; `what` names it, `ours` knows it."""
+    """Return where a message of a connection is; `what` is its name, `ours` recognises it."""
     connection = world.connections.get((source, broker))
     if connection is None or not connection.open:
         return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
@@ -77,7 +77,7 @@ def on_connection(
 
 
 def at_broker(world: World, broker: int, message: Message) -> Reason:
-    """Say what a broker waits for before it answers a request."""
+    """Return what a broker waits for before it responds to a request."""
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
     if isinstance(role, KafkaApis) and isinstance(message, Produce):
         return _in_parts(world, broker, message.parts)
@@ -107,7 +107,7 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
 
 
 def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
-    """Say what the first part of a request waits for that has to wait: its answer is the last one."""
+    """Return what the first waiting part of a request waits for: the response needs every part."""
     reasons = (at_broker(world, broker, part) for part in parts)
     return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
@@ -133,14 +133,14 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
 
 
 def _behind(world: World, broker: int, name: str) -> AskedOfNode | None:
-    """Give what is on the way to a broker that is to be asked about a transactional id after that."""
+    """Return the request in flight to a broker behind which one about a transactional id waits, or None."""
     desk: KafkaApis = world.roles[broker, kafka_apis.ROLE, ""]
     behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
     return next((node for node, m in behind if getattr(m, "transactional_id", "") == name), None)
 
 
 def start_of(world: World, partition: str) -> str:
-    """Say what gives a partition a leader again."""
+    """Return what gives a partition a leader again."""
     held = world.image.leaders[partition]
     if held.leader != NOBODY:
         return f"Broker {held.leader} finishes loading"

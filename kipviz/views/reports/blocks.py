@@ -1,7 +1,7 @@
 """A result as headings, paragraphs, tables and counterexamples: one page, written as Markdown or as HTML.
 
-A command prints the Markdown. A notebook stores the HTML for whoever reads it without a kernel, and its
-page draws the same blocks as tables that can be searched and sorted.
+A command prints the Markdown. A notebook stores the HTML for readers without a kernel, and its page draws the same
+blocks as tables that can be searched and sorted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kipviz.views.exports.markdown import plain, table_row
 
 Tone: TypeAlias = Literal["", "holds", "breaks", "open"]
 
-# A verdict has a sign beside its colour, and its words beside both.
+# A verdict has a sign besides its colour, and words besides both.
 SIGNS: dict[Tone, str] = {"": "", "holds": "✓", "breaks": "✗", "open": "…"}
-# What a verdict's words begin with. "open": not decided, or not asked.
+# How a verdict's words begin. "open": not decided, or not judged.
 _TONES: tuple[tuple[str, Tone], ...] = (
     ("holds so far", "open"),
     ("nothing so far", "open"),
@@ -34,13 +34,13 @@ _TONES: tuple[tuple[str, Tone], ...] = (
     ("breaks", "breaks"),
 )
 _WORDS: dict[str, Tone] = {"yes": "holds", "no": "breaks"}
-# A table with more columns, and so few rows, is read more easily with its rows beside each other.
+# A table with more columns, and so few rows, is easier to read when it is transposed.
 WIDE, FEW_ROWS = 8, 5
 _LINK = re.compile(PATTERN)
 _CODE = re.compile(r"`([^`]*)`")
 _IN_CODE = r"<code>\1</code>"
 
-# Pictures of runs as the texts of SVGs, by the key of the run.
+# Pictures of runs as SVGs, by the key of the run.
 Pictures: TypeAlias = Mapping[str, str]
 
 
@@ -52,14 +52,14 @@ class Heading(msgspec.Struct, frozen=True, tag_field="kind", tag="heading"):
 
 
 class Paragraph(msgspec.Struct, frozen=True, tag_field="kind", tag="paragraph"):
-    """A paragraph; what stands between backquotes is code if `code` says so."""
+    """A paragraph; if `code` is True, text between backquotes is code."""
 
     text: str
     code: bool = False
 
 
 class TableCell(msgspec.Struct, frozen=True):
-    """A text of a table; `tone` marks a verdict, and `run` is the key of the run that it opens."""
+    """A text in a table; `tone` marks a verdict, and `run` is the key of the run that it opens."""
 
     text: str
     tone: Tone = ""
@@ -67,7 +67,7 @@ class TableCell(msgspec.Struct, frozen=True):
 
     @property
     def link(self) -> bool:
-        """Whether the text is a permalink, which is copied and not read."""
+        """Whether the text is a permalink, which is copied rather than read."""
         return _LINK.fullmatch(self.text) is not None
 
 
@@ -79,7 +79,7 @@ class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
     rows: tuple[tuple[TableCell, ...], ...]
 
     def fitted(self) -> TextTable:
-        """Return the table as a page as wide as a notebook's has it: a wide one of few rows is turned."""
+        """Return the table in a form that fits a notebook's page: a wide one with few rows is transposed."""
         if len(self.heads) <= WIDE or not 0 < len(self.rows) <= FEW_ROWS:
             return self
         first, *others = zip(*self.rows, strict=True)
@@ -93,8 +93,8 @@ class TextTable(msgspec.Struct, frozen=True, tag_field="kind", tag="table"):
 class BrokenRun(msgspec.Struct, frozen=True, tag_field="kind", tag="broken"):
     """A counterexample: what breaks under which design, in one sentence, and the steps up to it.
 
-    `why` is the property's own reason, `saved` says which step would have had to be missing, and `run` is the
-    key of the run.
+    `why` is the property's own reason, `saved` names the step whose absence would have kept the property, and `run` is
+    the key of the run.
     """
 
     design: str
@@ -110,20 +110,20 @@ Blocks: TypeAlias = tuple[Block, ...]
 
 
 class ResultPayload(msgspec.Struct, frozen=True):
-    """What the page of a result is sent; `pictures` are SVG texts by the key of their run."""
+    """The data of a result's page; `pictures` are SVGs by the key of their run."""
 
     blocks: tuple[Block, ...]
     pictures: dict[str, str]
 
 
 def verdict(words: str, run: str = "") -> TableCell:
-    """Return a verdict as a cell: its words say whether something holds, breaks, or is not decided."""
+    """Return a verdict as a cell: its words state whether a property holds, breaks, or is not decided."""
     tone = next((tone for start, tone in _TONES if words.startswith(start)), _WORDS.get(words, ""))
     return TableCell(words, "breaks" if not tone and " breaks after " in words else tone, run)
 
 
 def rows_of(rows: Iterable[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:
-    """Return rows of texts as cells that are no verdicts and open nothing."""
+    """Return rows of texts as cells that are no verdicts and open no run."""
     return tuple(tuple(map(TableCell, row)) for row in rows)
 
 
@@ -158,7 +158,7 @@ def keys_of(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def still(blocks: Iterable[Block], pictures: Pictures) -> str:
-    """Return the page as HTML that needs no script and no style sheet; the first counterexample is open."""
+    """Return the page as HTML without scripts or style sheets; the first counterexample is unfolded."""
     opened = " open"
     parts = []
     for block in blocks:
@@ -195,7 +195,7 @@ def sentence(why: str, saved: str) -> str:
     return " ".join(f"{words.rstrip('.')}." for words in (why, saved) if words)
 
 
-# Notebooks put cells to the right and do not break their lines; an attribute survives where a style sheet is dropped.
+# Notebooks align cells to the right and do not wrap their lines; an attribute survives where a style sheet is removed.
 LEFT = 'style="text-align:left;white-space:normal"'
 
 

@@ -30,7 +30,7 @@ BOUNDS = (
 
 
 def draft_ledger_page(entries: Sequence[Entry]) -> str:
-    """Return both tables and what their words mean."""
+    """Return both tables and the meaning of their words."""
     parts = ["## In short", _short(entries), "## Every row", _rows(entries), plain(BOUNDS)]
     ran = honest(each.timers for each in entries)
     return "\n\n".join((*parts, ran, HOW_TO_OPEN)) + "\n"
@@ -48,7 +48,7 @@ def _short(entries: Sequence[Entry]) -> str:
 
 
 def _verdicts(entries: Sequence[Entry], promise: str) -> str:
-    """Say with which accidents a promise breaks, and with which nothing is decided; "holds" if there are none."""
+    """Return with which faults a property breaks, and with which it is not decided; "holds" if there are none."""
     mine = [each for each in entries if each.promise == promise]
     words = [
         f"{what}: {', '.join(accidents)}"
@@ -97,7 +97,7 @@ def _rows(entries: Sequence[Entry]) -> str:
 
 
 def words_of(entry: Entry) -> str:
-    """Return the verdict in words: after how many steps it breaks, whether without an accident, and whose doing it is."""
+    """Return the verdict in words: after how many steps it breaks, whether without a fault, and what is at fault."""
     if not entry.breaks:
         return entry.verdict
     without = " without an accident" if entry.bare else ""

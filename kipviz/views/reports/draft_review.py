@@ -1,7 +1,7 @@
-"""A review of KIP-1289's draft implementation that its author could read: what holds, what breaks, what is not known.
+"""A review of KIP-1289's draft implementation for its author: what holds, what breaks, what is not known.
 
-It states what was played and searched, and under which assumptions. What the sources show is told as that; what we
-have inferred is marked as our inference wherever it stands.
+It states what was played and searched, and under which assumptions. What the sources show is distinguished everywhere
+from what we have inferred, which is marked as our inference.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ AS_IT_IS = "In an iteration as it is modelled"
 CHANGED = "Where we have changed a decision of an iteration"
 PROGRAM = "Due to the program: under every design"
 ITERATIONS = (DRAFT_EARLY, DRAFT_MIDDLE, DRAFT_LATE)
-# KIP-939 is no part of the pull request; a job in two-phase commit needs it.
+# KIP-939 is not part of the pull request; a job with two-phase commit needs it.
 OF_KIP_939 = "keep_prepared"
 
 
@@ -70,7 +70,7 @@ def draft_review(played: Sequence[Played], answers: Iterable[Answer]) -> str:
 
 
 def _iteration(design: Design) -> str:
-    """Return what an iteration does and where each decision comes from; an inference is called that."""
+    """Return what an iteration does and the source of each decision; an inference is marked as one."""
     rows = []
     for slot, mine, text in design.differs_from(AS_WRITTEN):
         option = design.option(slot)
@@ -83,14 +83,14 @@ def _iteration(design: Design) -> str:
 
 
 def _inferred(design: Design) -> tuple[str, ...]:
-    """Return the decisions of an iteration, or of one that was changed, that no source shows."""
+    """Return the decisions of an iteration, or of a changed one, that no source shows."""
     return tuple(
         slot for slot, _, _ in design.differs_from(AS_WRITTEN) if design.option(slot).status == OURS
     )
 
 
 def _ours(design: Design) -> str:
-    """Say what of a design is our inference."""
+    """Return which decisions of a design are our inference, in words."""
     base = design.name.partition("+")[0]
     if base not in {each.name for each in ITERATIONS}:
         return "" if design.status != OURS else "the design is ours"

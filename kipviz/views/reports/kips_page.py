@@ -1,4 +1,4 @@
-"""What of each KIP is in the model, as a page and as plain entries."""
+"""What of each KIP is modelled, as a page and as plain entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADS = ("clause", "what it says", "here", "handler", "scenario", "test", "page"
 
 
 def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, Any]]:
-    """Give every row as a plain mapping; only those of one kind, if one is named."""
+    """Yield every row as a plain mapping, optionally only those of one kind."""
     for kip in kips:
         for row in _of(kip, how):
             yield {"kip": kip.number, "status": kip.status} | {
@@ -31,7 +31,7 @@ def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, Any]]:
 
 
 def pages(kips: Iterable[Kip]) -> Iterator[tuple[str, str]]:
-    """Give the files of a folder: an index with the counts of each KIP, and a page for each KIP.
+    """Yield the files of a folder: an index with the counts of each KIP, and a page for each KIP.
 
     A file is its name and its Markdown. `kipviz clauses --into FOLDER` writes them.
     """
@@ -53,7 +53,7 @@ def file_of(kip: Kip) -> str:
 
 
 def page(kips: Iterable[Kip], how: str = "") -> str:
-    """Give the rows of some KIPs as Markdown, a table for each."""
+    """Return the rows of some KIPs as Markdown, one table for each KIP."""
     parts = []
     for kip in kips:
         rows = [_cells(row) for row in _of(kip, how)]
@@ -86,5 +86,5 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _name(name: str) -> str:
-    """Give a name as it stands in the code."""
+    """Return a name formatted as code."""
     return f"`{name}`" if name else ""

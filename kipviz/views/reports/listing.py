@@ -1,4 +1,4 @@
-"""What there is to choose from, as plain entries and as text."""
+"""The catalogues to choose from, as plain entries and as text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Entry = Mapping[str, Any]
 
 
 class Listing(Value, frozen=True):
-    """One catalogue: its entries, each with a name, and the lines that tell of it.
+    """One catalogue: its entries, each with a name, and its lines of text.
 
-    Its repr is the text; going over it gives the names.
+    Its repr is the text; iterating over it yields the names.
     """
 
     what: str
@@ -44,7 +44,7 @@ class Listing(Value, frozen=True):
 
 
 def scenarios() -> Listing:
-    """Give the stories that can be played."""
+    """Return the stories that can be played."""
     entries = tuple(
         {
             "name": s.name,
@@ -71,7 +71,7 @@ def scenarios() -> Listing:
 
 
 def designs() -> Listing:
-    """Give the named designs; `name+slot=option` makes another one of each."""
+    """Return the named designs; `name+slot=option` derives another one."""
     entries = tuple(
         {
             "name": d.name,
@@ -90,12 +90,12 @@ def designs() -> Listing:
 
 
 def slots(*names: str) -> Listing:
-    """Give the questions on which designs disagree, with the options of each; all of them, if none is named.
+    """Return the questions on which designs disagree, with the options of each; by default all of them.
 
-    The line below a question says what a rule of your own takes there, and of which type its answer is.
+    The line below a question describes the arguments of a rule of your own, and the type of its result.
 
     Raises:
-        UnknownDesign: if there is no such slot.
+        UnknownDesign: if a slot is unknown.
     """
     chosen = tuple(map(slot_named, names)) or SLOTS
     entries = tuple(
@@ -126,7 +126,7 @@ def slots(*names: str) -> Listing:
 
 
 def _rule(slot: Slot) -> str:
-    """Say what a rule of a reader's own takes in a slot, and what it returns."""
+    """Return the arguments and the result of a reader's own rule in a slot, in words."""
     takes, gives = question_of(slot)
     names = inspect.signature(slot.options[0].choose).parameters
     given = ", ".join(f"{n}: {kind_words(kind)}" for n, kind in zip(names, takes, strict=True))
@@ -134,7 +134,7 @@ def _rule(slot: Slot) -> str:
 
 
 def faults() -> Listing:
-    """Give the fault profiles of seeded runs; their last line names the kinds of faults."""
+    """Return the fault profiles of seeded runs; their last line names the kinds of faults."""
     entries = tuple(
         {
             "name": f.name,

@@ -18,7 +18,7 @@ NOTHING = "none"
 
 
 def repair_page(found: Repair) -> str:
-    """Say in Markdown what repairs a design, and what was tried."""
+    """Return in Markdown what repairs a design, and what was tried."""
     return written(repair_blocks(found))
 
 

@@ -1,6 +1,6 @@
-"""Studies, ledger and review as pages: tables, with the stories behind them, also as Markdown for a mailing list.
+"""Studies, ledger and review as pages: tables, with their runs, also as Markdown for a mailing list.
 
-A run is named by a key: "2 0" is the first property of the third row, "F" the run of finding F.
+A run has a key: "2 0" is the first property of the third row, "F" the run of finding F.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ CRITICAL_PATH = (
 
 HOW_TO_OPEN = 'A run opens with `kipviz open kv2.…`, or `kipviz.open("kv2.…")` in a notebook.'
 
-# A longer link than this makes the row of a table hard to read.
+# A longer link makes the row of a table hard to read.
 LINK_MAX = 400
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Give a Markdown table of plain texts."""
+    """Return a Markdown table of plain texts."""
     return written((TextTable("", tuple(heads), rows_of(rows)),)).rstrip("\n")
 
 
 def honest(searches: Iterable[TimersRan]) -> str:
-    """Give the line under a table of verdicts: what "holds" means, and which timers ran out when."""
+    """Return the line below a table of verdicts: what "holds" means, and which timers expired when."""
     return written((_honest(searches),)).rstrip("\n")
 
 
@@ -69,7 +69,7 @@ def _honest(searches: Iterable[TimersRan]) -> Paragraph:
 
 
 def study_page(found: Answer) -> str:
-    """Give one study: the question, the rivals side by side, and the first story of each break."""
+    """Return one study: the question, the rivals side by side, and the first run of each violation."""
     return written(study_blocks(found))
 
 
@@ -101,7 +101,7 @@ def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
 
 
 def _not_judged(text: str, column: int) -> TableCell:
-    """Return a cell beside the verdicts of a rival, or that of a property that was not asked of it."""
+    """Return a cell beside the verdicts of a rival, or that of a property that was not judged for it."""
     return verdict(text) if column > 1 else TableCell(text)
 
 
@@ -118,7 +118,7 @@ def _broken_runs(judged: Sequence[Judged]) -> Iterator[BrokenRun]:
 
 
 def _times(found: Answer) -> Iterator[Block]:
-    """Give a table of times beside the other one, and the assumptions under which times were made."""
+    """Yield a table of times beside the other table, and the assumptions behind the times."""
     if found.times is not None:
         heads, rows = found.times
         yield TextTable("beside it", heads, rows_of(rows))
@@ -127,7 +127,7 @@ def _times(found: Answer) -> Iterator[Block]:
 
 
 def ledger(entries: Iterable[Entry]) -> str:
-    """Give the ledger of claims as one table."""
+    """Return the ledger of claims as one table."""
     known = tuple(entries)
     rows = [
         (
@@ -147,7 +147,7 @@ def ledger(entries: Iterable[Entry]) -> str:
 
 
 def findings_page(all_shown: Iterable[Shown]) -> str:
-    """Give findings as one table: what the text says, and the run that shows it."""
+    """Return findings as one table: what the text says, and the run that demonstrates the finding."""
     return written(findings_blocks(all_shown))
 
 
@@ -158,7 +158,7 @@ def findings_blocks(all_shown: Iterable[Shown]) -> Blocks:
 
 
 def reviews_page(all_shown: Iterable[tuple[Review, Shown]]) -> str:
-    """Give the findings of several proposals, with a section and a table for each of them."""
+    """Return the findings of several proposals, with a section and a table for each of them."""
     blocks: list[Block] = []
     found = tuple(all_shown)
     for review, pairs in groupby(found, key=lambda pair: pair[0]):
@@ -201,7 +201,7 @@ def _key(shown: Shown) -> str:
 
 
 def corners_page(all_told: Iterable[Told]) -> str:
-    """Give the corner cases of KIP-1289: what is claimed, and what happens in each reading."""
+    """Return the corner cases of KIP-1289: the claim, and what happens in each reading."""
     return written(corners_blocks(all_told))
 
 
@@ -240,14 +240,14 @@ def _where(shown: Shown) -> str:
 
 
 def _link(entry: Entry) -> str:
-    """Give the permalink to where a claim breaks, if it is short enough for a table."""
+    """Return the permalink to where a claim breaks, if it is short enough for a table."""
     if entry.cell.verdict != BREAKS:
         return ""
     return link_of(counterexample(entry.judged, entry.cell))
 
 
 def link_of(made: Run) -> str:
-    """Give the permalink to the end of a run, if it is short enough for a table."""
+    """Return the permalink to the end of a run, if it is short enough for a table."""
     try:
         link = permalink(made.at(made.trace.last()))
     except ValueError:
@@ -256,7 +256,7 @@ def link_of(made: Run) -> str:
 
 
 def review(judged: Sequence[Judged]) -> str:
-    """Give designs against properties, and a shortest story for everything that breaks."""
+    """Return designs against properties, and a shortest run for every violation."""
     return written(review_blocks(judged))
 
 
@@ -289,7 +289,7 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
 
 
 def _abstractions(judged: Sequence[Judged]) -> Iterator[Paragraph]:
-    """Say under which abstraction was searched, once for each of those that differ."""
+    """Yield the abstractions of the searches, each once."""
     yield from map(Paragraph, dict.fromkeys(row.explored.under for row in judged))
 
 
@@ -300,7 +300,7 @@ def _cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
 
 
 def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
-    """Return a counterexample with its steps and the one that would have saved it."""
+    """Return a counterexample with its steps and the step whose absence would have kept the property."""
     made = told(judged, cell)
     steps = runs.labels(made.run)
     title = f"“{cell.asked}” breaks after {len(steps)} steps"
@@ -308,12 +308,12 @@ def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
 
 
 def told(judged: Judged, cell: Cell) -> Breaking:
-    """Give the run of a cell that breaks, told in words, to be opened where it breaks."""
+    """Return the run of a violated cell, in words, at the violation."""
     return breaking(counterexample(judged, cell), cell.asked)
 
 
 def saves_page(broken: Breaking, tried: Sequence[Decision]) -> str:
-    """Say which single decisions save a run, on its own course and in every interleaving."""
+    """Return which single decisions save a run, in this run and in every interleaving."""
     return written(saves_blocks(broken, tried))
 
 
@@ -354,7 +354,7 @@ def _left_out(decision: Decision) -> str:
 
 
 def ablation_page(rows: Sequence[Ablated]) -> str:
-    """Say what breaks first without some of Kafka's own rules, and tell the stories."""
+    """Return what breaks first without some of Kafka's own rules, with the runs."""
     return written(ablation_blocks(rows))
 
 
@@ -394,7 +394,7 @@ def _without(row: Ablated) -> tuple[str, str, str]:
 
 
 def outcomes_page(found: Outcomes) -> str:
-    """Give the outcomes of a scenario as a table, the most frequent one first."""
+    """Return the outcomes of a scenario as a table, most frequent first."""
     return written(outcomes_blocks(found))
 
 
@@ -434,7 +434,7 @@ def outcomes_blocks(found: Outcomes) -> Blocks:
 
 
 def _each(pairs: Sequence[tuple[str, object]]) -> str:
-    """Give what is known by name, neighbours with the same together."""
+    """Render values by name, with neighbours of the same value joined."""
     runs_of = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[1])]
     return "; ".join(
         f"{group[0][0]}{f' to {group[-1][0]}' if len(group) > 1 else ''}: {group[0][1]}"
@@ -443,7 +443,7 @@ def _each(pairs: Sequence[tuple[str, object]]) -> str:
 
 
 def counterexample(judged: Judged, cell: Cell) -> Run:
-    """Give the run of a cell that breaks, to be opened, drawn or saved."""
+    """Return the run of a violated cell, to be opened, drawn or saved."""
     return runs.follow(
         scenario_named(judged.scenario), design_named(judged.design), judged.budget, cell.actions
     )

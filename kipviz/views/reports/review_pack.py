@@ -16,17 +16,17 @@ from kipviz.views.reports.review import review, told
 
 
 def write_pack(rows: Sequence[Judged], folder: Path) -> tuple[str, ...]:
-    """Write review.md, and a diagram (.mmd) and a trace for each story that breaks a property.
+    """Write review.md, and a diagram (.mmd) and a trace for each run that breaks a property.
 
     Args:
-        rows: what was searched, a row for each design.
-        folder: where to; it is there.
+        rows: the verdicts, one row for each design.
+        folder: the destination, which exists.
 
     Returns:
         The names of the files, review.md first.
 
     Raises:
-        OSError: if a file cannot be written; its `filename` says which one.
+        OSError: if a file cannot be written; its `filename` names it.
         TraceFileError: if a trace cannot be written.
     """
     _write(folder / "review.md", review(rows))

@@ -1,1 +1,1 @@
-"""The cards beside the diagram: what every role, client and lane knows, and a reader's own card."""
+"""The cards beside the diagram: the state of every role, client and lane, and a reader's own card."""

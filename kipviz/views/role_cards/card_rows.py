@@ -1,4 +1,4 @@
-"""What every card is made of: rows of plain words, and the short ways in which things are named."""
+"""The parts of every card: rows of plain words, and short names of things."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Fact = tuple[str, str, str]
 
 
 def facts(rows: list[Fact]) -> Card:
-    """Give a card of (label, value, tone) rows."""
+    """Return a card of (label, value, tone) rows."""
     return {label: {"label": label, "value": value, "tone": tone} for label, value, tone in rows}
 
 
@@ -18,12 +18,12 @@ NAMELESS = "no transactional id"
 
 
 def span(first: int, last: int) -> str:
-    """Give a run of offsets."""
+    """Render a range of offsets."""
     return str(first) if first == last else f"{first}-{last}"
 
 
 def spans(offsets: list[int]) -> str:
-    """Give offsets in ascending order as runs: "100-102, 105"."""
+    """Render offsets in ascending order as ranges: "100-102, 105"."""
     runs: list[list[int]] = []
     for offset in offsets:
         if runs and runs[-1][1] == offset - 1:

@@ -1,8 +1,8 @@
-"""The cards beside the diagram: what every role knows, as rows of plain text.
+"""The cards beside the diagram: the state of every role, as rows of plain text.
 
-A card is made from one or two objects of the world. As worlds share what did not change, a card
-whose objects are the same ones is the same card, and costs nothing. Some cards also fold over
-what has happened on the line: counters, transitions taken, records that the leader has forgotten.
+A card is made from one or two objects of the world. Worlds share what did not change, so a card of the same objects is
+the same card and costs nothing. Some cards are also folds over the branch: counters, transitions taken, records that
+the leader has dropped.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Parts = tuple[Any, ...]
 
 
 class CardHead(Value, frozen=True):
-    """What does not change about a card; `machine` names its drawing, `about` explains its rows."""
+    """The constant part of a card; `machine` names its drawing, `about` explains its rows."""
 
     id: str
     title: str
@@ -61,10 +61,10 @@ class CardHead(Value, frozen=True):
 
 
 class Cards:
-    """The cards of one cluster, made step by step along one line of a trace."""
+    """The cards of one cluster, made step by step along one branch of a trace."""
 
     def __init__(self, model: ClusterModel, views: tuple[OwnView, ...] = ()) -> None:
-        """Lay out the cards of a cluster, then those of a reader's own views; they stay the same on every branch."""
+        """Lay out the cards of a cluster, then those of a reader's own views; they are the same on every branch."""
         self._model = model
         self._spec = model.spec
         self._stages = _stages(model)
@@ -85,11 +85,11 @@ class Cards:
             self._add(head, lambda w: (w,), view.card)
 
     def snapshot(self, world: World) -> dict[str, Card]:
-        """Give every card of the world that was observed last."""
+        """Return every card of the world that was observed last."""
         return {name: self._card(name, parts(world), make) for name, parts, make in self._makers}
 
     def observe(self, world: World, events: tuple[Event, ...]) -> None:
-        """Follow the line to the next world; `events` are what led to it."""
+        """Advance to the next world; `events` are those that led to it."""
         self._metrics.observe(events)
         if self._stages:
             self._proposed.observe(world, events)
@@ -114,7 +114,7 @@ class Cards:
         self._taken[of] = {**taken, pair: taken.get(pair, 0) + 1}
 
     def _producers_move(self, world: World) -> None:
-        """Follow the producers' states; a new process begins anew, which is no transition."""
+        """Follow the producers' states; the start of a new process is no transition."""
         for name, app in world.applications.items():
             now = (app.life, app.manager.state.name)
             before = self._producers.get(name, now)
@@ -288,7 +288,7 @@ class Cards:
         )
 
     def _lay_out_logs(self, shown: Shown) -> None:
-        """Give the cards of what a broker's logs hold."""
+        """Add the cards of the content of a broker's logs."""
         for name in shown.transactional_ids:
             self._transaction(name)
         for home in shown.offsets:
@@ -420,7 +420,7 @@ class Cards:
         )
 
     def _share_name(self, key: str) -> str:
-        """Name the share-partition of a key as people do: its group and its partition."""
+        """Return the name of a share-partition from its key: its group and its partition."""
         group, topic_id, index = key.rsplit(":", 2)
         topics = {known: topic for topic, known in self._spec.topic_ids}
         return f"{group}, {topics.get(topic_id, topic_id)}-{index}"
@@ -444,12 +444,12 @@ class Cards:
 
 
 def _sources(app: ApplicationSpec) -> tuple[str, ...]:
-    """Give the partitions that are looked at: all of a consumer that holds records of several."""
+    """Return the partitions to show: all of a consumer that holds records of several."""
     return (app.source, *app.further_sources) if app.gathers else (app.source,)
 
 
 def _stages(model: ClusterModel) -> bool:
-    """Say whether an application stages acknowledgements in a transaction (KIP-1289)."""
+    """Return whether an application stages acknowledgements in a transaction (KIP-1289)."""
     return not isinstance(model, RebuiltModel) and any(
         line.call is Call.SEND_SHARE_ACKNOWLEDGEMENTS
         for app in model.spec.applications
@@ -458,6 +458,6 @@ def _stages(model: ClusterModel) -> bool:
 
 
 def _transactional_ids(app: ApplicationSpec) -> tuple[str, ...]:
-    """Give the names of an application's transactions: its own, its tasks', and those that its program configures."""
+    """Return an application's transactional ids: its own, its tasks', and those that its program configures."""
     own = (app.transactional_id,) if app.transactional_id else ()
     return (*own, *(task_id(app, task) for task in app.tasks), *configured_ids(app))

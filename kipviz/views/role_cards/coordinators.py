@@ -1,4 +1,4 @@
-"""The tables of the group coordinator and of the transaction coordinator, and who leads what."""
+"""The cards of the group coordinator and the transaction coordinator, and of the partition leaders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMI
 
 
 def offsets(role: Any) -> Card:
-    """Give what a group has committed, and what is pending in a transaction."""
+    """Return what a group has committed, and what is pending in a transaction."""
     if not isinstance(role, GroupCoordinator):
         return facts([("coordinator", "nobody", "gone")])
     if role.loading:
@@ -51,7 +51,7 @@ def offsets(role: Any) -> Card:
 
 
 def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
-    """Say what a member of a classic group has, and for what it waits."""
+    """Return the assignment of a classic group's member, and what it waits for, in words."""
     member = group.members[name]
     words = f"{'leader, ' if name == group.leader else ''}{listed(member.assigned)}"
     if member.joining is not None:
@@ -63,7 +63,7 @@ def _of_generation(group: ClassicGroup, name: str) -> tuple[str, str]:
 
 
 def _member(member: GroupMember) -> tuple[str, str]:
-    """Say at which epoch a member is, what it may have, and what it has to give up."""
+    """Return a member's epoch, its partitions, and those that it must revoke, in words."""
     words = f"epoch {member.epoch}, {listed(member.partitions)}"
     if member.revoking:
         words += f", revokes {listed(tuple(p for p, _ in member.revoking))}"
@@ -71,9 +71,9 @@ def _member(member: GroupMember) -> tuple[str, str]:
 
 
 def generation(role: TransactionCoordinator, name: str) -> str:
-    """Say for which generation a producer has its identity, and what it was assigned in that one.
+    """Return the generation for which a producer has its identity, and its assignment in it, in words.
 
-    Nothing but for a producer with a group (KIP-447, first draft).
+    It is "" except for a producer with a group (KIP-447, first draft).
     """
     mine = role.assignments.get(name)
     if mine is None:
@@ -86,7 +86,7 @@ def generation(role: TransactionCoordinator, name: str) -> str:
 def transaction(
     known: TransactionMetadata | None, loading: bool | None, generation: str = ""
 ) -> Card:
-    """Give what the coordinator knows of one transactional id; `loading` is None without one."""
+    """Return what the coordinator knows of one transactional id; `loading` is None without a coordinator."""
     if loading is None:
         return facts([("coordinator", "nobody", "gone")])
     if loading:
@@ -122,7 +122,7 @@ def transaction(
 
 
 def leaders(image: Image) -> Card:
-    """Give the leader of every partition."""
+    """Return the leader of every partition."""
     rows: list[Fact] = []
     for partition, held in image.leaders.items():
         who = f"Broker {held.leader}" if held.leader >= 0 else "nobody"

@@ -1,7 +1,7 @@
-"""What the head of a lane says now, where it is no longer what it said at the start.
+"""The head of a lane, when its text differs from that at the start.
 
-A broker's lane begins with the partitions that it leads. When a leadership moves, when a host crashes or stands
-still, and when a client is fenced, the head of its lane says so, for as long as that is so.
+A broker's lane starts with the partitions that it leads. When a leader changes, when a host crashes or pauses, and when
+a client is fenced, the head of its lane shows it for as long as it lasts.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ FENCING = (
 
 
 class LaneHeads:
-    """The heads of lanes along a line, and the pairs of hosts that a cut holds apart."""
+    """The heads of lanes along a branch, and the pairs of hosts that a network partition separates."""
 
     def __init__(self, subs: Mapping[str, str]) -> None:
-        """Take what each lane's head says at the start, by the lane."""
+        """Store the text of each lane's head at the start, by the lane."""
         self._subs = subs
         self.heads: list[Part] = []
         self.cuts: list[Part] = []
@@ -41,7 +41,7 @@ class LaneHeads:
         self._open_cuts: dict[tuple[str, str], Part] = {}
 
     def see(self, k: int, world: World) -> None:
-        """Look at the world after step `k`."""
+        """Record the world after step `k`."""
         for lane, sub, mark in _heads(world, self._subs):
             known = self._open.get(lane)
             if known is not None and (known["sub"], known["mark"]) != (sub, mark):
@@ -87,7 +87,7 @@ def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, st
 
 
 def _led(before: str, now: list[str]) -> str:
-    """Name what a broker leads, in the order of the start, and what came to it behind."""
+    """Return the partitions that a broker leads, in the order of the start, followed by new ones."""
     first = before.split(", ")
     return ", ".join(
         sorted(now, key=lambda name: (first.index(name) if name in first else len(first), name))

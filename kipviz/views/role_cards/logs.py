@@ -53,7 +53,7 @@ NameOf = Callable[[str], str]
 
 
 def tape(log: PartitionLog) -> Card:
-    """Give every offset with its batch and what became of it, and the log's marks."""
+    """Return every offset with its batch and its outcome, and the log's marks."""
     card: Card = {}
     decided = _Decided()
     for batch in log.batches:
@@ -72,9 +72,9 @@ def tape(log: PartitionLog) -> Card:
 
 
 def entries(log: PartitionLog, name_of: NameOf) -> Card:
-    """Give every record of an internal topic as key and value, and the marks between them.
+    """Return every record of an internal topic as key and value, and the marks between them.
 
-    `name_of` names a share-partition by its key.
+    `name_of` returns the name of a share-partition from its key.
     """
     card: Card = {}
     decided = _Decided()
@@ -92,7 +92,7 @@ def entries(log: PartitionLog, name_of: NameOf) -> Card:
 
 
 def _levels(log: PartitionLog) -> Card:
-    """Give the marks as lines between the records; those at one place share a line."""
+    """Return the marks as lines between the records; those at the same offset share a line."""
     card: Card = {}
     marks = _marks(log)
     for name, cells in marks.items():
@@ -114,7 +114,7 @@ def _entry(offset: int, value: str) -> Card:
 
 
 def _about(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
-    """Say whose a batch is, whether it is a marker, and what became of its transaction."""
+    """Return whose a batch is, whether it is a marker, and the outcome of its transaction."""
     about: Cells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:
         return about
@@ -125,10 +125,10 @@ def _about(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
 
 
 class _Decided:
-    """The epoch with which each batch of a log stands in the picture, asked for in the order of the log.
+    """The epoch that each batch of a log has in the picture; batches are passed in the order of the log.
 
-    A marker stands with the batches that it decides: their epoch is one below its own, or the same below transaction
-    version 2. A marker that finds no batch of its producer stands alone.
+    A marker belongs to the batches that it decides: their epoch is one below its own, or the same below transaction
+    version 2. A marker without a batch of its producer stands alone.
     """
 
     def __init__(self) -> None:
@@ -162,8 +162,8 @@ def _marks(log: PartitionLog) -> Card:
 
 
 def _holder(log: PartitionLog, stable: int) -> str:
-    """Say what keeps the last stable offset below the high watermark."""
-    # What begins before the log's start holds the offset there: its first records were deleted.
+    """Return what keeps the last stable offset below the high watermark."""
+    # A transaction that begins before the log's start keeps the offset there: its first records were deleted.
     for first, producer_id in log.open:
         if max(first, log.start_offset) == stable:
             epoch = log.producers[producer_id].epoch
@@ -268,7 +268,7 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
 
 
 def _members(record: GroupMetadataRecord) -> str:
-    """Say who is in a generation, and what each one has."""
+    """Return the members of a generation, and the assignment of each, in words."""
     if not record.members:
         return ", empty"
     each = (f"{m.member_id} has {', '.join(m.assigned) or 'nothing'}" for m in record.members)
@@ -276,7 +276,7 @@ def _members(record: GroupMetadataRecord) -> str:
 
 
 def _assigned(record: MemberRecord) -> str:
-    """Say what a member has and has to give up; one that is given says neither."""
+    """Return what a member has and must revoke, in words; empty lists are left out."""
     has = ", ".join(p for p, _ in record.assigned)
     gives = ", ".join(p for p, _ in record.revoking)
     told = f", has {has}" if has else ""

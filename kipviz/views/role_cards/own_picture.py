@@ -1,4 +1,4 @@
-"""An SVG that a reader's own view returned: shapes and words only, and nothing that acts or loads."""
+"""An SVG that a reader's own view returned: only shapes and words, and nothing that runs or loads."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ SHAPES = ("circle", "ellipse", "g", "line", "path", "polygon", "polyline", "rect
 WORDS = ("desc", "text", "title", "tspan")
 PAINT = ("clipPath", "defs", "linearGradient", "marker", "radialGradient", "stop", "symbol", "use")
 ELEMENTS = (*SHAPES, *WORDS, *PAINT)
-# A reference that leaves the picture. Only `#name` stays inside of it.
+# A reference to something outside the picture. Only `#name` stays inside.
 _OUTSIDE = re.compile(r"url\(\s*['\"]?\s*(?!#)|javascript:|@import|\\", re.IGNORECASE)
 
 
 class BadPicture(ValueError):
-    """Why an SVG is not shown, as the rest of a sentence that begins with "an SVG that"."""
+    """Why an SVG is not shown, as the end of a sentence that begins with "an SVG that"."""
 
 
 def is_picture(text: str) -> bool:
-    """Say whether a text is meant to be an SVG."""
+    """Return whether a text claims to be an SVG."""
     return text.lstrip().startswith("<svg")
 
 
 def checked_picture(text: str) -> str:
-    """Return an SVG that a page can show as a picture of its own.
+    """Return an SVG that a page can show as a picture.
 
     Raises:
-        BadPicture: if it is too long, no XML, or has anything but shapes, words and paint.
+        BadPicture: if it is too long, not XML, or contains anything but shapes, words and paint.
     """
     svg = text.strip()
     if len(svg) > LENGTH_MAX:
@@ -47,11 +47,11 @@ def checked_picture(text: str) -> str:
         return svg
     return svg.replace(
         "<svg", f'<svg xmlns="{NAMESPACE}"', 1
-    )  # else a page takes it for no picture
+    )  # otherwise a page does not recognise it as a picture
 
 
 def words_of(svg: str) -> str:
-    """Return the words in a checked picture, for those who cannot see it; "a picture" if there are none."""
+    """Return the words in a checked picture as its text alternative; "a picture" if there are none."""
     words = " ".join(" ".join(ET.fromstring(svg).itertext()).split())  # noqa: S314  checked before
     return words or "a picture"
 

@@ -1,7 +1,7 @@
-"""A view of a reader's own: a plain function from a world to rows, or to a picture, that becomes a card.
+"""A reader's own view: a plain function from a world to rows, or to a picture, that becomes a card.
 
-The function is asked twice at each step, so that state, dice and the order of a set are noticed. What is wrong
-with it is one sentence on its card; the rest of the page does not depend on it. Nothing of a function is written
+The function is called twice at each step, so that state, random numbers and the order of a set are noticed. An error in
+it is shown as one sentence on its card; the rest of the page does not depend on it. No part of a function is written
 into a link or a file.
 """
 
@@ -27,7 +27,7 @@ View: TypeAlias = Callable[[World], Mapping[str, Plain] | Sequence[Row] | str]
 
 TONES = ("calm", "pending", "done", "warning", "broken", "gone")
 ROWS_MAX = 200
-# How the id of a view's card begins.
+# The prefix of the id of a view's card.
 OF_VIEWS = "view:"
 TEXT_MAX = 500
 ALLOWED = (
@@ -37,15 +37,15 @@ ALLOWED = (
 
 
 class BadView(ValueError):
-    """A value that cannot be a view, in one sentence."""
+    """A value cannot be a view; the message states the reason in one sentence."""
 
 
 class _WrongAnswer(Exception):
-    """What a view returned is neither rows nor a picture."""
+    """A view returned neither rows nor a picture."""
 
 
 class OwnView:
-    """A view behind one stepper.
+    """A view of one stepper.
 
     Attributes:
         id: the id of its card.
@@ -63,7 +63,7 @@ class OwnView:
         self._stopped = ""
 
     def card(self, world: World) -> Card:
-        """Return the card of a world: the function's rows or picture, or what is wrong with it."""
+        """Return the card of a world: the function's rows or picture, or its error."""
         wrong = self._stopped
         if not wrong:
             try:
@@ -98,7 +98,7 @@ def own_views(views: object) -> tuple[OwnView, ...]:
     """Return some functions as the views of a stepper.
 
     Raises:
-        BadView: if one is no plain function of one argument, or two have one name.
+        BadView: if one is not a plain function of one argument, or two have the same name.
     """
     if not isinstance(views, Iterable) or isinstance(views, str | bytes | Mapping):
         raise BadView(f"views is a list of functions, such as [my_view], not {_shown(views)}.")
@@ -140,9 +140,9 @@ def _shown(value: object) -> str:
 
 
 def _with_sets_in_any_order(function: View) -> Callable[..., object]:
-    """Return the same function, in whose own lines a set has an order that can be turned around.
+    """Return the same function, in whose own lines the order of a set can be reversed.
 
-    A function without a source text, with a decorator or with a closure is taken as it is.
+    A function without source text, with a decorator or with a closure is returned unchanged.
     """
     assert isinstance(function, FunctionType)
     try:
@@ -169,7 +169,7 @@ def _with_sets_in_any_order(function: View) -> Callable[..., object]:
 
 
 def _read(answer: object) -> Card:
-    """Return a view's answer as a card."""
+    """Return a view's result as a card."""
     if isinstance(answer, str):
         if not is_picture(answer):
             raise _WrongAnswer(f"returned a text that is no SVG. {ALLOWED}")

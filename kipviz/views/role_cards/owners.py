@@ -1,4 +1,4 @@
-"""A process and what is in it: its program, its clients, its threads and its connections."""
+"""A process and its parts: its program, its clients, its threads and its connections."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
 
 
 class Owned(Value, frozen=True):
-    """One thing that a process has: where it stands, how deep, its name and what it does."""
+    """One part of a process: its position, depth, name and what it does."""
 
     order: int
     level: int
@@ -44,7 +44,7 @@ class Owned(Value, frozen=True):
 
 
 def program(app: Application) -> Card:
-    """Give the lines of a program, the ones that its threads are in lit."""
+    """Return the lines of a program, with those of its threads highlighted."""
     card: Card = {}
     threads = (seen for _, seen in every_thread(app) if seen.alive and not seen.ended)
     places = {t.line: t.waiting for t in threads}
@@ -59,7 +59,7 @@ def program(app: Application) -> Card:
 
 
 def clients(app: Application) -> Card:
-    """Give what an application's producer and consumer hold, or an operator's admin client."""
+    """Return the state of an application's producer and consumer, or of an operator's admin client."""
     operator = app.others.get(admin.NAME)
     if isinstance(operator, Admin):
         return facts(_operators(app, operator))
@@ -103,7 +103,7 @@ def clients(app: Application) -> Card:
 
 
 def _of_threads(producer: Producer) -> list[Fact]:
-    """Give what several threads wait for at one producer, and what their calls have left there."""
+    """Return what several threads wait for at one producer, and what their calls left there."""
     rows: list[Fact] = [
         (
             f"left over from a send() that threw, for {batch.partition}",
@@ -119,7 +119,7 @@ def _of_threads(producer: Producer) -> list[Fact]:
 
 
 def _operators(app: Application, client: Admin) -> list[Fact]:
-    """Give what an admin client has found out."""
+    """Return what an admin client has found out."""
     rows: list[Fact] = [
         ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
         ("to ask", ", ".join(type(m).__name__ for m in client.queue) or "nothing", "calm"),
@@ -145,7 +145,7 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
 
 
 def _session(app: Application) -> list[Fact]:
-    """Give what the TransactionSession of a process holds, and what it waits for."""
+    """Return the state of a process's TransactionSession, and what it waits for."""
     session = app.session
     if session is None:
         return []
@@ -159,7 +159,7 @@ def _session(app: Application) -> list[Fact]:
 
 
 def _database(app: Application) -> list[Fact]:
-    """Give what stands in a process's database, and what waits there for its outcome."""
+    """Return the rows in a process's database, and those that wait for an outcome."""
     found: list[Fact] = []
     for client in app.others.values():
         if not isinstance(client, ExternalDatabase):
@@ -178,7 +178,7 @@ def _database(app: Application) -> list[Fact]:
 
 
 def _doing(app: Application) -> str:
-    """Say where an application thread is."""
+    """Return where an application thread is, in words."""
     line = app.program[app.line]
     if app.ended:
         return f"ended: {app.ended}"
@@ -189,7 +189,7 @@ def _doing(app: Application) -> str:
 
 
 def of_application(app: Application, connections: Connections) -> Card:
-    """Give a process's objects, threads and connections, each under what owns it."""
+    """Return a process's objects, threads and connections, each below its owner."""
     if not app.alive:
         return _tree([Owned(0, 0, "process", "down: its objects and connections are gone", "gone")])
     top = [
@@ -242,7 +242,7 @@ def _of_further_members(app: Application, connections: Connections) -> list[Owne
 
 
 def _of_session(app: Application, connections: Connections) -> list[Owned]:
-    """Give the TransactionSession of a process, and the producers that were made for it."""
+    """Return the TransactionSession of a process, and the producers that were made for it."""
     rows: list[Owned] = []
     for order, client in enumerate(app.others.values(), 8):
         if not isinstance(client, Holder):
@@ -330,7 +330,7 @@ def _names(envelopes: tuple[Envelope, ...]) -> str:
 
 
 def _member(consumer: Any) -> tuple[str, str]:
-    """Give the class of a consumer and what it is in its group."""
+    """Return the class of a consumer and its membership in its group."""
     if isinstance(consumer, ClassicConsumer):
         named = consumer.member_id or "no member id yet"
         return "KafkaConsumer", f"{named}, generation {number(consumer.generation)}"

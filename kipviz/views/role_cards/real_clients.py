@@ -1,7 +1,7 @@
-"""Real clients in the stepper: lanes with name and version, their connections, and what they logged.
+"""Real clients in the stepper: lanes with name and version, their connections, and their log lines.
 
-A client outside the model has no state in the world but its connections, so its cards have nothing more: what
-is open, what is in flight, and the lines that its log had at each step.
+A client outside the model has no state in the world except its connections. So its cards show which are open, what is
+in flight, and the lines of its log at each step.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def connections(name: str, known: Table[tuple[str, int], Connection]) -> Card:
 
 
 class ClientLogs:
-    """The log lines of real clients along one line of a run: a card for each client, and notes on its lane."""
+    """The log lines of real clients along one branch of a run: a card for each client, and notes on its lane."""
 
     def __init__(self, model: ClusterModel) -> None:
-        """Sort the lines by the nodes that they belong to."""
+        """Group the lines by their nodes."""
         self._at: dict[str, list[tuple[str, str]]] = {}
         for line in lines_of(model):
             self._at.setdefault(str(line.node), []).append((line.client, sentence(line.text)))
@@ -61,7 +61,7 @@ class ClientLogs:
         self._newest: dict[str, list[tuple[str, str, str]]] = {name: [] for name in self.names}
 
     def observe(self, k: int, node: str) -> None:
-        """Follow the line of the run to its step `k`."""
+        """Advance to step `k` of the branch."""
         for number, (client, text) in enumerate(self._at.get(node, ()), 1):
             rows = [*self._newest.get(client, []), (f"step {k}, line {number}", text, "calm")]
             self._newest[client] = rows[-LINES_SHOWN:]
@@ -83,5 +83,5 @@ class ClientLogs:
             }
 
     def snapshot(self) -> dict[str, Card]:
-        """Return the card of every client that logs, as it is at the step that was observed last."""
+        """Return the card of every client that logs, at the step that was observed last."""
         return {f"lines:{name}": facts(rows) for name, rows in self._newest.items()}

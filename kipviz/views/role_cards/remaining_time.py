@@ -1,4 +1,4 @@
-"""What a timed clock has to say: how long something has left, and what is due later."""
+"""The times of a timed clock: how much is left, and what is due later."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ UNDER_WAY = (WIRE, REPLICATED, LOADED, SENT, GONE_ON)
 
 
 def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
-    """Give how long a timer has left; an untimed clock says nothing."""
+    """Yield how much time a timer has left; nothing on an untimed clock."""
     deadline = deadline_of(world, action)
     if deadline is not None:
         yield "time left", ms(deadline.after) if deadline.after else "none: it is due"
 
 
 def later(world: World) -> Iterator[tuple[str, str]]:
-    """Give everything that is due later, and when."""
+    """Yield everything that is due later, and when."""
     for deadline in _timers(world):
         if deadline.after or deadline.by > 0:
             name = label(world, action_of(world, deadline))
@@ -47,9 +47,9 @@ def _timers(world: World) -> Iterator[Deadline]:
 
 
 def timers(world: World) -> Card:
-    """Give every timer with what is left of it: the rows of a card.
+    """Return every timer with the time that it has left: the rows of a card.
 
-    What is under way at this moment is no timer, and seen elsewhere.
+    What is in progress at this moment is no timer, and is shown elsewhere.
     """
     rows: list[Fact] = []
     if world.now_ms != NO_TIMESTAMP:
@@ -76,7 +76,7 @@ def _from_to(early: int, late: int) -> str:
 
 
 def of_transaction(world: World, transactional_id: str) -> str:
-    """Say when an open transaction times out; an untimed clock does not know."""
+    """Return when an open transaction times out, in words; "" on an untimed clock."""
     deadline = find(world, (TRANSACTION, (transactional_id,)))
     if deadline is None:
         return ""
@@ -86,7 +86,7 @@ def of_transaction(world: World, transactional_id: str) -> str:
 
 
 def locks(world: World, broker: int, key: str) -> tuple[tuple[int, int], ...]:
-    """Give the locks of a share-partition with the ms that each has left; none if untimed."""
+    """Return the locks of a share-partition with the ms that each has left; empty on an untimed clock."""
     return tuple(
         (d.place[2], d.after)
         for d in world.deadlines

@@ -1,4 +1,4 @@
-"""A share-partition as a strip of records, and what the share coordinator holds of it."""
+"""A share-partition as a strip of records, and the share coordinator's state of it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def strip(
     rules: BrokerRules,
     due: Due = (),
 ) -> Card:
-    """Give every offset of the source partition, and the two ends of the in-flight window.
+    """Return every offset of the source partition, and the two ends of the in-flight window.
 
-    `finished` says what became of records below the start offset, which the leader has forgotten;
-    `due` how many ms each lock has left, where the clock is timed.
+    `finished` is the outcome of records below the start offset, which the leader has dropped; `due` is how many ms each
+    lock has left on a timed clock.
     """
     card: Card = {}
     markers = {batch.base_offset for batch in log.batches if batch.control}
@@ -93,7 +93,7 @@ def _plain(
     *,
     below: bool = False,
 ) -> Cells:
-    """Give what is said of a record but for who holds it: one object for all steps, which nobody changes."""
+    """Return the cells of a record without its holder: one shared object for all steps, which must not be changed."""
     return {
         "offset": offset,
         "state": state.name,
@@ -119,7 +119,7 @@ def _note(record: InFlight) -> str:
 
 
 def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
-    """Say how the acquisition lock stands; with an untimed clock there is no time left to tell."""
+    """Return the state of the acquisition lock; on an untimed clock without the time left."""
     if record.lock_ran_out:
         return "its lock expired while it was being written"
     if record.lock < 0:
@@ -132,7 +132,7 @@ def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
 
 
 def coordinator(role: Any) -> Card:
-    """Give what is durable of every share-partition, and the votes that are not decided."""
+    """Return what is durable of every share-partition, and the undecided transactional acknowledgements."""
     if not isinstance(role, ShareCoordinator):
         return facts([("coordinator", "nobody", "gone")])
     if role.loading:
@@ -145,7 +145,7 @@ def coordinator(role: Any) -> Card:
         rows.append(("durable", words or "nothing acknowledged", "calm"))
         rows.append(("start offset", str(state.start_offset), "calm"))
         rows.append(("epochs", f"state {state.state_epoch}, leader {state.leader_epoch}", "calm"))
-        if state.newest_leader > state.leader_epoch:  # the state was made anew behind a leader
+        if state.newest_leader > state.leader_epoch:  # the state was made again after a leader
             rows.append(("fenced", f"leaders below epoch {state.newest_leader}", "calm"))
         votes = ", ".join(
             f"{span(s.first, s.last)} by pid {pid}, epoch {vote.producer_epoch}"
