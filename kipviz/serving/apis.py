@@ -1,4 +1,4 @@
-"""Which requests the listeners take, in which versions, and who translates each.
+"""The requests that the listeners accept: their versions, and the translation of each.
 
 Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which are Kafka 4.4.0's.
 """
@@ -88,7 +88,7 @@ APIS: dict[int, Api] = {
         _api(
             classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE, _g.leave_group
         ),
-        # Version 6 is KIP-939's, which brokers announce only if they are told to.
+        # Version 6 is KIP-939's, which brokers announce only if a setting enables it.
         _api(
             producer_ids.INIT_PRODUCER_ID_REQUEST,
             producer_ids.INIT_PRODUCER_ID_RESPONSE,
@@ -180,8 +180,8 @@ def announced() -> tuple[tuple[int, int, int], ...]:
 
 
 def answer_frame(schema: Schema, version: int, correlation_id: int, values: Struct) -> bytes:
-    """Return an answer with its size and header; what is not given is the schema's default."""
-    # ApiVersions is answered under the oldest header, whatever the version: its reader may know no other.
+    """Return an answer with its size and header; missing fields have the schema's defaults."""
+    # ApiVersions is answered with the oldest header, whatever the version: its reader may know no other.
     old = schema is translate_cluster.API_VERSIONS_RESPONSE
     head = encode(
         RESPONSE_HEADER,
@@ -193,5 +193,5 @@ def answer_frame(schema: Schema, version: int, correlation_id: int, values: Stru
 
 
 def name_of(message: Message) -> str:
-    """Return a message's name, as rules say it: "EndTxn", "EndTxnResponse"."""
+    """Return a message's name in the form of rules: "EndTxn", "EndTxnResponse"."""
     return type(message).__name__

@@ -1,8 +1,7 @@
-"""The bytes of record batches: what a client has produced is what a client reads.
+"""The bytes of record batches: a client reads the bytes that a client has produced.
 
-The model's batches hold what the protocol decides on. The bytes that a client sent are kept beside the
-log and written out again with their offset. What the model's own clients wrote, and the markers, are
-encoded when they are read.
+The model's batches hold what the protocol's decisions need. The bytes that a client sent are kept beside the log and
+sent again with their offset. Batches of the model's own clients, and markers, are encoded when they are read.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch, EndTransactionMarker.
 """
@@ -19,8 +18,8 @@ from kipviz.recordings.files.segments import LoggedBatch, batches
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 
-_HEAD = Layout(">qii")  # base offset, length behind it, leader epoch
-_BODY = Layout(">hiqqqhii")  # behind the checksum: attributes up to the number of records
+_HEAD = Layout(">qii")  # base offset, length after it, leader epoch
+_BODY = Layout(">hiqqqhii")  # after the checksum: attributes up to the number of records
 _MAGIC = b"\x02"
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
 _FRONT = 16  # base offset, length and leader epoch: no checksum covers them
@@ -48,7 +47,7 @@ def _text(value: bytes | None) -> str:
 
 
 class KeptBatches:
-    """The bytes of batches as clients sent them, up to a number of bytes in all; the oldest go first."""
+    """The bytes of batches as clients sent them, up to a total size; the oldest are dropped first."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -125,12 +124,12 @@ def readable(
 
     Args:
         log: the partition.
-        offset: where its reader is.
-        bytes_max: how many bytes it takes.
-        kept: the bytes of what clients have produced.
+        offset: the position of the reader.
+        bytes_max: the maximum number of bytes.
+        kept: the bytes of the batches that clients have produced.
         epoch: the leader epoch.
         committed: whether it reads below the last stable offset only.
-        last: the last offset that it takes; all that there is if left out.
+        last: the last offset to return; up to the end if left out.
     """
     end = log.last_stable_offset if committed else log.high_watermark
     if last is not None:
@@ -147,7 +146,7 @@ def readable(
 
 
 def _from(log: PartitionLog, offset: int) -> list[Batch]:
-    """Return the batches that reach an offset: readers are near the end, so it is sought from there."""
+    """Return the batches from an offset on. Readers are near the end, so the search starts there."""
     at = len(log.batches)
     while at > 0 and log.batches[at - 1].last_offset >= offset:
         at -= 1

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 
 class LogLines(logging.Handler):
-    """Passes on what a client in this process logs.
+    """Passes on the log lines of a client in this process.
 
     Args:
-        keep: takes the client's name and a line; a ValueError says that the client has no lane yet.
+        keep: gets the client's name and a line; a ValueError says that the client has no lane yet.
         client: the client's name, its client.id.
     """
 

@@ -1,7 +1,7 @@
-"""Whose turn it is: which deliveries a served cluster makes by itself, which wait, and which are lost.
+"""The rules of deliveries: which ones a served cluster makes by itself, which wait, and which are lost.
 
-A rule is a sentence: "hold EndTxn", "lose every 3rd answer", "lose the 1st EndTxnResponse",
-"crash the coordinator at PREPARE_COMMIT".
+A rule is a sentence: "hold EndTxn", "lose every 3rd answer", "lose the 1st EndTxnResponse", "crash the coordinator at
+PREPARE_COMMIT".
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _FAULT_POINT = re.compile(r"crash the coordinator at (?P<state>\w+)")
 
 @dataclass
 class Rule:
-    """What happens to a delivery; it counts those that it is about.
+    """A rule about deliveries; it counts the messages that match.
 
-    `nth` 0 is each of them, and `every` repeats. `state` is there if it is a fault point instead.
+    `nth` 0 means each of them, and `every` repeats. `state` is set for a fault point.
     """
 
     words: str
@@ -40,7 +40,7 @@ class Rule:
     seen: int = 0
 
     def meets(self, message: Message) -> bool:
-        """Count a message that the rule is about and say whether it is its turn."""
+        """Count a message that matches the rule, and return whether the rule applies to it."""
         kind = ANSWER if message.IS_RESPONSE else REQUEST
         if self.state is not None or self.what not in (kind, type(message).__name__):
             return False
@@ -51,10 +51,10 @@ class Rule:
 
 
 def rule(words: str) -> Rule:
-    """Read a rule.
+    """Parse a rule.
 
     Raises:
-        ValueError: if the sentence is none; it says what is allowed.
+        ValueError: if the sentence is not a rule; the error says what is allowed.
     """
     point = _FAULT_POINT.fullmatch(words)
     if point is not None:
@@ -85,7 +85,7 @@ def message_named(name: str) -> str:
     """Return the name of a message of the model.
 
     Raises:
-        ValueError: if there is none of that name, with those that are nearest.
+        ValueError: if there is no such message; the error names the nearest ones.
     """
     if name not in _MESSAGES:
         raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))

@@ -5,7 +5,7 @@
         run_my_client(kipviz_server.bootstrap_servers)
         assert [value for _, value, fate in kipviz_server.records("orders-0")] == ["once"]
 
-The marker takes what `kipviz.serve` takes. pytest is no dependency of kipviz: who uses this has it.
+The marker takes what `kipviz.serve` takes. pytest is not a dependency of kipviz: a user of this module has it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kipviz.serving.serve import Server, serve
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers", "kipviz(given, **settings): what kipviz.serve is called with"
     )

@@ -1,4 +1,4 @@
-"""What a request is answered from besides the model's replies: names, ids, ports, bytes."""
+"""The context in which a request is answered, besides the model's replies: names, ids, ports, bytes."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Desk:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request in the model's words: its messages, one after the other, and how their replies become one answer.
+    """A request as messages of the model, in order, and the function that merges their replies into one answer.
 
-    `answer` gives None where a client waits for none (acks=0). `ready` says whether it can be asked now;
-    a long poll waits until then, and `wait_ms` at most.
+    `answer` returns None if the client expects no response (acks=0). `ready` returns whether the request can be sent to
+    the model now; a long poll waits until then, but `wait_ms` at most.
     """
 
     messages: tuple[Message, ...]

@@ -9,7 +9,8 @@
     {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
     {"do": "stop"}
 
-Each answer has "ok", and "step" after a step: the number at which the cluster rests again. Where "ok" is false, "error" says in one sentence what was wrong.
+Each answer has "ok", and "step" after a step: the step number at which the cluster is idle again. If "ok" is false,
+"error" is one sentence that says what was wrong.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
 
 
 def answer(server: Server, asked: object) -> Line:
-    """Do what one line asks and return the line that answers it."""
+    """Carry out the command of one line and return the line that answers it."""
     try:
         if not isinstance(asked, dict) or not isinstance(asked.get("do"), str):
             raise ValueError('a line is a JSON object such as {"do": "held"}')  # noqa: TRY004

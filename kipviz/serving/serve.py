@@ -98,7 +98,7 @@ class Server:
     # -- for the user --------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        """Say where clients connect, how many do, and how to see what they do."""
+        """Say where clients connect, how many are connected, and how to see their steps."""
         if self._stopping:
             return f"A simulated cluster under {self._design.name}, stopped; kipviz.open(server) shows its run"
         count = len(self.clients())
@@ -110,7 +110,7 @@ class Server:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's bootstrap.servers is: all brokers, on loopback."""
+        """The bootstrap.servers of a client: all brokers, on loopback."""
         return ",".join(f"{HOST}:{port}" for port in self._ports.values())
 
     @property
@@ -141,11 +141,11 @@ class Server:
     def wait_held(self, message: str = "", seconds: float = 10.0) -> Deliver:
         """Wait until a delivery is held, and return the first one.
 
-        A client's call runs on a thread of its own meanwhile: `commit_transaction` returns only when it is answered.
+        Meanwhile the client's call runs on a thread of its own: `commit_transaction` returns only after the response.
 
         Args:
-            message: the message that is to be delivered, such as "EndTxn"; without it any.
-            seconds: how long to wait at most.
+            message: the message to wait for, such as "EndTxn"; any message if left out.
+            seconds: the maximum time to wait.
 
         Raises:
             ValueError: if there is no such message.
@@ -167,10 +167,10 @@ class Server:
         return held
 
     def take(self, action: ClusterAction) -> int:
-        """Take a step: deliver what is held, crash a broker, move a leader.
+        """Take a step: deliver a held message, crash a broker, move a leader.
 
         Returns:
-            the number of the step at which the cluster rests again. What clients send then has higher numbers.
+            the number of the step at which the cluster is idle again. Later requests of clients have higher numbers.
 
         Raises:
             NotEnabled: if it is not possible now.
@@ -183,13 +183,13 @@ class Server:
         return rests
 
     def lose(self, held: Deliver) -> int:
-        """Lose a message that is held: its connection breaks, and the client has to find out what happened.
+        """Lose a held message: its connection breaks, and the client has to find out what happened.
 
         Returns:
             the number of the step, as `take` does.
 
         Raises:
-            NotEnabled: if that connection is not open any more.
+            NotEnabled: if that connection is no longer open.
         """
         return self.take(LoseConnection(held.source, held.broker))
 
@@ -198,7 +198,7 @@ class Server:
         return self.take(CrashBroker(broker))
 
     def start(self, broker: int) -> int:
-        """Start a broker that has crashed, on the port that it had."""
+        """Start a crashed broker on the same port."""
         return self.take(StartBroker(broker))
 
     def move(self, partition: str, to: int) -> int:
@@ -226,7 +226,7 @@ class Server:
         self._wake()
 
     def time_out(self, transactional_id: str) -> None:
-        """Let transaction.timeout.ms be over for an open transaction.
+        """Let transaction.timeout.ms expire for an open transaction.
 
         Raises:
             ValueError: if no such transaction is open.
@@ -244,7 +244,7 @@ class Server:
         raise ValueError(f"no transaction of {transactional_id!r} is open; open now: {known}")
 
     def end_polls(self) -> int:
-        """Answer every long poll with what there is, and return how many there were."""
+        """Answer every long poll with what there is now, and return how many there were."""
         with self._lock:
             waiting = [c for c in self._sockets if c.wait_ms >= 0]
             for caller in waiting:
@@ -259,7 +259,7 @@ class Server:
             self.cluster.rules.append(rule(words))
 
     def release(self) -> None:
-        """Take all rules away: what they held is delivered."""
+        """Remove all rules; the messages that they held are delivered."""
         with self._lock:
             self.cluster.rules.clear()
             self.cluster.forget_judgements()
@@ -267,10 +267,10 @@ class Server:
         self._wake()
 
     def requests(self, source: str = "") -> tuple[tuple[str, str], ...]:
-        """Return (connection, request) of what clients have asked, the oldest first.
+        """Return (connection, request) of every request of the clients, the oldest first.
 
         Args:
-            source: a connection, or a client's id; without it those of all clients.
+            source: a connection, or a client's id; all clients if left out.
         """
         with self._lock:
             found = tuple(self.cluster.asked)
@@ -291,11 +291,11 @@ class Server:
         return fates(log)
 
     def log_line(self, client: str, text: str) -> None:
-        """Put a line of a client's log beside the newest step.
+        """Add a line of a client's log to the newest step.
 
         Args:
             client: the client's name, its client.id.
-            text: the line; what is longer than 500 letters is cut off.
+            text: the line; only its first 500 characters are kept.
 
         Raises:
             ValueError: if no client of that name has sent a request yet.
@@ -304,10 +304,10 @@ class Server:
             self.cluster.log_line(client, text)
 
     def log_handler(self, client: str) -> logging.Handler:
-        """Return a handler for Python's logging that puts each line beside the newest step.
+        """Return a handler for Python's logging that adds each line to the newest step.
 
-        Add it to the logger of a client in this process: `logging.getLogger("kafka").addHandler(...)`
-        for kafka-python, `logger=` for confluent-kafka. Lines from before the client's first request are dropped.
+        Add it to the logger of a client in this process: `logging.getLogger("kafka").addHandler(...)` for kafka-python,
+        `logger=` for confluent-kafka. Lines from before the client's first request are dropped.
 
         Args:
             client: the client's name, its client.id.
@@ -318,8 +318,8 @@ class Server:
         """Return the steps so far as a run that needs no client: `kipviz.open(server)` shows it.
 
         Args:
-            until: the step at which it ends; without it the newest one. What a client does after a fault comes in
-                another order each time, so `kipviz.open(server.run(until=step))` is what a lesson shows of it.
+            until: the step at which it ends; the newest one if left out. A client's requests after a fault come in
+                another order each time, so a lesson shows `kipviz.open(server.run(until=step))`.
 
         Raises:
             ValueError: if there is no such step.
@@ -344,7 +344,7 @@ class Server:
         runs.save(self.run(), path)
 
     def wait(self) -> None:
-        """Wait until it has stopped."""
+        """Wait until the server has stopped."""
         while self._thread.is_alive():
             self._thread.join(timeout=0.5)
 
@@ -382,7 +382,7 @@ class Server:
         self._selector.register(listener, selectors.EVENT_READ, broker)
 
     def _wake(self) -> None:
-        # The loop has something to read already, or is over: then there is nobody to wake.
+        # The loop already has something to read, or has ended: then there is no need to wake it.
         with contextlib.suppress(OSError):
             self._wake_out.send(b"!")
 
@@ -404,7 +404,7 @@ class Server:
             self._wake_out.close()
 
     def _guarded(self, key: selectors.SelectorKey, events: int) -> None:
-        """Handle an event; a mistake costs the connection that it is about, and no other."""
+        """Handle an event; an error closes the connection of the event, and no other."""
         try:
             self._event(key, events)
         except Exception as mistake:
@@ -461,7 +461,7 @@ class Server:
         self._frames(caller)
 
     def _frames(self, caller: Caller) -> None:
-        """Hand over the whole frames of a buffer, as long as not too many wait already."""
+        """Hand over the complete frames of a buffer, as long as not too many wait already."""
         buffer = self._buffers[caller]
         while len(buffer) >= 4 and len(caller.frames) < FRAMES_WAITING_MAX and not caller.broken:
             size = int.from_bytes(buffer[:4], "big", signed=True)
@@ -496,7 +496,7 @@ class Server:
         self.cluster.disconnect(caller)
 
     def _time(self) -> None:
-        """End long polls that have waited long enough, and transactions that took too long."""
+        """End long polls and transactions whose time is over."""
         now = monotonic()
         for caller, until in tuple(self._polls.items()):
             if now >= until:
@@ -521,7 +521,7 @@ class Server:
             self._stopping = True
 
     def _settle(self) -> None:
-        """Write what there is to write, close what is broken, listen where a broker is up."""
+        """Write pending bytes, close broken connections, and listen for brokers that run."""
         for caller in tuple(self._sockets):
             if caller.out:
                 self._write(caller)
@@ -531,13 +531,13 @@ class Server:
             if caller not in self._sockets:
                 continue
             if not self._by_clock:
-                pass  # a long poll ends when there is something, or by end_polls
+                pass  # a long poll ends when there are records, or by end_polls
             elif caller.wait_ms >= 0 and caller not in self._polls:
                 self._polls[caller] = monotonic() + caller.wait_ms / 1_000
             elif caller.wait_ms < 0:
                 self._polls.pop(caller, None)
             self._frames(caller)
-            # A client that does not read gets nothing more to do until it does.
+            # The requests of a client that does not read its responses wait until it does.
             stuffed = len(caller.frames) >= FRAMES_WAITING_MAX or len(caller.out) > FRAME_MAX
             wanted = (0 if stuffed else selectors.EVENT_READ) | (
                 selectors.EVENT_WRITE if caller.out else 0
@@ -568,16 +568,16 @@ def serve(
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
 
-    The server that is returned is a context manager; its `bootstrap_servers` is what a client needs.
+    The returned server is a context manager; a client needs its `bootstrap_servers`.
 
     Args:
         given: a story, its name, or a spec; without one a cluster of three brokers with a topic `orders`.
-        design: the design's name; the story's own, or Kafka as released.
+        design: the design's name; by default the story's own, or Kafka as released.
         by: "running", or "hand": then every delivery waits for `take`.
-        rules: what happens to deliveries, such as "hold EndTxn" or "lose every 3rd answer".
-        time: "clock": long polls and transaction.timeout.ms end by this machine's clock. "model": they end
-            when you say so, by `end_polls` and `time_out`; a client's own time-outs are its own in both.
-        idle_s: after how many seconds without a connection it stops.
+        rules: rules about deliveries, such as "hold EndTxn" or "lose every 3rd answer".
+        time: "clock": long polls and transaction.timeout.ms end by this machine's clock. "model": you end them with
+            `end_polls` and `time_out`. A client's own timeouts use its own clock in both cases.
+        idle_s: the server stops after this many seconds without a connection.
 
     Example:
         >>> import kipviz
@@ -586,6 +586,6 @@ def serve(
         3
 
     Raises:
-        ValueError: if the cluster or a rule cannot be, in one sentence.
+        ValueError: if the cluster or a rule is invalid, in one sentence.
     """
     return Server(given, design_name=design, by=by, rules=rules, time=time, idle_s=idle_s)

@@ -1,9 +1,8 @@
-"""A simulated cluster with guests: frames in, steps of the model, frames out. It knows no socket and no clock.
+"""A simulated cluster with real clients: frames in, steps of the model, frames out, without sockets or clocks.
 
-A connection is served as a broker serves it: one request at a time, answered in order. A request becomes
-one message of the model, or several, each with steps of its own: it is received, delivered, handled,
-answered, and the answer is delivered. All of them are actions, so a run can be saved and replayed
-without its clients.
+A connection is served as a broker serves it: one request at a time, answered in order. A request becomes one message of
+the model, or several, each with steps of its own: it is received, delivered, handled, answered, and the answer is
+delivered. All of them are actions, so a run can be saved and replayed without its clients.
 """
 
 from __future__ import annotations
@@ -54,20 +53,20 @@ from kipviz.serving.translate_cluster import (
     api_versions,
 )
 
-STEPS_MAX = 20_000  # so many steps are kept to be looked at; the cluster goes on without them
+STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 LINES_MAX = 1_000
 REQUESTS_MAX = 10_000
 CLIENT_LINES_MAX = 5_000
-CLIENT_LINE_MAX = 500  # letters of one line of a client's log
-# How a line begins that is about a mistake of kipviz, not of the client.
+CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
+# The beginning of a line about an error in kipviz, not in the client.
 MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
 
 
 def why_not_handled(mistake: Exception) -> str:
-    """Return what the log says of a request that ended in a mistake; of a part that is missing, its sentence."""
+    """Return the log line for a request that failed with an exception; for a missing part, its sentence."""
     if isinstance(mistake, MissingPart):
         return str(mistake)
     return f"{MISTAKE} {type(mistake).__name__}: {mistake}"
@@ -75,7 +74,7 @@ def why_not_handled(mistake: Exception) -> str:
 
 @dataclass
 class _Current:
-    """The request that a connection is being served with."""
+    """The request that a connection is being served."""
 
     api: Api
     version: int
@@ -88,7 +87,7 @@ class _Current:
 
 @dataclass(eq=False)
 class Caller:
-    """A client's connection. `out` is what is to be written to it; `broken` says that it has to be closed."""
+    """A client's connection. `out` are the bytes to write to it; `broken` says that it must be closed."""
 
     broker: int
     number: int
@@ -99,23 +98,23 @@ class Caller:
     current: _Current | None = None
     out: bytearray = field(default_factory=bytearray)
     broken: bool = False
-    # When the long poll of its request is over, on whatever clock its owner has.
+    # The maximum wait of its request's long poll, by the clock of its owner.
     wait_ms: int = -1
 
     @property
     def in_flight(self) -> int:
-        """How many requests of the client have no answer yet."""
+        """How many requests of the client are unanswered."""
         return len(self.frames) + (self.current is not None)
 
 
 class ServedCluster:
-    """A cluster of the model, its guests, and whose turn it is.
+    """A cluster of the model, its real clients, and the rules of deliveries.
 
     Args:
         model: the cluster.
-        ports: where each broker listens.
+        ports: the port of each broker.
         by: "running", or "hand": then every delivery waits for `take`.
-        clock: the time in ms since 1970 that answers to operators have.
+        clock: the time in ms since 1970 for answers to operators.
     """
 
     def __init__(
@@ -143,7 +142,7 @@ class ServedCluster:
 
     @property
     def world(self) -> World:
-        """The cluster as it is now."""
+        """The current state of the cluster."""
         return self.desk.world
 
     # -- connections -------------------------------------------------------------------------
@@ -156,7 +155,7 @@ class ServedCluster:
         return caller
 
     def disconnect(self, caller: Caller) -> None:
-        """Let a client be gone: its connection breaks in the model, too."""
+        """Disconnect a client: its connection breaks in the model, too."""
         if caller not in self.callers:
             return
         self.callers.remove(caller)
@@ -166,13 +165,13 @@ class ServedCluster:
             self.run()
 
     def feed(self, caller: Caller, frame: bytes) -> None:
-        """Take a request without its four bytes of size."""
+        """Accept a request, without its four bytes of size."""
         caller.frames.append(frame)
         self._serve(caller)
         self.run()
 
     def time_over(self, caller: Caller) -> None:
-        """End a long poll: it is answered with what there is."""
+        """End a long poll: it is answered with what there is now."""
         if caller.current is not None and caller.current.waiting:
             self._go_on(caller, caller.current)
             self.run()
@@ -190,7 +189,7 @@ class ServedCluster:
                 self.refuse(caller, why_not_handled(mistake))
 
     def refuse(self, caller: Caller, why: str) -> None:
-        """Close a connection whose request makes no sense, as Kafka does, with one line in the log."""
+        """Close a connection with an invalid request, as Kafka does, and log one line."""
         self.lines.append(f"connection {caller.number} to broker {caller.broker} closed: {why}")
         caller.broken = True
 
@@ -224,7 +223,7 @@ class ServedCluster:
         self._go_on(caller, current)
 
     def _tell_versions(self, caller: Caller, frame: bytes, version: int) -> None:
-        """Answer ApiVersions; a version that is too new gets the answer of version 0 with an error."""
+        """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error."""
         correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
         low, high = API_VERSIONS_RANGE
         error = Errors.NONE
@@ -270,7 +269,7 @@ class ServedCluster:
         return answer_frame(current.api.response, current.version, current.correlation_id, values)
 
     def _name(self, caller: Caller) -> str:
-        """Name a connection: its client's id, and the lowest number that no other one has."""
+        """Name a connection: its client's id, and the lowest free number."""
         host = _NOT_IN_NAMES.sub("-", caller.client_id).strip("-")[:60] or "client"
         brokers = {broker_host(b) for b in self.model.spec.brokers}
         if host in brokers or host in self.world.applications:
@@ -282,7 +281,7 @@ class ServedCluster:
         return f"{host}/{number}"
 
     def _meet(self, caller: Caller, message: Message) -> None:
-        """Keep what a request says of its client: the world has no place for it."""
+        """Keep a request's information about its client, which the world does not store."""
         name = host_of(caller.source)
         known = self.clients.get(name) or RealClient(name)
         softwares = known.software.split(", ") if known.software else []
@@ -302,7 +301,7 @@ class ServedCluster:
         self.clients[name] = known
 
     def log_line(self, client: str, text: str) -> None:
-        """Keep a line of a client's log beside the newest step.
+        """Add a line of a client's log to the newest step.
 
         Raises:
             ValueError: if no client of that name has sent a request.
@@ -318,12 +317,12 @@ class ServedCluster:
     # -- going back ------------------------------------------------------------------------------
 
     def back(self, step: int) -> None:
-        """Go back to a step of this line; what comes next is a branch.
+        """Go back to a step of this branch; the next step starts a new branch.
 
-        A client has no way back, so each connection is dropped, as a network failure would drop it.
+        A client cannot go back, so each connection is dropped, as a network failure would drop it.
 
         Raises:
-            ValueError: if the line has no such step among those that are kept.
+            ValueError: if the branch has no such step among the kept ones.
         """
         node = node_of(self.trace, step)
         here = (caller.source for caller in self.callers if caller.source)
@@ -348,7 +347,7 @@ class ServedCluster:
     # -- steps -----------------------------------------------------------------------------------
 
     def take(self, action: ClusterAction) -> None:
-        """Take a step, and give to the clients what it means for them.
+        """Take a step, and pass its effects on to the clients.
 
         Raises:
             NotEnabled: if the action is not possible now.
@@ -369,7 +368,7 @@ class ServedCluster:
                 self._arrived(event)
             elif isinstance(event, ConnectionLost):
                 self._lost(event)
-        # Whoever took the step: a delivery by hand reaches a fault point like any other.
+        # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
 
     def _caller(self, source: str, broker: int) -> Caller | None:
@@ -390,7 +389,7 @@ class ServedCluster:
             caller.broken = True
 
     def run(self) -> None:
-        """Do what the cluster does by itself, until nothing is left but what waits for somebody."""
+        """Take the steps that the cluster takes by itself, until only held deliveries are left."""
         while True:
             action = self._next() if self.by == RUNNING else None
             if action is not None:
@@ -400,7 +399,7 @@ class ServedCluster:
                 return
 
     def _take_or_lose(self, action: ClusterAction) -> None:
-        """Take a step; a delivery that kipviz makes a mistake in costs its connection, and no other."""
+        """Take a step; if a delivery fails with an exception, only its connection is closed."""
         try:
             self.take(action)
         except Exception as mistake:
@@ -411,7 +410,7 @@ class ServedCluster:
             self.take(LoseConnection(action.source, action.broker))
 
     def _wake(self) -> bool:
-        """Go on with a long poll for which there is something now."""
+        """Continue a long poll for which there are records now."""
         for caller in self.callers:
             current = caller.current
             if current is None or not current.waiting or caller.broken:
@@ -433,7 +432,7 @@ class ServedCluster:
         return None
 
     def possible(self) -> Iterator[ClusterAction]:
-        """Give what the cluster can do by itself now: messages arrive, coordinators load, delays end."""
+        """Yield the steps that the cluster can take by itself: deliveries, loading coordinators, delays that end."""
         world = self.world
         places = zip(world.connections.keys(), world.connections.values(), strict=True)
         for (source, broker), connection in places:
@@ -463,7 +462,7 @@ class ServedCluster:
         return queue[0].message
 
     def _judge(self, action: Deliver) -> str:
-        """Say what the rules do with a delivery; each message is judged once."""
+        """Return what the rules do with a delivery; each message is judged once."""
         place = (action.source, action.broker, action.way)
         message = self._in_front(action)
         known = self._judged.get(place)
@@ -477,11 +476,11 @@ class ServedCluster:
         return verdict
 
     def forget_judgements(self) -> None:
-        """Judge again what was judged: the rules are others."""
+        """Judge all messages again, because the rules have changed."""
         self._judged.clear()
 
     def held(self) -> tuple[Deliver, ...]:
-        """Return the deliveries that wait: for a rule to be taken away, or, by hand, for `take`."""
+        """Return the deliveries that wait: until a rule is removed or, by hand, for `take`."""
         found = [a for a in self.possible() if isinstance(a, Deliver)]
         return tuple(a for a in found if self.by == BY_HAND or self._judge(a) == HOLD)
 
@@ -500,7 +499,7 @@ class ServedCluster:
                     return
 
     def overdue(self) -> Iterator[tuple[TimeOutTransaction, int]]:
-        """Give the transactions that transaction.timeout.ms is about, and how long that is."""
+        """Yield the transactions with a transaction.timeout.ms, each with that timeout."""
         for (broker, _, shard), role in self.world.roles.items():
             if not isinstance(role, TransactionCoordinator):
                 continue
@@ -510,10 +509,10 @@ class ServedCluster:
 
 
 def node_of(trace: Trace, step: int) -> int:
-    """Return the node of a step of a line.
+    """Return the node of a step of the current branch.
 
     Raises:
-        ValueError: if the line has no such step.
+        ValueError: if the branch has no such step.
     """
     if type(step) is not int or not 0 <= step <= trace.depth:
         raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")

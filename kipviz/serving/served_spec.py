@@ -1,4 +1,4 @@
-"""Which cluster is served: a story's, a spec's, or one of topics alone."""
+"""The cluster that is served: a story's, a spec's, or one with only topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSA
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
 
-# Faults are the user's to make: as many as he likes.
+# Only the user injects faults: as many as they like.
 ANY_NUMBER = 1_000_000
 INTERNAL_PARTITIONS = 5
 
@@ -21,8 +21,8 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
     """Return a cluster without clients of the model.
 
     Args:
-        topics: the names of its topics, or how many partitions each has.
-        brokers: how many brokers it has.
+        topics: the names of its topics, or the number of partitions of each.
+        brokers: the number of brokers.
     """
     sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
     numbers = tuple(range(1, brokers + 1))
@@ -39,10 +39,10 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
 
 
 def to_serve(spec: ClusterSpec) -> ClusterSpec:
-    """Return a spec as it is served: every internal partition is there, for names that nobody knows yet.
+    """Return a spec as it is served, with every internal partition, for any name that a client may use.
 
-    Time is the listeners', and accidents are the user's. Real clients meet brokers as Kafka's are, whatever the spec leaves
-    out; only share groups begin at the earliest record, because no request that is served here could set it for them.
+    The listeners have the clock, and the user injects the faults. The brokers have Kafka's defaults, whatever the spec
+    leaves out; only share groups start at the earliest record, because no request that is served here can set it.
     """
     placed = {p.partition for p in spec.placements}
     brokers = spec.brokers
@@ -69,10 +69,10 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
 
 
 def spec_of(given: object) -> tuple[ClusterSpec, str]:
-    """Return the cluster that somebody asks to be served, and the name of the design that it has by itself.
+    """Return the cluster to serve, and the name of its default design.
 
     Raises:
-        ValueError: if it is neither a story, its name, nor a spec.
+        ValueError: if `given` is neither a story, its name, nor a spec.
     """
     if given is None:
         return cluster_of({"orders": 1}), "kafka"

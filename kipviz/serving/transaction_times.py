@@ -17,7 +17,7 @@ Clock = Callable[[], int]
 
 
 def no_time() -> int:
-    """Return what stands for a time where nobody has a clock."""
+    """Return the time without a clock."""
     return NO_TIMESTAMP
 
 
@@ -27,7 +27,7 @@ def wall_ms() -> int:
 
 
 class Moments:
-    """The times that a broker's state has in Kafka, in ms since 1970, noted step by step."""
+    """The times in a broker's state in Kafka, in ms since 1970, noted step by step."""
 
     def __init__(self, clock: Clock = no_time) -> None:
         self._clock = clock
@@ -35,15 +35,15 @@ class Moments:
         self._wrote: dict[tuple[str, int], int] = {}
 
     def began(self, transactional_id: str) -> int:
-        """Return when the last transaction of an id began; NO_TIMESTAMP if nobody saw that."""
+        """Return when the last transaction of an id began; NO_TIMESTAMP if unknown."""
         return self._began.get(transactional_id, NO_TIMESTAMP)
 
     def wrote(self, partition: str, producer_id: int) -> int:
-        """Return when a producer's last batch or marker was appended; NO_TIMESTAMP if nobody saw that."""
+        """Return when a producer's last batch or marker was appended; NO_TIMESTAMP if unknown."""
         return self._wrote.get((partition, producer_id), NO_TIMESTAMP)
 
     def note(self, before: World, after: World) -> None:
-        """Note what a step has begun and appended."""
+        """Note the transactions and batches of a step."""
         if before.roles is not after.roles:
             self._note_transactions(before, after)
         if before.logs is not after.logs:
@@ -58,7 +58,7 @@ class Moments:
             known = old if isinstance(old, TransactionCoordinator) else None
             for name, now in role.transactions.items():
                 then = None if known is None else known.transactions.get(name)
-                # A coordinator that loads its log reads there when a transaction began that goes on.
+                # A coordinator that loads its log finds the start times of ongoing transactions there.
                 read = then is None and name in self._began
                 if (
                     now.state is ongoing

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata and FindCoordinator: what a client asks before it asks for anything else.
+"""ApiVersions, Metadata and FindCoordinator: a client's first requests.
 
 Source: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleFindCoordinatorRequest.
 """
@@ -113,7 +113,7 @@ def api_versions(
 
 
 def metadata(said: Struct, version: int, desk: Desk) -> Asked:
-    """Ask for topics: the model says their ids, and what is there stands in the cluster's image."""
+    """Answer a Metadata request: the model has the topic ids, the cluster's image has the rest."""
     topics = said["Topics"]
     everything = topics is None or (version == 0 and not topics)
     known = desk.image.topic_ids
@@ -173,7 +173,7 @@ def _partition(partition: str, desk: Desk) -> Struct:
 
 
 def find_coordinator(said: Struct, version: int, desk: Desk) -> Asked:
-    """Ask who coordinates: the model says it of transactional ids, the image of groups."""
+    """Answer FindCoordinator: the model answers for transactional ids, the image for groups."""
     keys = said["CoordinatorKeys"] if version >= 4 else (said["Key"],)
     kind = said.get("KeyType", GROUP)
     asked = tuple(FindCoordinator(key) for key in keys) if kind == TRANSACTION else ()

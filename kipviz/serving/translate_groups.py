@@ -36,7 +36,7 @@ from kipviz.serving.translate_transactions import committed, offsets_in
 
 
 def as_written(message: Message, desk: Desk) -> Asked:
-    """Ask, and answer with the fields that the model's own brokers write."""
+    """Send the message, and answer with the fields that the model's own brokers encode."""
 
     def answer(replies: Replies) -> Struct:
         (told,) = replies
@@ -75,7 +75,7 @@ def offset_commit(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
-    """Ask for committed offsets: of the partitions that are named, or of all that a group has."""
+    """Fetch committed offsets: of the named partitions, or all of a group."""
     groups = said["Groups"] if version >= 8 else (said,)
     stable = bool(said.get("RequireStable", False))
     messages: list[Message] = []
@@ -160,7 +160,7 @@ def join_group(said: Struct, version: int, desk: Desk, client_id: str = "") -> A
 
 
 def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
-    """Bring, or ask for, the assignment of a generation."""
+    """Send the assignment of a generation, or ask for it."""
     try:
         given = tuple(
             Assigned(each["MemberId"], read_assignment(each["Assignment"]))
@@ -182,13 +182,13 @@ def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
-    """Say that a member of a classic group is alive."""
+    """Send the heartbeat of a member of a classic group."""
     identity = (said["GroupId"], said["GenerationId"], said["MemberId"])
     return as_written(Heartbeat(*identity, said.get("GroupInstanceId") or ""), desk)
 
 
 def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
-    """Take members out of a classic group."""
+    """Remove members from a classic group."""
     if version >= 3:
         leavers = [Leaver(m["MemberId"], m.get("GroupInstanceId") or "") for m in said["Members"]]
     else:
@@ -209,7 +209,7 @@ def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def consumer_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
-    """Say that a member is alive, what it subscribes to and owns (KIP-848)."""
+    """Send the heartbeat of a KIP-848 member, with its subscription and its partitions."""
     owned = said["TopicPartitions"]
     topics, regex = said["SubscribedTopicNames"], said.get("SubscribedTopicRegex")
     topic, *further = topics or ("",)

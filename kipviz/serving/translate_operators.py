@@ -1,4 +1,4 @@
-"""What an operator asks: transactions, producers, groups, share groups' offsets, ACLs; and the marker that aborts.
+"""An operator's requests: transactions, producers, groups, share groups' offsets, ACLs, and the abort marker.
 
 Source: KafkaApis.handleListTransactionsRequest and those beside it (KIP-664, KIP-518, KIP-1226, KIP-140).
 """
@@ -26,7 +26,7 @@ from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_groups import as_written
 
-# The connection says which broker is asked; the model's message has the field for its own clients.
+# The connection determines the broker; the model's message has this field for its own clients.
 _THIS_BROKER = -1
 
 
@@ -65,7 +65,7 @@ def describe_transactions(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def describe_producers(said: Struct, version: int, desk: Desk) -> Asked:
-    """Describe the producers that partitions' logs know."""
+    """Describe the producers in partitions' logs."""
     places = [(t["Name"], i) for t in said["Topics"] for i in t["PartitionIndexes"]]
     messages = tuple(DescribeProducers(f"{name}-{index}") for name, index in places)
 
@@ -143,7 +143,7 @@ def _named(groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def describe_share_group_offsets(said: Struct, version: int, desk: Desk) -> Asked:
-    """Tell where share groups stand; a group without topics stands for all that it has."""
+    """Return the start offsets of share groups; a group without topics means all of its topics."""
     messages = tuple(
         DescribeShareGroupOffsets(group["GroupId"], tuple(_partitions(group)))
         for group in said["Groups"]
@@ -170,7 +170,7 @@ _ALLOW = {acls.ANY: None, acls.ALLOW: True, acls.DENY: False}
 
 
 def describe_acls(said: Struct, version: int, desk: Desk) -> Asked:
-    """List the ACLs that a filter means."""
+    """List the ACLs that match a filter."""
     try:
         wanted = AclFilter(
             _any_or(acls.RESOURCE_NAMES, said["ResourceTypeFilter"]),

@@ -1,8 +1,8 @@
 """Produce, Fetch and ListOffsets: a client's fields and bytes to the model's messages, and back.
 
-A client's Fetch is about several partitions, the model's about one: it is asked one after the other,
-without waiting, and the long poll is that of the whole request (DelayedFetch). No fetch session is
-opened: the answer says session 0, and the client names its partitions each time.
+A client's Fetch is about several partitions, the model's about one. So the partitions are fetched one after the other,
+without waiting, and the long poll belongs to the whole request (DelayedFetch). No fetch session is opened: the answer
+has session 0, and the client names its partitions each time.
 
 Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetchMessages.
 """
@@ -29,7 +29,7 @@ from kipviz.records.batches import Batch
 from kipviz.serving.batch_bytes import batch_in, readable, records_of
 from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 
-# What a response says of a batch that no log would take (Errors.CORRUPT_MESSAGE), and of one without bytes.
+# The error for a batch that no log would accept (Errors.CORRUPT_MESSAGE), or without bytes.
 CORRUPT_MESSAGE = 2
 RECORDS_MAX = 500  # max.poll.records
 TIMESTAMPS = (-1, -2)
@@ -37,7 +37,7 @@ TIMESTAMPS = (-1, -2)
 
 @dataclass(frozen=True)
 class _Part:
-    """One partition of a Produce request: its place in the answer, and its batch if it has a good one."""
+    """One partition of a Produce request: its place in the answer, and its batch if that is valid."""
 
     topic: int
     index: int
@@ -64,12 +64,12 @@ def _parts(said: Struct, desk: Desk) -> Iterator[_Part]:
 
 
 def produce(said: Struct, version: int, desk: Desk) -> Asked:
-    """Append batches; their bytes are kept, so that a consumer reads what was sent."""
+    """Append batches; their bytes are kept, so that a consumer reads the same bytes."""
     if said["Acks"] not in (-1, 0, 1):
         raise Refused(f"acks is -1, 0 or 1, not {said['Acks']}")
     parts = tuple(_parts(said, desk))
     name = said["TransactionalId"] or ""
-    # Up to version 2 of the transactions a client adds its partitions itself: Produce 11 and below.
+    # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
     messages = tuple(_message(name, part, version) for part in parts if part.batch is not None)
 
     def answer(replies: Replies) -> Struct | None:
@@ -96,7 +96,7 @@ def _message(name: str, part: _Part, version: int) -> Produce:
 
 
 def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
-    """Keep the bytes of a batch that is in the log; a duplicate's are there already."""
+    """Keep the bytes of a batch in the log; those of a duplicate are already kept."""
     log = desk.world.logs.get(part.partition)
     if log is None or part.batch is None:
         return
@@ -138,7 +138,7 @@ class _Wanted:
 
 
 def fetch(said: Struct, version: int, desk: Desk) -> Asked:
-    """Read records: the model says whether it may, the log has the bytes."""
+    """Read records: the model checks the request, the kept batches have the bytes."""
     committed = bool(said.get("IsolationLevel", 0))
     wanted = tuple(
         _Wanted(
@@ -185,7 +185,7 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
-    """Say whether there is something to say of a partition: records, or an error."""
+    """Return whether there is a result for a partition: records, or an error."""
     log = desk.world.logs.get(wanted.partition)
     if log is None or wanted.partition not in desk.image.leaders:
         return True
@@ -220,7 +220,7 @@ def _fetched(
 
 
 def list_offsets(said: Struct, version: int, desk: Desk) -> Asked:
-    """Ask where partitions begin or end."""
+    """Answer where partitions start or end."""
     committed = bool(said.get("IsolationLevel", 0))
     places: list[tuple[str, int]] = []
     messages: list[Message] = []

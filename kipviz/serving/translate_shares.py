@@ -1,7 +1,7 @@
 """Share groups (KIP-932): heartbeats, ShareFetch with its session, ShareAcknowledge, ShareGroupDescribe.
 
-A ShareFetch waits at the listener, as DelayedShareFetch does in Kafka, and the model is asked once, without waiting.
-One that acknowledges is asked at once, so its acknowledgements take effect when they arrive.
+A ShareFetch waits at the listener, as DelayedShareFetch does in Kafka, and the model gets it once, without waiting. One
+with acknowledgements is handled at once, so they take effect when they arrive.
 
 Source: KafkaApis.handleShareFetchRequest and those beside it, SharePartitionManager.
 """
@@ -31,8 +31,10 @@ from kipviz.serving.batch_bytes import readable
 from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_groups import as_written
 
-BYTES_MAX = 50 * 1024 * 1024  # of fetch.max.bytes, where a version has no limit for a partition
-OFFSETS_MAX = 100_000  # so many offsets one request acknowledges with a type of their own
+BYTES_MAX = 50 * 1024 * 1024  # of fetch.max.bytes, for a version without a limit for each partition
+OFFSETS_MAX = (
+    100_000  # the maximum number of offsets that one request acknowledges with their own types
+)
 
 
 def share_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
@@ -53,9 +55,9 @@ def share_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def _acknowledgements(part: Struct) -> tuple[AcknowledgementBatch, ...]:
-    """Return what is acknowledged of a partition; a type of its own for each offset becomes a run for each.
+    """Return the acknowledgements of a partition; separate types for each offset become separate batches.
 
-    Source: AcknowledgementBatch: one type is for the whole run, else there is one for each offset.
+    Source: AcknowledgementBatch: one type applies to the whole batch, otherwise there is one for each offset.
     """
     found: list[AcknowledgementBatch] = []
     for each in part["AcknowledgementBatches"]:
@@ -75,7 +77,7 @@ def _acknowledgements(part: Struct) -> tuple[AcknowledgementBatch, ...]:
 
 
 def _parts(said: Struct, desk: Desk) -> Iterator[tuple[str, tuple[AcknowledgementBatch, ...]]]:
-    """Yield each partition that a request names, with what it acknowledges of it."""
+    """Yield each partition that a request names, with its acknowledgements."""
     for topic in said["Topics"] or ():
         name = desk.topic_named(topic)
         for part in topic["Partitions"]:
@@ -84,7 +86,7 @@ def _parts(said: Struct, desk: Desk) -> Iterator[tuple[str, tuple[Acknowledgemen
 
 
 def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
-    """Return what is answered to topic ids that no topic has; `more` is what each partition says besides."""
+    """Return the answer for unknown topic ids; `more` are additional fields of each partition."""
     return tuple(
         {
             "TopicId": topic["TopicId"],
@@ -106,7 +108,7 @@ def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
     """Acknowledge records that a member holds; epoch -1 closes its session, too."""
     who = (said["GroupId"] or "", said["MemberId"] or "")
     parts = tuple(_parts(said, desk))
-    # The model's message names a partition; one that only closes a session names none.
+    # The model's message names a partition; a request that only closes a session names none.
     first, *others = parts or ((_any_partition(who, desk), ()),)
     message = ShareAcknowledge(
         *who,
@@ -126,7 +128,7 @@ def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def _any_partition(who: tuple[str, str], desk: Desk) -> str:
-    """Return a partition of a member's session, or of the cluster where it has none."""
+    """Return a partition of a member's session, or any partition if it has no session."""
     return next(iter((*_in_sessions(who, desk), *desk.image.leaders.keys())))
 
 
@@ -187,7 +189,7 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def _of_session(who: tuple[str, str], message: ShareFetch, desk: Desk) -> tuple[str, ...]:
-    """Return the partitions that a fetch is about: its own, and those that the member's sessions have."""
+    """Return the partitions of a fetch: its own, and those of the member's sessions."""
     assert message.of_session is not None
     known = _in_sessions(who, desk) if message.session_epoch > 0 else ()
     left = message.of_session.forgotten
@@ -195,7 +197,7 @@ def _of_session(who: tuple[str, str], message: ShareFetch, desk: Desk) -> tuple[
 
 
 def _has(group_id: str, partition: str, desk: Desk) -> bool:
-    """Say whether there may be something to say of a partition: a record to deliver, or an error."""
+    """Return whether there may be a result for a partition: a record to deliver, or an error."""
     topic_id = desk.image.topic_ids.get(topic_of(partition))
     log = desk.world.logs.get(partition)
     role = desk.world.roles.get((desk.image.leader_of(partition), "share_partition_leader", ""))
@@ -203,7 +205,7 @@ def _has(group_id: str, partition: str, desk: Desk) -> bool:
         return True
     share = role.shares.get(share_partition_key(group_id, topic_id, index_of(partition)))
     if share is None:
-        return True  # it is loaded when somebody asks
+        return True  # it is loaded at the first request
     return _delivers(share, log.high_watermark)
 
 
@@ -215,7 +217,7 @@ def _delivers(share: SharePartition, end: int) -> bool:
 
 
 def _records(acquired: tuple[AcquiredRecords, ...], partition: str, desk: Desk) -> bytes:
-    """Return the batches that hold what a member has acquired, as they were produced."""
+    """Return the batches with a member's acquired records, as they were produced."""
     if not acquired:
         return b""
     log, held = desk.world.logs[partition], desk.image.leaders[partition]

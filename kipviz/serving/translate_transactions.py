@@ -43,12 +43,12 @@ def init_producer_id(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def partitions_in(topics: Iterable[Struct]) -> tuple[str, ...]:
-    """Return the partitions of topics that have their names, in their order."""
+    """Return the partitions of topics with names, in their order."""
     return tuple(f"{t['Name']}-{index}" for t in topics for index in t["Partitions"])
 
 
 def add_partitions(said: Struct, version: int, desk: Desk) -> Asked:
-    """Add partitions to a transaction; from version 4 on only brokers ask."""
+    """Add partitions to a transaction; from version 4 on only brokers send this request."""
     if version > 3:
         raise Refused("AddPartitionsToTxn 4 and above is for brokers (CLUSTER_ACTION)")
     topics = said["V3AndBelowTopics"]
@@ -100,7 +100,7 @@ def add_offsets(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def end_txn(said: Struct, version: int, desk: Desk) -> Asked:
-    """Commit or abort."""
+    """Commit or abort a transaction."""
     message = EndTxn(
         said["TransactionalId"],
         said["ProducerId"],
@@ -119,7 +119,7 @@ def end_txn(said: Struct, version: int, desk: Desk) -> Asked:
 
 
 def txn_offset_commit(said: Struct, version: int, desk: Desk) -> Asked:
-    """Stage a group's offsets in a transaction."""
+    """Add a group's offsets to a transaction."""
     offsets, unknown = offsets_in(said["Topics"], desk)
     ids = tuple((desk.topic_named(t), t["TopicId"]) for t in said["Topics"] if version >= 6)
     message = TxnOffsetCommit(

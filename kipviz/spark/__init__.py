@@ -1,1 +1,1 @@
-"""Large replays on Spark: the only floor that knows it."""
+"""Large replays on Spark: the only floor that imports Spark."""

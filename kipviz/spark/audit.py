@@ -1,24 +1,24 @@
 """Find every duplicate, loss and stuck record in an event log.
 
-An event log is what ``event_log.write_events`` writes: one row per event of each run, a run being
-(scenario, design, faults, seed). Four kinds of rows matter here:
+An event log is what ``event_log.write_events`` writes: one row per event of each run, a run being (scenario, design,
+faults, seed). Four kinds of rows matter here:
 
 * ``output_appended``: an output for source record (source, offset) by (producer_id, producer_epoch);
 * ``transaction_decided``: the transaction of (producer_id, producer_epoch) committed or aborted; it
   decides the outputs of that pair appended before it and not decided yet;
 * ``record_state``: the source record's state in its share group, and its delivery count;
-* ``no_output_expected``: only groups that put nothing out read the source, so none of it is lost.
+* ``no_output_expected``: only groups without outputs read the source, so none of its records is lost.
 
-From these: a *duplicate* is a source record with more than one committed output, a *loss* one that ends
-ACKNOWLEDGED without any, a *stuck* record one that ends TX_PENDING. Losses and stuck records are told
-of ended runs only (``run_ended``): in a log that stops in the middle they would be guesses.
+From these: a *duplicate* is a source record with more than one committed output, a *loss* one that ends ACKNOWLEDGED
+without any, a *stuck* record one that ends TX_PENDING. Losses and stuck records are reported for ended runs only
+(``run_ended``): in a log that stops in the middle they would be guesses.
 
-There are two ways, with the same findings. Where the events of each run stand together in one file, as
-``write_events`` leaves them, tasks read the files themselves and judge whole runs (``whole_runs``): one pass, without
-joins. Where a run stands in two places, is longer than a task takes, or a file can be read by Spark alone, the log is
-audited by joins and counts (``audit``), which no order of the events disturbs and which Spark spills to disk.
+There are two ways, with the same findings. If the events of each run are together in one file, as ``write_events``
+writes them, tasks read the files themselves and judge whole runs (``whole_runs``): one pass, without joins. If a run is
+in two places, is too long for a task, or only Spark can read a file, the log is audited by joins and counts
+(``audit``), which accept events in any order and which Spark spills to disk.
 
-Functions named ``with_`` and ``only_`` take a DataFrame and give one; no row passes through Python.
+Functions named ``with_`` and ``only_`` take a DataFrame and return one; no row passes through Python.
 """
 
 from __future__ import annotations
@@ -70,14 +70,15 @@ _TEXT = {"string"}
 
 
 class NotAnEventLog(ValueError):
-    """What was given for an event log is none; the sentence says what it lacks."""
+    """The path holds no event log; the sentence says what it lacks."""
 
 
 def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
     """Open an event log in Parquet: a file, a folder or an address the cluster knows.
 
     Raises:
-        NotAnEventLog: there is nothing, it is no Parquet, a file is not what was written, or columns are missing or of another type.
+        NotAnEventLog: if there is nothing, it is not Parquet, a file was changed, or columns are missing or have
+            another type.
     """
     here = "://" not in str(path) and Path(path).is_dir()
     if here and (damaged := what_is_damaged(Path(path))):
@@ -104,8 +105,8 @@ def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
 def audit(events: DataFrame) -> DataFrame:
     """Everything that is wrong in the log, one row each, in no particular order.
 
-    Columns: the run, the source record, ``finding`` (one of ``FINDINGS``), the ``step`` at which to
-    look, the committed ``outputs`` and the ``deliveries`` of the record.
+    Columns: the run, the source record, ``finding`` (one of ``FINDINGS``), the ``step`` at which it shows, the
+    committed ``outputs`` and the ``deliveries`` of the record.
     """
     keyed = events.transform(with_keys)
     found = keyed.transform(with_fates).transform(with_findings)
@@ -117,9 +118,9 @@ def audit(events: DataFrame) -> DataFrame:
 def with_keys(events: DataFrame) -> DataFrame:
     """The events with one number for the text of a run and one for the text of a source record.
 
-    Grouping by four columns of text takes three times as long as by a number (measured), and more
-    memory than the driver has. The numbers are 64-bit hashes of the names alone, of which a log has a
-    handful; seed, offset and producer stay as they are, so nothing is lost in them.
+    Grouping by four columns of text takes three times as long as by a number (measured), and more memory than the
+    driver has. The numbers are 64-bit hashes of the names alone, of which a log has a handful; seed, offset and
+    producer are not hashed.
     """
     return events.select(
         "*",
@@ -161,10 +162,10 @@ def with_decisions(keyed: DataFrame) -> DataFrame:
 
 
 def with_fates(keyed: DataFrame) -> DataFrame:
-    """One row per source record: how it ended, and how many committed outputs it has.
+    """One row per source record: its last state, and the number of its committed outputs.
 
-    Columns ``state`` (the last one, null if none was seen), ``state_at``, ``deliveries``, ``outputs``,
-    ``second_at`` (the step of the second committed output, else null).
+    Columns ``state`` (the last one, null if there was none), ``state_at``, ``deliveries``, ``outputs``, ``second_at``
+    (the step of the second committed output, else null).
     """
     nothing = f.lit(None).cast("bigint")
     in_turn = Window.partitionBy(*_RECORD_KEY).orderBy("committed_at")
@@ -234,14 +235,14 @@ def only_certain(findings: DataFrame, keyed: DataFrame) -> DataFrame:
 
 
 def only_where_outputs_are_expected(findings: DataFrame, keyed: DataFrame) -> DataFrame:
-    """The findings without losses of sources that are read, in the same run, by groups which put nothing out."""
+    """The findings without losses from sources that only groups without outputs read in the same run."""
     silent = keyed.where(f.col("kind") == "no_output_expected").select("place", "seed").distinct()
     marked = findings.join(silent.withColumn("silent", f.lit(True)), ["place", "seed"], "left")
     return marked.where((f.col("finding") != "loss") | f.col("silent").isNull()).drop("silent")
 
 
 def with_names(findings: DataFrame, keyed: DataFrame) -> DataFrame:
-    """The findings with the names that their numbers stand for."""
+    """The findings with the names behind their numbers."""
     names = keyed.select("place", "scenario", "design", "faults", "source").distinct()
     return findings.join(f.broadcast(names), "place").select(
         *RECORD, "finding", "step", "outputs", "deliveries"
@@ -263,7 +264,7 @@ def only_unfinished_runs(events: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found; ``table`` has the columns that ``audit`` names."""
+    """The findings of an audit; ``table`` has the columns that ``audit`` names."""
 
     table: pa.Table
     runs: int
@@ -275,13 +276,13 @@ class AuditResult:
 
     @cached_property
     def blames(self) -> tuple[str, ...]:
-        """For each row, which program of its story does it under every design, "" if the design does."""
+        """For each row, the program of its story that causes it under every design, "" if the design does."""
         rows = self.table.select(["scenario", "finding"]).to_pylist()
         return tuple(blame_of(row["scenario"], row["finding"]) for row in rows)
 
     @property
     def fails(self) -> bool:
-        """Whether there is a finding that a design has to answer for."""
+        """Whether there is a finding that the design causes."""
         return not all(self.blames)
 
     def __repr__(self) -> str:
@@ -294,11 +295,11 @@ class AuditResult:
 
 @cache
 def blame_of(scenario: str, finding: str) -> str:
-    """Say which program of a story does it under every design, "" if none or if the story is unknown."""
+    """Return the program of a story that causes a finding under every design, "" if none or if the story is unknown."""
     try:
         spec = scenario_named(scenario).spec
     except UnknownScenario:
-        return ""  # a log of another version, or somebody's own
+        return ""  # a log of another version, or a user's own
     return blamed(spec, finding)
 
 
@@ -314,7 +315,7 @@ def audit_log(
         spark: the session.
         path: the log.
         on_progress: gets Spark's tasks done and known so far.
-        switch: turned by whoever wants to cancel.
+        switch: cancels the audit when it is turned.
 
     Raises:
         NotAnEventLog: see ``read_events``.
@@ -334,7 +335,7 @@ def _audited(spark: SparkSession, events: DataFrame) -> AuditResult:
 
 
 def _in_one_pass(spark: SparkSession, files: Sequence[str]) -> AuditResult | None:
-    """Audit a log whose runs stand together, each file by one task; None if its runs are scattered."""
+    """Audit a log whose runs are each in one place, each file by one task; None if its runs are scattered."""
     ship(spark)
     tasks = max(1, min(len(files), 8 * cores(spark)))
     shares = tuple(tuple(files[task::tasks]) for task in range(tasks))
@@ -357,7 +358,7 @@ def _in_one_pass(spark: SparkSession, files: Sequence[str]) -> AuditResult | Non
 
 
 def by_joins(events: DataFrame) -> AuditResult:
-    """Audit a log in whatever order and place its events stand."""
+    """Audit a log with its events in any order and place."""
     ended = (f.col("kind") == "run_ended").cast("int")
     runs = events.groupBy(*RUN).agg(f.max(ended).alias("ended"))
     counts = runs.agg(f.count("*"), f.sum(1 - f.col("ended"))).collect()[0]
@@ -370,7 +371,7 @@ def _result(table: pa.Table, runs: int, unfinished: int) -> AuditResult:
 
 
 def _order() -> Column:
-    """A record's states in one number that grows with its life: step, then delivery, then state."""
+    """A record's state as one number that grows during its life: step, then delivery, then state."""
     rank = f.lit(None).cast("bigint")
     for number, name in enumerate(STATES):
         rank = f.when(f.col("state") == name, number).otherwise(rank)

@@ -44,7 +44,7 @@ _TASKS_MAX = 2_000
 _CHUNKS_LEAST = 40
 _PARTS_LEAST = 20
 _ROWS_AT_ONCE = 10_000
-# So many pools of processes are tried: a run that kills its worker each time is not made.
+# The number of process pools that are tried: a run that kills its worker each time fails.
 WORKER_TRIES = 3
 
 
@@ -57,16 +57,17 @@ class Campaign:
         faults: fault profiles, one name or several.
         runs: seeds per combination.
         seed: the first seed; the others follow it.
-        steps_max: where a run is cut.
+        steps_max: the maximum number of steps of a run.
         way: "spark", "loop" or "processes".
-        spark: the session to use; None takes ``session(master)`` when the campaign runs, and makes runs here while it starts.
-        master: where Spark works if no session is given; see ``session``.
+        spark: the session to use; None takes ``session(master)`` when the campaign runs, and makes runs here while it
+            starts.
+        master: Spark's master if no session is given; see ``session``.
         partitions: Spark tasks; None chooses, so that a progress bar moves smoothly.
-        folder: where finished parts are kept; the same campaign with the same folder goes on from them.
-        task_module: the module with ``Task`` and ``run``, imported by name where the work is done.
+        folder: the folder for finished parts; the same campaign with the same folder continues from them.
+        task_module: the module with ``Task`` and ``run``, imported by name in each worker.
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
 
     def __init__(
@@ -98,14 +99,14 @@ class Campaign:
         self._switch = CancelSwitch()
 
     def run(self, on_progress: OnProgress | None = None) -> ArrowResult:
-        """Run all jobs and keep the result; ``on_progress`` gets runs done and runs there are.
+        """Run all jobs and keep the result; ``on_progress`` gets the runs done and the total.
 
         Raises:
-            Cancelled: ``cancel`` was called meanwhile; what a folder keeps is still there.
+            Cancelled: ``cancel`` was called meanwhile; the finished parts in a folder stay.
             OSError: the folder cannot be written.
             ValueError: the folder is that of another campaign.
             CampaignFailed: a worker died or Spark failed; in one sentence.
-            SparkUnavailable: there is no Spark to run on.
+            SparkUnavailable: Spark is not available.
         """
         self._switch = switch = CancelSwitch()
         if self._folder is not None:
@@ -120,7 +121,7 @@ class Campaign:
         return self.result
 
     def _on_spark(self, on_progress: OnProgress | None, switch: CancelSwitch) -> pa.Table:
-        """Make all runs on Spark; those of the first places here, if Spark has to start first."""
+        """Make all runs on Spark; if Spark has to start first, make the first ones in this process."""
         if self._spark is not None:
             return on_spark(self._spark, self.plan, self._partitions, on_progress, switch)
         starting = StartingSession(self._master)
@@ -134,7 +135,7 @@ class Campaign:
             )
             here = pa.concat_tables([here, rest])
         elif starting.ready:
-            starting.result()  # why there is no Spark is told even if it was not needed
+            starting.result()  # an error of Spark is reported even if Spark was not needed
         if on_progress is not None:
             on_progress(jobs, jobs)
         return _in_job_order(here)
@@ -142,7 +143,7 @@ class Campaign:
     def _in_parts(
         self, kept: KeptRuns, on_progress: OnProgress | None, switch: CancelSwitch
     ) -> pa.Table:
-        """Make the parts that the folder lacks, and keep each one as soon as it is whole."""
+        """Make the parts that the folder lacks, and keep each one as soon as it is complete."""
         parts = {place: kept.read(*place) for place in stretches(self.plan.jobs)}
         self.damaged = kept.damaged
 
@@ -172,10 +173,10 @@ class Campaign:
         on_progress: OnProgress | None,
         switch: CancelSwitch,
     ) -> None:
-        """Make the missing parts, several of them in one job of Spark: a cluster has more cores than a part has tasks."""
+        """Make the missing parts, several of them in one Spark job: a cluster has more cores than a part has tasks."""
         if not missing:
             return
-        # By a thread, because Spark takes ^C for itself where the main one starts it.
+        # In a thread, because Spark handles ^C itself if the main thread starts it.
         spark = self._spark or StartingSession(self._master).result()
         made = self.plan.jobs - sum(last - first for first, last in missing)
         for several in together(missing, 2 * cores(spark)):
@@ -189,7 +190,7 @@ class Campaign:
             made += last - first
 
     def cancel(self) -> None:
-        """Stop the run that is under way; any thread may call it, and it returns at once."""
+        """Stop the current run; any thread may call it, and it returns at once."""
         self._switch.cancel()
 
     def __repr__(self) -> str:
@@ -208,7 +209,7 @@ class ArrowResult(CampaignResult):
         return list(self.each_row(*columns))
 
     def each_row(self, *columns: str) -> Iterator[dict[str, Any]]:
-        """The same rows one after the other, so that a million of them need not be there at once."""
+        """The same rows one after the other, so that a million of them need not be in memory at once."""
         for batch in self.table.select(columns or COLUMNS).to_batches(max_chunksize=_ROWS_AT_ONCE):
             yield from batch.to_pylist()
 
@@ -240,7 +241,7 @@ def on_spark(
     switch: CancelSwitch | None = None,
     places: tuple[int, int] | None = None,
 ) -> pa.Table:
-    """Run the plan on Spark, or the places from one to before another, and bring the verdicts back in job order."""
+    """Run the plan on Spark, or the places from one to before another, and return the verdicts in job order."""
     check_partitions(partitions)
     try:
         frame = verdict_frame(spark, plan, partitions, places)
@@ -249,14 +250,14 @@ def on_spark(
     except Exception as error:
         raise explained(error) from error
     if on_progress is not None:
-        on_progress(last - first, last - first)  # a Connect server does not tell of the last tasks
+        on_progress(last - first, last - first)  # a Connect server does not report the last tasks
     return _in_job_order(table)
 
 
 def in_a_loop(
     plan: Plan, on_progress: OnProgress | None = None, switch: CancelSwitch | None = None
 ) -> pa.Table:
-    """Run the plan here, one job after the other."""
+    """Run the plan in this process, one job after the other."""
     rows = made_in_a_loop(plan, on_progress, switch)
     return pa.Table.from_batches([as_batch(rows, VERDICT_SCHEMA)])
 
@@ -287,7 +288,7 @@ def _in_pools(
     take: Callable[[int, int, pa.Table], None],
     switch: CancelSwitch,
 ) -> None:
-    """Make stretches in worker processes; where one dies, those that were not finished are made again."""
+    """Make stretches in worker processes; if one dies, its unfinished stretches are made again."""
     missing = dict.fromkeys(chunks)
     for tries_left in range(WORKER_TRIES - 1, -1, -1):
         try:
@@ -312,9 +313,9 @@ def _in_one_pool(
     take: Callable[[int, int, pa.Table], None],
     switch: CancelSwitch,
 ) -> None:
-    """Make stretches until all are made or a process dies; a stretch that is made leaves `missing`."""
+    """Make stretches until all are made or a process dies; a finished stretch is removed from `missing`."""
     context = multiprocessing.get_context("spawn")  # a fork would copy Spark's sockets and threads
-    # ^C reaches every process of a terminal: only the one that asked for the runs answers it.
+    # ^C reaches every process of a terminal: only the one that started the campaign handles it.
     ignoring = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(processes, context, signal.signal, ignoring) as pool:
         stretch_of = {pool.submit(run_places, plan, *chunk): chunk for chunk in missing}
@@ -335,7 +336,7 @@ def _in_one_pool(
                 if broken is not None:
                     raise broken
         except BaseException:
-            # Who cancels does not wait for stretches that nobody will take.
+            # A cancelled campaign does not wait for stretches that have not started.
             for worker in tuple((pool._processes or {}).values()):  # noqa: SLF001 - public from 3.14 on
                 worker.terminate()
             raise
@@ -349,7 +350,7 @@ def stretches(jobs: int) -> list[tuple[int, int]]:
 
 
 def together(parts: list[tuple[int, int]], most: int) -> Iterator[list[tuple[int, int]]]:
-    """Put parts that follow each other together, at most so many."""
+    """Yield groups of consecutive parts, at most so many in each."""
     several: list[tuple[int, int]] = []
     for part in parts:
         if several and (len(several) == most or several[-1][1] != part[0]):
@@ -373,7 +374,7 @@ def task_count(jobs: int, cores_there: int) -> int:
 
 
 def in_runs(on_progress: OnProgress | None, runs: int) -> OnProgress | None:
-    """A listener for Spark's tasks that tells another one about runs."""
+    """A listener for Spark's tasks that reports runs to another listener."""
     if on_progress is None:
         return None
 
@@ -384,7 +385,7 @@ def in_runs(on_progress: OnProgress | None, runs: int) -> OnProgress | None:
 
 
 def _further(on_progress: OnProgress | None, made: int, runs: int, jobs: int) -> OnProgress | None:
-    """A listener for one job of several that tells another one about all runs."""
+    """A listener for one job of several that reports all runs to another listener."""
     if on_progress is None:
         return None
 
@@ -396,7 +397,7 @@ def _further(on_progress: OnProgress | None, made: int, runs: int, jobs: int) ->
 
 
 def spark_schema(schema: pa.Schema) -> str:
-    """An Arrow schema in the words of Spark."""
+    """An Arrow schema as Spark writes it."""
     words = {
         pa.int16(): "smallint",
         pa.int32(): "int",
@@ -413,7 +414,7 @@ def spark_schema(schema: pa.Schema) -> str:
 
 
 def check_partitions(partitions: object) -> None:
-    """Refuse a number of partitions that is none."""
+    """Reject an invalid number of partitions."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}.")
 
@@ -425,5 +426,5 @@ def _chunks(jobs: int, wanted: int) -> list[tuple[int, int]]:
 
 
 def _in_job_order(table: pa.Table) -> pa.Table:
-    """One chunk, sorted: equal whatever the number of partitions and the order they ended in."""
+    """One chunk, sorted: equal for every number of partitions and every order in which they end."""
     return table.sort_by("job").combine_chunks().cast(VERDICT_SCHEMA)

@@ -1,6 +1,6 @@
-"""What became of the runs of one campaign in another one: yesterday's and today's, with two versions of a design or of kipviz.
+"""The differences between two campaigns: yesterday's and today's, with two versions of a design or of kipviz.
 
-Runs are the same run where scenario, design, fault profile and seed are equal; the two campaigns may have others beside them.
+Two runs are the same if scenario, design, fault profile and seed are equal; each campaign may also have other runs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _SAID = ("status", "broken", "step", "reason", "fingerprint")
 
 
 class Change(Value, frozen=True):
-    """How often runs of a design went from one verdict to another, and the first of them (smallest seed).
+    """How many runs of a design changed from one verdict to another, and the first of them (smallest seed).
 
-    `before` and `after` are a property that broke, or else the status: holds, program, error.
+    `before` and `after` are a property that broke, or otherwise the status: holds, program, error.
     """
 
     design: str
@@ -33,10 +33,10 @@ class Change(Value, frozen=True):
 
 
 class CampaignChanges(Value, frozen=True):
-    """How two campaigns differ.
+    """The differences between two campaigns.
 
-    `same` runs came to the same verdict, `other_steps` of them by other steps; `changes` are all others; `only_before` and
-    `only_after` count the runs that one campaign alone has.
+    `same` runs have the same verdict, `other_steps` of them with other steps; `changes` are all others; `only_before`
+    and `only_after` count the runs that only one campaign has.
     """
 
     same: int
@@ -47,7 +47,7 @@ class CampaignChanges(Value, frozen=True):
 
     @property
     def changed(self) -> int:
-        """How many runs came to another verdict."""
+        """How many runs have another verdict."""
         return sum(each.count for each in self.changes)
 
 

@@ -1,8 +1,4 @@
-"""A campaign's first verdicts while Spark starts: a JVM takes some seconds, in which this process makes runs itself.
-
-Whoever makes a run, its verdict is the same, so the table is that of Spark alone. A small campaign is over before Spark is
-there; Spark then goes on starting, for the next one.
-"""
+"""A campaign's first verdicts while Spark starts: a JVM takes some seconds, in which this process makes runs itself."""
 
 from __future__ import annotations
 
@@ -19,16 +15,16 @@ if TYPE_CHECKING:
 
     from kipviz.campaigns.plan import Plan
 
-# A session that runs already is there within this time.
+# An existing session is found within this time.
 _THERE_SECONDS = 0.2
 _REPORT_SECONDS = 0.2
 
 
 class StartingSession:
-    """A session that is started by a thread of its own."""
+    """A session that a separate thread starts."""
 
     def __init__(self, master: str | None = None) -> None:
-        """Begin to start it; a session that runs already is taken as it is."""
+        """Begin to start it; an existing session is used as it is."""
         self._session: SparkSession | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._start, args=(master,), daemon=True)
@@ -43,16 +39,11 @@ class StartingSession:
 
     @property
     def ready(self) -> bool:
-        """Whether it is there, or cannot be had."""
+        """Whether the session has started, or failed to start."""
         return not self._thread.is_alive()
 
     def result(self) -> SparkSession:
-        """Wait for it.
-
-        Raises:
-            ValueError: see `session`.
-            SparkUnavailable: see `session`.
-        """
+        """Wait for the session."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -66,7 +57,7 @@ def runs_while_starting(
     on_progress: OnProgress | None = None,
     switch: CancelSwitch | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Make the runs of the first places here until Spark is there or all are made; return their verdicts, place by place.
+    """Make the first runs in this process until Spark has started or all are made; return their verdicts in order.
 
     Raises:
         Cancelled: the switch was turned meanwhile.

@@ -1,8 +1,8 @@
-"""The answers of a broker held against the model on Spark: shared out by what the requests touch.
+"""The answers of a broker compared with the model on Spark, divided by the subjects of the requests.
 
-The driver reads the logs and the requests and sends both to the workers, which need not see the folders. A task asks
-about some transactional ids and groups (`recordings.judging.accept_shares`), and its answers come back in the order of the shares. There is one
-task for each core, because every task lets the model read all logs first.
+The driver reads the logs and the requests and sends both to the workers, which need not see the folders. A task
+compares the requests of some transactional ids and groups (`recordings.judging.accept_shares`), and the results are in
+the order of the shares. There is one task for each core, because in every task the model reads all logs first.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def judged_on(
     on_progress: OnProgress | None = None,
     switch: CancelSwitch | None = None,
 ) -> tuple[RequestBook, tuple[Asked, ...]]:
-    """Put all requests of some evidence to the model on Spark; `report(…, judge=partial(judged_on, spark))`.
+    """Compare all requests of some evidence with the model on Spark; `report(…, judge=partial(judged_on, spark))`.
 
     Args:
         spark: the session.
         evidence: the requests and the logs.
         on_progress: gets Spark's tasks done and known so far.
-        switch: turned by whoever wants to cancel.
+        switch: cancels the comparison when it is turned.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
         Cancelled: the switch was turned.
         CampaignFailed: Spark failed; in one sentence.
     """
@@ -65,7 +65,7 @@ def judged_on(
         rows = watched(spark, asked.toArrow, on_progress, switch).to_pylist()
     except Exception as error:
         raise explained(error) from error
-    # An odd request may hold numbers that no plain format has. The bytes come from our own tasks, and from no file.
+    # An odd request may hold numbers that no plain format has. The bytes come from our own tasks, not from a file.
     found = [pickle.loads(row["said"]) for row in rows]  # noqa: S301
     for problem in (each for each in found if isinstance(each, RecordingError)):
         raise problem
@@ -75,12 +75,12 @@ def judged_on(
 def ask_shares(
     batches: Iterable[pa.RecordBatch], *, evidence: Evidence, shares: Sequence[AcceptShare]
 ) -> Iterator[pa.RecordBatch]:
-    """Put some shares of the requests to the model; a row has what came of one, or why it cannot be judged.
+    """Compare some shares of the requests with the model; a row has the result of one, or why it cannot be judged.
 
     Args:
         batches: one column with the numbers of the shares.
         evidence: the requests and the logs.
-        shares: what each task asks.
+        shares: the share of each task.
     """
     for batch in batches:
         for number in batch.column(0).to_pylist():

@@ -1,4 +1,4 @@
-"""Write the steps of a campaign's runs as an event log in Parquet, whole or not at all."""
+"""Write the steps of a campaign's runs as an event log in Parquet, completely or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def event_frame(
 ) -> DataFrame:
     """The events of all runs, or of some jobs, as a lazy DataFrame.
 
-    A run is executed again for it: the log of a run is its seed until somebody needs more.
+    Each run is executed again for it: until then its seed stands for its log.
     """
     ship(spark)
     chosen = None if jobs is None else _checked_jobs(plan, jobs)
@@ -56,18 +56,18 @@ def write_events(
 ) -> None:
     """Write the events of a campaign to a new Parquet folder.
 
-    On this machine Spark writes to a hidden folder beside the target, which takes the target's name
-    when everything is there. Elsewhere the path belongs to the cluster and Spark's own committer
-    makes the files appear together, with ``_SUCCESS`` last.
+    On this machine Spark writes to a hidden folder beside the target, which is renamed to the target when everything is
+    there. Elsewhere the path belongs to the cluster and Spark's own committer makes the files appear together, with
+    ``_SUCCESS`` last.
 
     Args:
         spark: the session.
         plan: the campaign.
-        path: where the log shall be; must not exist.
+        path: the new folder of the log; it must not exist.
         jobs: only these job numbers, for instance ``result.jobs_with("breaks", "error")``.
         partitions: how many files.
-        on_progress: gets runs done and runs there are.
-        switch: turned by whoever wants to cancel.
+        on_progress: gets the runs done and the total.
+        switch: cancels the writing when it is turned.
 
     Raises:
         FileExistsError: there is something at the path.

@@ -1,4 +1,4 @@
-"""Turn what Spark throws, up to 12,000 characters of two stacks, into one sentence."""
+"""Turn Spark's exceptions, up to 12,000 characters of two stacks, into one sentence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SENTENCES = (
 
 
 def explained(error: Exception) -> Exception:
-    """The same error as one sentence; what is already one sentence of ours stays as it is."""
+    """Return the same error as one sentence; an error of kipviz stays as it is."""
     if not _is_sparks(error):
         return error
     text = f"{type(error).__name__}: {error}"
@@ -62,7 +62,7 @@ def explained(error: Exception) -> Exception:
 
 
 def worker_died(error: Exception) -> bool:
-    """Whether Spark says that a process it worked in has gone, so that trying again may help."""
+    """Whether Spark reports that a worker process has died, so that a retry may help."""
     return _is_sparks(error) and re.search(_WORKER_DIED, str(error)) is not None
 
 

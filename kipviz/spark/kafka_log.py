@@ -1,14 +1,15 @@
 """Kafka's logs as tables of Spark: `spark.read.format("kafka-log").load(FOLDER)`.
 
-Each task reads one segment or several small ones, or one range of bytes of a large one, and gives Arrow batches; `recordings.files.log_rows` says
-which columns there are. Options, beside the folders that `load` is given (or `paths`, divided by commas):
+Each task reads one segment or several small ones, or one range of bytes of a large one, and yields Arrow batches;
+`recordings.files.log_rows` lists the columns. Options, besides the folders for `load` (or `paths`, separated by
+commas):
 
-rows       batches (default), records or said
-topics     only these topics, divided by commas
-checksums  true (default): a batch whose checksum is wrong is damage; false reads headers about twice as fast
-partBytes  a segment that is larger is read in ranges of so many bytes (64 MB)
+rows batches (default), records or said topics only these topics, separated by commas checksums true (default): a batch
+whose checksum is wrong is damage; false reads headers about twice as fast partBytes a segment that is larger is read in
+ranges of so many bytes (64 MB)
 
-`spark.read.format("kafka-requests").load(FILE)` reads request logs likewise, the files of a log that was rolled together.
+`spark.read.format("kafka-requests").load(FILE)` reads request logs likewise, the files of a log that was rolled
+together.
 
 Source: pyspark.sql.datasource (Python Data Source API of Spark 4).
 """
@@ -38,14 +39,14 @@ _ANSWERS = {"true": True, "false": False}
 
 
 def register(spark: SparkSession) -> None:
-    """Let a session read Kafka's logs and request logs by the names of their formats."""
+    """Register the formats of Kafka's logs and request logs in a session."""
     ship(spark)
     spark.dataSource.register(KafkaLog)
     spark.dataSource.register(KafkaRequests)
 
 
 class _Parts(InputPartition):
-    """What one task reads."""
+    """The parts that one task reads."""
 
     def __init__(self, parts: tuple[LogPart | RequestPart, ...]) -> None:
         super().__init__(parts)
@@ -54,7 +55,7 @@ class _Parts(InputPartition):
 def in_bundles(
     parts: Sequence[LogPart | RequestPart], bytes_least: int
 ) -> Iterator[tuple[LogPart | RequestPart, ...]]:
-    """Put small parts together, because a task costs as much as reading a few megabytes."""
+    """Group small parts, because a task costs as much as reading a few megabytes."""
     bundle: list[LogPart | RequestPart] = []
     for part in parts:
         bundle.append(part)

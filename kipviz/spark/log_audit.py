@@ -1,12 +1,12 @@
-"""The audit of a cluster's logs, shared out on Spark: the same evidence and the same rules as in one process.
+"""The audit of a cluster's logs on Spark, with the same evidence and the same rules as in one process.
 
-First each task reads stretches of partitions, a range of bytes of a large one, so that one partition takes as many tasks as
-many small ones; then what has one producer id is brought together, the stretches' open ends are joined in the order of
-their logs, and each task judges some producer ids. What goes by names (transactional ids, share-partitions) is joined before
-that, if a partition of such a topic was cut at all. Evidence travels by the thousand: producer ids share a bucket, and what
-a task has found for a bucket is one row of bytes, because a row of its own for each transaction costs more than reading the log.
-The number of buckets goes with the size of the log, so that what a task judges at once does not. Only where the
-stretches end, and the findings, come to the driver.
+First each task reads stretches of partitions, a range of bytes of a large one, so that one large partition is read by
+as many tasks as many small ones. Then the evidence of each producer id is collected, the stretches' open ends are
+joined in the order of their logs, and each task judges some producer ids. Evidence with names (transactional ids,
+share-partitions) is joined before that, if a partition of such a topic was cut at all. Many producer ids share a
+bucket, and a task's evidence for a bucket is one row of bytes, because one row for each transaction costs more than
+reading the log. The number of buckets grows with the size of the log, so that the work of one task does not. Only the
+extents of the stretches, and the findings, reach the driver.
 """
 
 from __future__ import annotations
@@ -63,13 +63,14 @@ from kipviz.spark.session import cores
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# `kind` of a row: evidence of a bucket of producer ids, open ends of a bucket of names, where stretches end, findings, a failure.
+# The `kind` of a row: evidence of a bucket of producer ids, open ends of a bucket of names, extents of stretches,
+# findings, a failure.
 EVIDENCE, NAMED, EXTENTS, FINDINGS, FAILURE = range(5)
 ROWS = pa.schema([("kind", pa.int32()), ("bucket", pa.int64()), ("said", pa.binary())])
 JUDGED = pa.schema([("said", pa.binary())])
-# A transaction leaves about as much as a small batch has, so a bucket's evidence is less than this.
+# A transaction leaves about as much evidence as a small batch has bytes, so a bucket's evidence is smaller than this.
 BUCKET_BYTES = 16 << 20
-# A smaller stretch is not worth a task; a larger one is long to read again where its task is lost.
+# A smaller stretch is not worth a task; a larger one takes long to read again if its task is lost.
 STRETCH_LEAST, STRETCH_MOST = 4 << 20, 1 << 30
 _AT_ONCE = 50_000
 _Any: TypeAlias = (
@@ -99,12 +100,12 @@ def audit_logs_on(
         paths: the brokers' folders, or a folder that holds them.
         topics: only these topics, internal ones included; default: all.
         check_crc: compare every batch's checksum.
-        part_bytes: how many bytes of a log a worker holds at once.
+        part_bytes: how many bytes of a log a worker has in memory at once.
         on_progress: gets Spark's tasks done and known so far.
-        switch: turned by whoever wants to cancel.
+        switch: cancels the audit when it is turned.
 
     Raises:
-        RecordingError: a place is no folder, holds no log, or cannot be read.
+        RecordingError: a path is not a folder, holds no log, or cannot be read.
         ValueError: `part_bytes` is less than 1.
         Cancelled: the switch was turned.
         CampaignFailed: Spark failed; in one sentence.
@@ -157,7 +158,7 @@ def _audited(spark: SparkSession, plan: AuditPlan, check_crc: bool) -> LogAudit:
 
 
 def extents(said: Iterable[bytes]) -> Iterator[PartitionEnd]:
-    """Put together where partitions end, of all their stretches."""
+    """Yield the extents of partitions, joined from all their stretches."""
     found: dict[str, list[ExtentIn]] = {}
     for each in (each for some in said for each in _EXTENTS.decode(some)):
         found.setdefault(each.extent.partition, []).append(each)
@@ -167,7 +168,7 @@ def extents(said: Iterable[bytes]) -> Iterator[PartitionEnd]:
 
 
 def _shares(stretches: list[Stretch], tasks: int) -> list[tuple[Stretch, ...]]:
-    """Give each task stretches of about as many bytes: the largest one left to the task with the fewest."""
+    """Divide the stretches into shares of about the same size: the largest one left goes to the smallest share."""
     shares: list[list[Stretch]] = [[] for _ in range(tasks)]
     sizes = [(0, task) for task in range(tasks)]
     for stretch in sorted(stretches, key=lambda each: -each.bytes):
@@ -183,12 +184,12 @@ _SHARE = msgspec.msgpack.Decoder(tuple[Stretch, ...])
 def read_shares(
     batches: Iterable[pa.RecordBatch], *, shares: Sequence[bytes], buckets: int, check_crc: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Read the stretches of some shares and return what an audit goes by.
+    """Read the stretches of some shares, and yield the evidence for an audit.
 
     Args:
         batches: one column with the numbers of the shares.
         shares: for each task its stretches, as bytes.
-        buckets: how many buckets the producer ids, and names, fall into.
+        buckets: the number of buckets for producer ids and names.
         check_crc: compare every batch's checksum.
     """
     for batch in batches:
@@ -211,7 +212,7 @@ def _read(share: tuple[Stretch, ...], buckets: int, *, check_crc: bool) -> Itera
 
 
 class _Rows:
-    """What was found since rows were taken last, by bucket."""
+    """The rows found since the last call of `taken`, by bucket."""
 
     def __init__(self, buckets: int) -> None:
         self.buckets = buckets
@@ -225,7 +226,7 @@ class _Rows:
         self.findings: list[LogFinding] = []
 
     def add(self, each: Evidence | OpenIn | ExtentIn) -> None:
-        """Put one thing where it belongs."""
+        """Add one thing to its bucket."""
         self.count += 1
         if isinstance(each, ExtentIn):
             self.extents.append(each)
@@ -238,7 +239,7 @@ class _Rows:
                 self.evidence.setdefault(bucket, []).append(each)
 
     def taken(self) -> pa.RecordBatch:
-        """Return the rows, and begin again with none."""
+        """Return the rows, and start again with none."""
         rows = [(EVIDENCE, bucket, _encode(some)) for bucket, some in self.evidence.items()]
         rows += [(NAMED, bucket, _encode(some)) for bucket, some in self.named.items()]
         rows += [(EXTENTS, -1, _encode(self.extents)), (FINDINGS, -1, _encode(self.findings))]
@@ -253,11 +254,11 @@ def _as_batch(rows: list[tuple[int, int, bytes]]) -> pa.RecordBatch:
 
 
 def join_names(batches: Iterable[pa.RecordBatch], *, buckets: int) -> Iterator[pa.RecordBatch]:
-    """Join the open ends of buckets of names, whose rows come sorted by bucket; return rows of evidence and findings.
+    """Join the open ends of buckets of names, in rows sorted by bucket; yield rows of evidence and findings.
 
     Args:
         batches: the columns of `ROWS`.
-        buckets: how many buckets of producer ids there are.
+        buckets: the number of buckets of producer ids.
     """
     out = _Rows(buckets)
     for _, said in _by_bucket(batches):
@@ -271,11 +272,11 @@ def join_names(batches: Iterable[pa.RecordBatch], *, buckets: int) -> Iterator[p
 def judge_buckets(
     batches: Iterable[pa.RecordBatch], *, buckets: int, around: bytes
 ) -> Iterator[pa.RecordBatch]:
-    """Judge the evidence of buckets of producer ids, whose rows come sorted by bucket.
+    """Judge the evidence of buckets of producer ids, in rows sorted by bucket.
 
     Args:
         batches: the columns of `ROWS`.
-        buckets: how many buckets there are.
+        buckets: the number of buckets.
         around: the `Surroundings`, as bytes.
     """
     known = msgspec.msgpack.decode(around, type=Surroundings)

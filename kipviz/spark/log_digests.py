@@ -1,8 +1,8 @@
-"""The digests of an event log's files: a bit that was flipped since is told with the file it is in.
+"""The digests of an event log's files, which reveal a damaged file.
 
-Parquet reads many damaged files without a complaint, and an audit of them would be an answer about other
-runs. So a log that is written on this machine has a list of its files and their SHA-256 beside them, in
-a file that Spark passes over because its name begins with an underscore.
+Parquet reads many damaged files without a complaint, and an audit of them would be an answer about other runs. So a log
+that is written on this machine has a list of its files with their SHA-256, in a file that Spark skips because its name
+begins with an underscore.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ LIST = "_digests.json"
 
 
 def write_digests(folder: Path) -> None:
-    """Write down the digest of every file of a log."""
+    """Write the digests of all files of a log."""
     found = {file.name: _digest(file) for file in _files(folder)}
     atomic_write.write(folder / LIST, msgspec.json.encode(found, order="sorted"))
 
 
 def what_is_damaged(folder: Path) -> str:
-    """Say which file of a log is not what was written, "" if none is or if the log has no digests."""
+    """Return a sentence about a changed file of a log, "" if there is none or if the log has no digests."""
     list_ = folder / LIST
     if not list_.exists():
         return ""

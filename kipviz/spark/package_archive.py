@@ -1,4 +1,4 @@
-"""Bring kipviz itself to workers that do not see this machine's folders."""
+"""Send kipviz itself to workers that do not see this machine's folders."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Watch a Spark job and cancel it from another thread, the same way on every kind of session.
+"""Watch a Spark job and cancel it from another thread, in the same way on every kind of session.
 
-Two back ends stand behind one small interface: a classic session has job groups and a status tracker;
-a Spark Connect session has tags and progress handlers. Cancelling is repeated until the job has ended,
-because a cancel that comes before Spark knows the job is silently lost.
+Two back ends share one small interface: a classic session has job groups and a status tracker; a Spark Connect session
+has tags and progress handlers. Cancelling is repeated until the job has ended, because a cancel that comes before Spark
+knows the job is silently lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _names = itertools.count(1)
 
 
 class Watch(Protocol):
-    """What either kind of session can tell and do about the jobs started inside the block."""
+    """What either kind of session can report and do about the jobs started inside the block."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: object) -> None: ...
@@ -37,7 +37,7 @@ class Watch(Protocol):
         """Tasks done and tasks known so far, over all jobs of the block."""
 
     def cancel(self) -> None:
-        """Stop the jobs of the block that Spark knows by now."""
+        """Stop the jobs of the block that Spark knows already."""
 
 
 class ClassicWatch:
@@ -98,11 +98,11 @@ class ConnectWatch:
         )
 
     def tasks(self) -> tuple[int, int]:
-        """What the server said last."""
+        """The last report of the server."""
         return self._tasks
 
     def cancel(self) -> None:
-        """Interrupt what carries the tag."""
+        """Interrupt the operations with the tag."""
         self._spark.interruptTag(self._tag)
 
 
@@ -119,7 +119,7 @@ def watched(
         action: what starts the job and returns its result.
         on_progress: called with tasks done and known whenever they change; an error in it cancels
             the job and is raised here.
-        switch: turned by whoever wants the job to stop.
+        switch: stops the job when it is turned.
 
     Raises:
         Cancelled: the switch was turned before the job ended.
@@ -145,7 +145,7 @@ def watched(
 
 
 class _Poller(threading.Thread):
-    """Asks a watch what is new, some times a second, until told to end."""
+    """Polls a watch several times a second, until `end` is called."""
 
     def __init__(self, watch: Watch, on_progress: OnProgress | None, switch: CancelSwitch) -> None:
         super().__init__(name="kipviz-progress", daemon=True)
@@ -165,7 +165,7 @@ class _Poller(threading.Thread):
                 self.report()
 
     def report(self) -> None:
-        """Tell the listener if something changed."""
+        """Report to the listener if something changed."""
         if self._on_progress is None or self._error is not None:
             return
         try:

@@ -1,9 +1,8 @@
-"""Which levels of a search are whole in its folder, so that another search may go on from there.
+"""The complete levels of a search in its folder, so that another search can continue from there.
 
-Beside each level that was written stands one row that says so: the digest of the question (model, properties,
-reductions), the version of kipviz, how many rows the level has and a checksum of them. A level without that row
-was being written when the search ended, and is written again, as is one that was damaged since. Nothing but
-Spark touches the files, so it works wherever Spark does.
+Beside each complete level there is one row: the digest of the question (model, properties, reductions), the version of
+kipviz, the number of rows in the level and a checksum of them. A level without that row was being written when the
+search ended, and is written again, as is a damaged one. Only Spark touches the files, so it works wherever Spark does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kipviz.core.values import digest_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Changes with what a row of a level holds.
+# Changes with the format of a level's rows.
 _FORMAT = b"levels 3"
 _SCHEMA = "`question` binary, `version` string, `rows` bigint, `checksum` bigint"
 _LEVEL = "`key` binary, `way` binary, `state` binary"
@@ -26,23 +25,23 @@ class KeptLevels:
     """The levels of one question in one folder."""
 
     def __init__(self, spark: SparkSession, place: str, question: bytes, *, fresh: bool) -> None:
-        """Look at a folder; a `fresh` search takes nothing over from it."""
+        """Open a folder; a `fresh` search uses nothing from it."""
         self._spark = spark
         self._place = place.rstrip("/")
         self._mark = digest_of(_FORMAT + question)
         self._fresh = fresh
 
     def has(self, name: str) -> bool:
-        """Say whether a level is there and whole.
+        """Return whether a level is there and complete.
 
         Raises:
-            ValueError: if the folder keeps the search of another question.
+            ValueError: if the folder holds the search of another question.
         """
         if self._fresh:
             return False
         found = self._row(name)
         if found is None:
-            self._fresh = True  # what lies behind it is older than what is made now
+            self._fresh = True  # later levels are older than the ones that are made now
             return False
         mark, version, *content = found
         if (mark, version) != (self._mark, kipviz.__version__):
@@ -53,7 +52,7 @@ class KeptLevels:
         return self._content(name) == tuple(content)
 
     def keep(self, name: str) -> None:
-        """Note that a level is whole."""
+        """Note that a level is complete."""
         row = [(self._mark, kipviz.__version__, *self._content(name))]
         frame = self._spark.createDataFrame(row, _SCHEMA).coalesce(1)
         frame.write.mode("overwrite").parquet(f"{self._place}/kept-{name}")

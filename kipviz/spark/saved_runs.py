@@ -1,9 +1,9 @@
-"""The finished parts of a campaign in a folder, so that whatever ends it loses no part that was finished.
+"""The finished parts of a campaign in a folder, so that no finished part is lost, however the campaign ends.
 
-A campaign is cut into stretches of places. The verdicts of a stretch that is finished stand in a file of
-their own, behind a digest of its bytes, and the file appears whole or not at all. A worker, a JVM or the whole
-process may die, the disk may be full: the same campaign with the same folder makes only the stretches that
-are not there. A file that was damaged is told with its name, and its stretch is made again.
+A campaign is cut into stretches of places. The verdicts of a finished stretch are in a file of their own, after a
+digest of its bytes, and the file appears completely or not at all. A worker, a JVM or the whole process may die, the
+disk may be full: the same campaign with the same folder makes only the missing stretches. A damaged file is reported
+with its name, and its stretch is made again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kipviz.core import atomic_write, untrusted_file
 from kipviz.spark.failures import CampaignFailed
 from kipviz.spark.worker_runs import VERDICT_SCHEMA
 
-# Changes with what a file holds.
+# Changes with the format of a file.
 _FORMAT = b"kipviz runs 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _PLAN = "campaign.json"
@@ -30,7 +30,7 @@ _PART = re.compile(r"places-(\d+)-(\d+)\.verdicts")
 
 
 class _About(msgspec.Struct):
-    """What stands in the file about a campaign."""
+    """The content of the file about a campaign."""
 
     version: str
     plan: Plan
@@ -38,9 +38,9 @@ class _About(msgspec.Struct):
 
 
 class SavedCampaign(NamedTuple):
-    """What a folder has of a campaign: its plan, the version of kipviz that made it, and the verdicts so far, in job order.
+    """A campaign in a folder: its plan, the version of kipviz that made it, and the verdicts so far, in job order.
 
-    `damaged` names the files that are not what was written.
+    `damaged` names the files that were changed.
     """
 
     plan: Plan
@@ -50,11 +50,11 @@ class SavedCampaign(NamedTuple):
 
 
 def saved_campaign(folder: str | Path) -> SavedCampaign:
-    """Read what a folder has of a campaign, of whatever version of kipviz; nothing is run or written.
+    """Read the campaign in a folder, made by any version of kipviz; nothing is run or written.
 
     Raises:
-        ValueError: it is no folder of a campaign.
-        OSError: it cannot be read.
+        ValueError: if it is not the folder of a campaign.
+        OSError: if it cannot be read.
     """
     place = Path(folder)
     try:
@@ -76,7 +76,7 @@ def saved_campaign(folder: str | Path) -> SavedCampaign:
 
 
 def _verdicts_in(file: Path, rows: int) -> pa.Table | None:
-    """Read the verdicts of a finished part, None if they are not what was written."""
+    """Read the verdicts of a finished part, None if the file was changed."""
     data = untrusted_file.read(file)
     digest, content = data[len(_FORMAT) :][:_DIGEST], data[len(_FORMAT) + _DIGEST :]
     if data.startswith(_FORMAT) and hashlib.sha256(content).digest() == digest:
@@ -89,19 +89,19 @@ def _verdicts_in(file: Path, rows: int) -> pa.Table | None:
 class KeptRuns:
     """The folder of one campaign.
 
-    `damaged` names the files that are not what was written; their stretches are made again.
+    `damaged` names the files that were changed; their stretches are made again.
     """
 
     def __init__(self, folder: str | Path, plan: Plan) -> None:
-        """Open a folder, or make it.
+        """Open a folder, or create it.
 
         Args:
-            folder: where the finished parts stand; it may be new, empty or that of the same campaign.
+            folder: the folder of the finished parts; it may be new, empty or that of the same campaign.
             plan: the campaign.
 
         Raises:
             ValueError: if it is the folder of another campaign or version, or of something else.
-            OSError: if it cannot be made, read or written.
+            OSError: if it cannot be created, read or written.
         """
         self._folder = Path(folder)
         self.damaged: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class KeptRuns:
             )
 
     def read(self, first: int, last: int) -> pa.Table | None:
-        """Return the verdicts of the places from `first` to before `last`, None if they are not kept whole."""
+        """Return the verdicts of the places from `first` to before `last`, None if they are not kept completely."""
         file = self._file(first, last)
         try:
             table = _verdicts_in(file, last - first)
@@ -135,10 +135,10 @@ class KeptRuns:
         return table
 
     def keep(self, first: int, last: int, table: pa.Table) -> None:
-        """Keep the verdicts of a stretch that is finished.
+        """Keep the verdicts of a finished stretch.
 
         Raises:
-            CampaignFailed: if they cannot be written; what was kept before is as it was.
+            CampaignFailed: if they cannot be written; earlier files are unchanged.
         """
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, VERDICT_SCHEMA) as stream:

@@ -1,19 +1,19 @@
 """The exhaustive search on Spark: level by level, with equal counts to the search in one process.
 
-A wide level is one job: every state that waits is expanded where it lies (``worker_search``); what is reached is
-sent to the task that has its sixteen bytes, and so are the keys of all levels before, so that each task can
-tell by a set what is new. Each level is a Parquet folder, written whole or not at all, and the next one is
-made from files only: a lost worker costs the part of one level that it was at. The driver sees numbers, the
-ways of counterexamples and the dictionary of parts, never states.
+A wide level is one job: every waiting state is expanded where it is stored (``worker_search``). Reached states are sent
+to the task of their sixteen-byte key, and so are the keys of all earlier levels, so that each task finds the new ones
+with a set. Each level is a Parquet folder, written completely or not at all, and the next one is made from files only:
+a lost worker costs its part of one level. The driver sees numbers, the paths of counterexamples and the dictionary of
+parts, never states.
 
-Levels of few states are gone through by one worker, many in a job: a job costs half a second.
+One worker handles many levels of few states in one job, because a job costs half a second.
 
-A state travels as the names of its parts (``state_bytes``) and with its way. Of all shortest ways the smallest
-is kept, so a counterexample is the very one that `checking.search.explore` finds, whatever the number of
-partitions. A bound on the number of states is looked at between levels.
+A state is sent as the names of its parts (``state_bytes``), with its path. Of all shortest paths the smallest is kept,
+so a counterexample is exactly the one that `checking.search.explore` finds, for every number of partitions. A bound on
+the number of states is checked between levels.
 
-"For ever" is decided by Spark too: backward along the links, in one worker while they fit there and
-else by joins; what does not lead back to calm is asked one by one, as in `checking.search.unresolved`.
+Spark also decides what stays pending: backwards along the links, in one worker while they fit there and otherwise by
+joins. States that do not lead back to calm are checked one by one, as in `checking.search.unresolved`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ATTEMPTS = 3
-LINKS_AT_ONCE = 2_000_000  # some 300 MB in the one worker that follows them
+LINKS_AT_ONCE = 2_000_000  # about 300 MB in the one worker that follows them
 _LEVELS_PER_FILE = 16
 _WAITING_PER_PARTITION = 1_000
 _SEEN_PER_PARTITION = 100_000
@@ -96,22 +96,22 @@ def search(
 
     Args:
         model: any model whose classes the workers can import.
-        bounds: when to stop although it is not through; `memory_max` is refused, because the states are
-            in Spark's processes, whose memory its own settings bound, and so is `breaks_max`.
+        bounds: when to stop early; `memory_max` is rejected, because the states are in Spark's processes, whose memory
+            its own settings limit, and so is `breaks_max`.
         progress: called with (states, depth) before each level, and from another thread whenever
-            tasks of it end; when it gives False the search stops and what was found is kept.
+            tasks of it end; when it returns False the search stops and keeps its results.
         reductions: as for `checking.search.explore`.
-        properties: what is to hold.
+        properties: the properties to check.
         spark: the session to use; None takes ``session()``.
         partitions: Spark tasks per level; None chooses by the size of the level.
-        folder: a place that all workers can write to, needed on a cluster: levels stay there.
-        resume: go on with the levels that an earlier search of the same question has left in the folder.
+        folder: a folder that all workers can write to, needed on a cluster: levels stay there.
+        resume: continue with the levels of an earlier search of the same question in the folder.
 
     Raises:
-        ValueError: for a model that cannot be sent, a reduction that does not fit, a number that
-            is none, a cluster without a folder, or a folder that keeps another search.
+        ValueError: for a model that cannot be sent, a reduction that does not fit, an invalid number, a cluster without
+            a folder, or a folder with another search.
         CampaignFailed: Spark failed before a level was done; in one sentence.
-        SparkUnavailable: there is no Spark to run on.
+        SparkUnavailable: Spark is not available.
     """
     check_partitions(partitions)
     if bounds.memory_max:
@@ -142,7 +142,7 @@ def search(
     kept = None if folder is None else KeptLevels(spark, place, question, fresh=not resume)
     work = _Levels(spark, here, question, place, partitions, progress, kept)
     adaptive = spark.conf.get(_ADAPTIVE)
-    spark.conf.set(_ADAPTIVE, "false")  # it plans every stage anew, and merges small partitions
+    spark.conf.set(_ADAPTIVE, "false")  # it plans every stage again, and merges small partitions
     try:
         return work.run(bounds)
     finally:
@@ -152,7 +152,7 @@ def search(
 
 
 class _Levels:
-    """One search: the numbers that the driver knows, and where the levels are."""
+    """One search: the numbers that the driver knows, and the places of the levels."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Levels:
         self.depth = 0
 
     def run(self, bounds: Bounds) -> Explored:
-        """Go down level by level, then ask what stays pending for ever."""
+        """Search level by level, then find what stays pending."""
         try:
             stopped = self._spread(bounds)
             if not stopped and self._here.progress_at >= 0:
@@ -243,7 +243,7 @@ class _Levels:
         return last.where(waits).select("key", "way", "state")
 
     def _narrow_levels(self, bounds: Bounds) -> DataFrame:
-        """What is reached in the next levels, gone through by one worker."""
+        """The states of the next levels, searched by one worker."""
         from pyspark.sql import functions as sql
 
         waiting = self._those_that_wait()
@@ -260,7 +260,7 @@ class _Levels:
         return waiting.unionByName(known).repartition(1).mapInArrow(body, _LEVEL_SCHEMA)
 
     def _next_level(self) -> DataFrame:
-        """What is reached from the last level: each key once, and whether it is new."""
+        """The states reached from the last level: each key once, and whether it is new."""
         from pyspark.sql import functions as sql
 
         body = partial(reached_batches, question=self._question, dictionary=self._parts)
@@ -273,7 +273,7 @@ class _Levels:
         )
 
     def _sum_up(self, level: str) -> None:
-        """Take over the numbers of levels, the nearest state that breaks each property, and new parts."""
+        """Add the numbers of levels, the nearest state that breaks each property, and new parts."""
         from pyspark.sql import functions as sql
 
         new = sql.col("new")
@@ -296,7 +296,7 @@ class _Levels:
             columns.append(sql.min(sql.when(new & broken, sql.col("way"))).alias(f"broken_{at}"))
         summed = self._level(level).groupBy("depth").agg(*columns).sort("depth")
         rows = self._done(summed.collect)
-        if not rows:  # nothing at all follows
+        if not rows:  # no state follows
             self.depth, self._waiting = self._reached, 0
         for row in rows:
             self._parts |= {bytes(part["key"]): bytes(part["state"]) for part in row["parts"]}
@@ -322,16 +322,16 @@ class _Levels:
                 self._found[prop.name] = Counterexample(prop.name, reason, actions)
 
     def _partition_count(self) -> int:
-        """A task for every thousand states that wait, and few enough keys in each."""
+        """One task for a thousand waiting states, with few enough keys in each."""
         if self._partitions is not None:
             return self._partitions
         wanted = max(self._waiting // _WAITING_PER_PARTITION, self.states // _SEEN_PER_PARTITION)
         return min(max(1, wanted), 4 * cores(self._spark))
 
-    # -- for ever ------------------------------------------------------------------------------
+    # -- pending forever ------------------------------------------------------------------------
 
     def _judge_for_ever(self) -> None:
-        """Find the nearest state in which something is pending for ever."""
+        """Find the nearest state in which something stays pending."""
         from pyspark.sql import functions as sql
 
         everything = self._level(*self._levels)
@@ -369,7 +369,7 @@ class _Levels:
             self._found[name] = Counterexample(name, why, actions)
 
     def _resolved(self, links: DataFrame, calm: DataFrame) -> DataFrame:
-        """The keys of what leads back to calm by links."""
+        """The keys of the states that lead back to calm by links."""
         from pyspark.sql import functions as sql
 
         calm = calm.join(links.select("after").distinct(), "after", "left_semi")
@@ -404,14 +404,14 @@ class _Levels:
         )
 
     def _written(self, frame: DataFrame, name: str) -> str:
-        """Write a frame, whole or not at all; give its path."""
+        """Write a frame, completely or not at all; return its path."""
         path = f"{self._place}/{name}"
         writer = frame.write.mode("overwrite").option("compression", "zstd")
         self._done(lambda: writer.parquet(path))
         return path
 
     def _kept_or_written(self, name: str, make: Callable[[], DataFrame]) -> str:
-        """Give a level that is in the folder already, or make it; it is kept once it is whole."""
+        """Return a level that the folder already has, or make it; it is kept once it is complete."""
         if self._kept is not None and self._kept.has(name):
             return f"{self._place}/{name}"
         path = self._written(make(), name)
@@ -423,7 +423,7 @@ class _Levels:
         return self._done(frame.collect)[0]
 
     def _done(self, action: Callable[[], T]) -> T:
-        """Run a job; once more if a worker was lost, because all that it needs is in files."""
+        """Run a job; retry it if a worker was lost, because all its input is in files."""
         for left in reversed(range(ATTEMPTS)):
             try:
                 return watched(self._spark, action, lambda *_: self._tell(), self._switch)
@@ -441,7 +441,7 @@ class _Levels:
             self._switch.cancel()
 
     def _told(self, way: bytes) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
-        """Take a way once more: its actions, the world it leads to, what properties remember."""
+        """Follow a path again: return its actions, its last world, and the states of the properties."""
         here = self._here
         world = here.model.initial()
         states = tuple(p.initial(world) for p in here.properties)

@@ -1,14 +1,13 @@
 """The one place that starts, finds and stops Spark.
 
-The default is an embedded session of two cores that fits a Binder pod: measured at 0.95 GB for the
-whole process tree (JVM, driver and Python workers). Which master is used is a setting: the argument
-``master``, else the variable ``KIPVIZ_SPARK_MASTER``, else ``local[2]``. An address that begins with
-``sc://`` is a Spark Connect server, which needs no Java here.
+The default is an embedded session of two cores that fits a Binder pod: measured at 0.95 GB for the whole process tree
+(JVM, driver and Python workers). The master is a setting: the argument ``master``, else the variable
+``KIPVIZ_SPARK_MASTER``, else ``local[2]``. An address that begins with ``sc://`` is a Spark Connect server, which needs
+no Java here.
 
-Spark talks on stderr from before any setting is read (launcher, JVM, log4j) until long after. The JVM
-is therefore started by us with all it says in a file of the session's own folder; the last lines of
-that file explain a start that failed. Python's own Spark logger, which prints an error a second time
-as JSON, is turned off: the exception says it already.
+Spark writes to stderr even before it reads any setting (launcher, JVM, log4j). So kipviz starts the JVM, with its
+output in a file of the session's own folder; the last lines of that file explain a failed start. Python's own Spark
+logger, which prints an error a second time as JSON, is turned off: the exception has the same text.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _MEMORY_LEAST_MB = 450  # Spark refuses to start a driver with less
 _SOCKET_FOLDER_LONGEST = 60
 _PREFIX = "kipviz-spark-"
 _ADDRESSED = {"spark": 7077, "sc": 15002}
-# Frames of a stack, and what every JVM says after the reason it could not start.
+# Frames of a stack, and the general messages of a JVM that could not start.
 _NOT_TELLING = ("at ", "...", "Error: Could not create the Java", "Error: A fatal exception has")
 _PYTHON_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
@@ -58,17 +57,17 @@ _folder: Path | None = None
 
 
 class SparkUnavailable(RuntimeError):
-    """Spark cannot be had, and the sentence says why and what would help."""
+    """Spark is not available; the sentence says why and what would help."""
 
 
 def session(master: str | None = None, memory: str = DEFAULT_MEMORY) -> SparkSession:
-    """The Spark session of this process, started if there is none.
+    """Return the Spark session of this process, and start one if there is none.
 
-    A session that somebody else started (a managed cluster's notebook) is used as it is unless a
-    different master is asked for by name.
+    An existing session (in a managed cluster's notebook) is used as it is, unless a different master is requested by
+    name.
 
     Args:
-        master: where the work is done; None takes ``KIPVIZ_SPARK_MASTER``, else ``local[2]``.
+        master: Spark's master; None takes ``KIPVIZ_SPARK_MASTER``, else ``local[2]``.
         memory: heap of the driver's JVM, such as "768m" or "4g".
 
     Raises:
@@ -92,7 +91,7 @@ def session(master: str | None = None, memory: str = DEFAULT_MEMORY) -> SparkSes
 
 
 def stop() -> None:
-    """End the session and the JVM it started; the next ``session()`` starts afresh."""
+    """End the session and the JVM it started; the next ``session()`` starts a new one."""
     with _lock:
         running = _running_session()
         if running is not None:
@@ -112,14 +111,14 @@ def is_local(spark: SparkSession) -> bool:
 
 
 def is_on_this_machine(spark: SparkSession) -> bool:
-    """Whether all workers see this machine's files, although maybe not this Python's folders."""
+    """Whether all workers see this machine's files, although perhaps not this Python's folders."""
     return is_local(spark) or (
         not is_connect(spark) and _LOCAL_CLUSTER.fullmatch(spark.sparkContext.master) is not None
     )
 
 
 def cores(spark: SparkSession) -> int:
-    """How many tasks can run at once, as far as the session tells (2 where it does not)."""
+    """How many tasks can run at once, as far as the session shows (2 if it does not)."""
     return 2 if is_connect(spark) else int(spark.sparkContext.defaultParallelism)
 
 
@@ -151,11 +150,11 @@ def profile(master: str, memory: str = DEFAULT_MEMORY) -> dict[str, str]:
 
 
 def folder_settings(folder: Path) -> dict[str, str]:
-    """The settings that keep what Spark writes in one folder, which goes when the session ends.
+    """The settings that keep Spark's files in one folder, which is deleted when the session ends.
 
-    Python workers talk to the JVM through sockets in that folder instead of TCP: a task then costs
-    14 ms instead of 42 (measured), because nothing waits for TCP's delayed acknowledgement. The name
-    of such a socket may have 107 characters, 42 of which Spark needs.
+    Python workers talk to the JVM through sockets in that folder instead of TCP: a task then costs 14 ms instead of 42
+    (measured), because nothing waits for TCP's delayed acknowledgement. The name of such a socket may have 107
+    characters, 42 of which Spark needs.
     """
     settings = {
         "spark.local.dir": str(folder / "local"),
@@ -168,7 +167,7 @@ def folder_settings(folder: Path) -> dict[str, str]:
 
 
 def check_master(master: str) -> None:
-    """Refuse a word that is no Spark master, naming the forms there are."""
+    """Reject a text that is not a Spark master, with the valid forms."""
     known = (
         _LOCAL.fullmatch(master)
         or _LOCAL_CLUSTER.fullmatch(master)
@@ -182,7 +181,7 @@ def check_master(master: str) -> None:
 def with_retries(master: str) -> str:
     """Return a local master that tries a task again when its worker process dies, as a cluster does.
 
-    `local[2]` gives a job up with the first task that fails; `local[2,4]` tries each one four times.
+    `local[2]` fails a job with its first failed task; `local[2,4]` tries each one four times.
     """
     found = _LOCAL.fullmatch(master)
     if found is None or found[3] is not None:
@@ -191,7 +190,7 @@ def with_retries(master: str) -> str:
 
 
 def check_memory(memory: str) -> None:
-    """Refuse a heap size that Spark would refuse later and at greater length."""
+    """Reject a heap size that Spark would reject later and with a longer message."""
     match = _MEMORY.fullmatch(memory)
     if match is None or int(match[1]) * (1024 if match[2] == "g" else 1) < _MEMORY_LEAST_MB:
         raise ValueError(
@@ -210,7 +209,7 @@ def _running_session() -> SparkSession | None:
 
     running = SparkSession.getActiveSession()
     if running is not None and not is_connect(running) and running.sparkContext._jsc is None:  # noqa: SLF001 - no public way to ask
-        return None  # stopped behind our back
+        return None  # stopped outside of kipviz
     return running or getattr(SparkSession, "_instantiatedSession", None)
 
 
@@ -309,7 +308,7 @@ def _java_home() -> str | None:
 
 @contextlib.contextmanager
 def _environment(**variables: str | None) -> Iterator[None]:
-    """Set variables only while Spark starts, which is when it reads them."""
+    """Set variables only while Spark starts and reads them."""
     before = {name: os.environ.get(name) for name in variables}
     _set_environment(variables)
     try:
@@ -327,7 +326,7 @@ def _set_environment(variables: dict[str, str | None]) -> None:
 
 
 def _import_folders() -> list[str]:
-    """Where this Python finds modules, so that its local workers find the same ones."""
+    """The folders in which this Python finds modules, so that its local workers find the same ones."""
     return [str(Path(place).resolve()) for place in sys.path if Path(place or ".").is_dir()]
 
 
@@ -340,17 +339,17 @@ def _make_folder() -> Path:
 
 
 def _sweep() -> None:
-    """Remove the folders of processes that were killed: nobody else will."""
+    """Remove the folders of processes that were killed and cannot do it themselves."""
     for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         number = old.name.removeprefix(_PREFIX).partition("-")[0]
-        with contextlib.suppress(OSError):  # somebody else's, or gone meanwhile
+        with contextlib.suppress(OSError):  # another user's, or gone meanwhile
             mine = not hasattr(os, "getuid") or old.lstat().st_uid == os.getuid()
             if number.isdecimal() and mine and not old.is_symlink() and not _lives(int(number)):
                 shutil.rmtree(old, ignore_errors=True)
 
 
 def _lives(process: int) -> bool:
-    """Say whether a process is there; where that cannot be asked, it counts as there."""
+    """Return whether a process runs; if the system cannot tell, it counts as running."""
     if os.name != "posix":
         return True
     try:
@@ -370,7 +369,7 @@ def _remove_folder() -> None:
 
 
 def _end_gateway() -> None:
-    """Let the JVM go: stopping a session alone keeps its half a gigabyte until Python ends."""
+    """End the JVM: stopping a session alone keeps its half a gigabyte until Python ends."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001 - we launched it, so we end it
@@ -389,7 +388,7 @@ def _end_gateway() -> None:
 
 
 def _last_words(log: Path) -> str:
-    """What the JVM said last about what went wrong, with the line that follows it."""
+    """The last line of the JVM about what went wrong, with the line that follows it."""
     if not log.exists():
         return ""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
@@ -400,7 +399,7 @@ def _last_words(log: Path) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's text that has words in it, else the error's name."""
+    """The first line of an error's text that is not empty, otherwise the error's name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:300] if lines else type(error).__name__
 

@@ -1,12 +1,12 @@
-"""A state of a search as bytes, and back: worlds travel between workers.
+"""A state of a search as bytes, and back: worlds are sent between workers.
 
-The states of a search are put together from few different parts: 126,000 of `kip-1289-small-two` from 850. So
-the bytes of a state name its parts by their digests, and a part itself travels once: in a row of its own, to
-a dictionary that every worker is given with its next task. And what is alike in many states (a table, what a
-property remembers) is packed once in a task and unpacked once in a process, where it keeps its digests.
+The states of a search consist of few different parts: 126,000 of `kip-1289-small-two` of 850. So the bytes of a state
+name its parts by their digests, and a part itself is sent once: in a row of its own, to a dictionary that every worker
+gets with its next task. Values that are equal in many states (a table, the state of a property) are packed once in a
+task and unpacked once in a process, where they keep their digests.
 
-The bytes may lie in a folder that others can write to. They are plain values (`core.serialization`), never code,
-and a part is taken only where its content has the digest that it is named by.
+The bytes may be in a folder that others can write to. They are plain values (`core.serialization`), never code, and a
+part is accepted only if its content has the digest that names it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kipviz.core.serialization import NotAValue, deserialize, serialize
 from kipviz.core.values import Part
 
 _KNOWN_MAX = 200_000
-# A part of a world is some kilobytes; a dictionary's entry that declares more is not one of ours.
+# A part of a world has some kilobytes; a larger dictionary entry is not one of ours.
 _PART_BYTES_MAX = 64 << 20
-# What this process has unpacked: pieces by their bytes, and parts by their digests.
+# The values that this process has unpacked: pieces by their bytes, and parts by their digests.
 _pieces: dict[bytes, Any] = {}
 _parts: dict[bytes, Part] = {}
 
@@ -34,25 +34,25 @@ class Packing:
     """Packs and unpacks the states of one task.
 
     Attributes:
-        fresh: the parts that are named in what was packed and not in the dictionary, by their digests.
+        fresh: the parts that the packed states name and the dictionary lacks, by their digests.
     """
 
     def __init__(self, dictionary: dict[bytes, bytes]) -> None:
-        """Take the dictionary: the bytes of parts by their digests."""
+        """Store the dictionary: the bytes of parts by their digests."""
         self.fresh: dict[bytes, bytes] = {}
         self._dictionary = dictionary
-        # Made anew with every task: what a task packs must not rely on one that has died.
+        # A new one for every task: the result of a task must not rely on a task that has died.
         self._packed = Alike(self._pack).first
 
     def packed(self, world: Any, states: tuple[Any, ...]) -> bytes:
-        """The bytes of a world and of what the properties remember."""
+        """The bytes of a world and of the properties' states."""
         pack = self._packed
         of_world = pieces_of(world) if isinstance(world, World) else (world,)
         pieces = [pack(piece)[1] for piece in of_world]
         return _encode((pieces, [pack(state)[1] for state in states]))
 
     def unpacked(self, data: bytes) -> tuple[Any, tuple[Any, ...]]:
-        """Return the world and what the properties remember, of bytes that ``packed`` made.
+        """Return the world and the properties' states, from bytes that ``packed`` made.
 
         Raises:
             NotAValue: if they are not such bytes, or name a part that is not in the dictionary.
@@ -69,7 +69,7 @@ class Packing:
         return serialize(piece, self._name)
 
     def _name(self, part: Part) -> bytes:
-        """Give the digest of a part; without an entry in the dictionary it is fresh."""
+        """Return the digest of a part; a part without an entry in the dictionary is fresh."""
         name = part.digest
         if name not in self._dictionary and name not in self.fresh:
             self.fresh[name] = zlib.compress(serialize(part), 1)

@@ -1,11 +1,11 @@
-"""Audit the runs whose events stand together in a file: one pass, column by column, without Spark.
+"""Audit the runs whose events are together in a file: one pass, column by column, without Spark.
 
-One task executes a run, so its events stand one after the other in one of the files that Spark writes. A worker
-reads such a file with pyarrow, 250,000 events at a time, cuts them where a run ends, and judges all runs between two cuts
-at once with numpy. The rules are those of ``audit.audit``, which accepts events in any order and takes ten times as long: here
-no event passes from Spark's JVM to Python, and nothing is joined. A worker needs about 200 MB, however long the log is.
+One task executes a run, so its events are consecutive in one of the files that Spark writes. A worker reads such a file
+with pyarrow, 250,000 events at a time, cuts them where a run ends, and judges all runs between two cuts at once with
+numpy. The rules are those of ``audit.audit``, which accepts events in any order and takes ten times as long: here no
+event passes from Spark's JVM to Python, and nothing is joined. A worker needs about 200 MB, however long the log is.
 
-A run that stands in two places, or that is longer than ``RUN_EVENTS_MAX``, gives two rows without a finding. The driver
+A run that is in two places, or that is longer than ``RUN_EVENTS_MAX``, yields two rows without a finding. The driver
 counts those rows and audits the log by joins.
 """
 
@@ -29,7 +29,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 STATES = ("AVAILABLE", "ACQUIRED", "TX_PENDING", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED")
-"""A record's states in the order of its life: of two in one step, the later one is the outcome."""
+"""A record's states in the order of its life: if it has two in one step, the later one is the outcome."""
 DELIVERIES_MAX = 2**20
 ORDER_BASE = 8
 STEP_SHIFT = 23  # 20 bits of deliveries and 3 of the state
@@ -330,19 +330,19 @@ def _numbered(chunk: pa.DictionaryArray, named: dict[str, int]) -> Numbers:
 
 
 def _starts(columns: dict[str, Numbers]) -> Numbers:
-    """Return where another run begins than the one before."""
+    """Return the places where another run begins."""
     return np.flatnonzero(reduce(np.logical_or, (_changes(columns[name]) for name in RUN)))
 
 
 def _changes(values: Numbers) -> Flags:
-    """Say for each value whether it differs from the one before; the first one does not."""
+    """Return for each value whether it differs from the previous one; the first one does not."""
     changes = np.zeros(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=changes[1:])
     return changes
 
 
 def _grouped(keys: Numbers) -> tuple[Numbers, Numbers]:
-    """Return an order in which equal keys stand together, and where each key begins in it."""
+    """Return an order in which equal keys are together, and where each key begins in it."""
     order = np.argsort(keys, kind="stable")
     changes = _changes(keys[order])
     changes[:1] = True

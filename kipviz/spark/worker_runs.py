@@ -1,8 +1,8 @@
-"""What a worker executes: iterators from job places to rows, without a word of Spark.
+"""The code that a worker executes: iterators from job places to rows, without Spark.
 
-Spark hands a worker batches of one column, ``id``, and takes batches back; the loop and the processes
-of ``campaign`` use the same functions, and tests call them with hand-made batches. Each run is caught
-by itself, so a crash in one of a million is a row with its reason, not the end of the campaign.
+Spark passes a worker batches of one column, ``id``, and gets batches back; the loop and the processes of ``campaign``
+use the same functions, and tests call them with hand-made batches. Exceptions are caught for each run, so a crash in
+one of a million runs is a row with its reason, not the end of the campaign.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""What a worker does for a search: iterators from states to what follows, without a word of Spark.
+"""The code that a worker executes for a search: iterators from states to their successors, without Spark.
 
-A state that waits is its key, the way to it and its bytes (``state_bytes``). A way is the place of each
-action among those possible, two bytes each, the high one first: of the shortest ways to a state
-the smallest is the one that a search in one process finds, whatever worker meets it first.
+A waiting state is its key, the path to it and its bytes (``state_bytes``). A path has the index of each action among
+the enabled ones, two bytes each, the high one first. Of the shortest paths to a state the smallest is the one that a
+search in one process finds, whatever worker reaches it first.
 
-Parts of worlds travel in rows of their own (``PART``), from where they were met to the dictionary that every
-task is given (``state_bytes``).
+Parts of worlds are sent in rows of their own (``PART``) to the dictionary that every task gets (``state_bytes``).
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from kipviz.core.model import Model
     from kipviz.properties.verdict import Property
 
-# What a row is: a state in which something is pending, nothing is, or a promise is broken; a part of worlds; a key
-# that is known from before; a timer that ran out, by its name, and when (`broken`).
+# The kind of a row: a state in which something is pending, nothing is, or a property is broken; a part of worlds; a
+# known key; a timer that fired, by its name, and when (`broken`).
 WAITING, CALM, BROKEN_HERE, PART, KNOWN, TIMER = range(6)
 REACHED_SCHEMA = pa.schema(
     [
@@ -51,15 +50,15 @@ LEVEL_SCHEMA = REACHED_SCHEMA.append(pa.field("depth", pa.int64())).append(
 SETTLED_SCHEMA = pa.schema([("way", pa.binary()), ("answer", pa.string())])
 RESOLVED_SCHEMA = pa.schema([("key", pa.binary())])
 REACHED_PER_BATCH = 2_000
-# A job costs what one worker needs for so many states (measured: 0.7 s, 0.35 ms each).
+# The number of states for which one worker needs as long as a job costs (measured: 0.7 s, 0.35 ms each).
 NARROW = 2_000
-STATES_PER_TASK = 20_000  # some seven seconds, which is what a lost worker costs
+STATES_PER_TASK = 20_000  # about seven seconds, which is the cost of a lost worker
 SEPARATOR = "\n"
 _PLACE_BYTES = 2
 
 
 def asked(model: Model, properties: tuple[Property, ...], reductions: Iterable[Reduction]) -> bytes:
-    """What is searched, as bytes that travel to the workers.
+    """The question of a search, as bytes for the workers.
 
     Raises:
         ValueError: if the model cannot be sent.
@@ -72,12 +71,12 @@ def asked(model: Model, properties: tuple[Property, ...], reductions: Iterable[R
 
 @lru_cache(maxsize=2)
 def search_of(question: bytes) -> Search:
-    """The search that a worker goes on with, made once per process."""
+    """The search that a worker continues, made once per process."""
     return Search(*pickle.loads(question))  # noqa: S301 - made by `asked`
 
 
 def places(way: bytes) -> list[int]:
-    """A way as numbers: the place of each action among those possible."""
+    """A path as numbers: the index of each action among the enabled ones."""
     return [
         int.from_bytes(way[at : at + _PLACE_BYTES], "big")
         for at in range(0, len(way), _PLACE_BYTES)
@@ -87,10 +86,10 @@ def places(way: bytes) -> list[int]:
 def reached_batches(
     batches: Iterable[pa.RecordBatch], question: bytes, dictionary: dict[bytes, bytes]
 ) -> Iterator[pa.RecordBatch]:
-    """What can be reached in one step from the states that wait, each state once per batch.
+    """The states that are reached in one step from the waiting ones, each once per batch.
 
-    ``times`` counts the transitions into it and ``before`` lists whence it follows without a new
-    fault. What raises is a row with its reason, under the key of the state where it happened.
+    ``times`` counts the transitions into it and ``before`` lists the states that lead to it without a new fault. An
+    exception is a row with its reason, under the key of the state where it happened.
     """
     search, packing = search_of(question), Packing(dictionary)
     reached: dict[bytes, list[Any]] = {}
@@ -106,9 +105,9 @@ def reached_batches(
 
 
 def once_batches(batches: Iterable[pa.RecordBatch], depth: int) -> Iterator[pa.RecordBatch]:
-    """Each key of a task once, with the smallest way to it, and whether it is new.
+    """Each key of a task once, with the smallest path to it, and whether it is new.
 
-    The task has every row of its keys, those that are known from before among them.
+    The task has every row of its keys, including those that were known before.
     """
     known: set[bytes] = set()
     reached: dict[tuple[bytes, bool], list[Any]] = {}
@@ -136,10 +135,10 @@ def narrow_batches(
     levels: int,
     states: int,
 ) -> Iterator[pa.RecordBatch]:
-    """Level after level in one worker while few states wait, of all that is known in one place.
+    """Level after level in one worker while few states wait, with all known keys in one place.
 
-    A row without a state is a key that is known. It ends before more than ``levels`` levels, after
-    the level in which ``states`` new states are reached or in which something raises.
+    A row without a state is a known key. It ends before more than ``levels`` levels, after the level in which
+    ``states`` new states are reached or in which an exception occurs.
     """
     search, packing = search_of(question), Packing(dictionary)
     known: set[bytes] = set()
@@ -168,9 +167,9 @@ def narrow_batches(
 
 
 def resolved_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What leads to calm, of all links of a graph in one place.
+    """The states that lead to calm, from all links of a graph in one place.
 
-    A row is a link (before, after); a row without ``before`` says that ``after`` is calm.
+    A row is a link (before, after); a row without ``before`` means that ``after`` is calm.
     """
     into: dict[bytes, list[bytes]] = {}
     stack: list[bytes] = []
@@ -195,7 +194,7 @@ def resolved_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def settled_batches(
     batches: Iterable[pa.RecordBatch], question: bytes, dictionary: dict[bytes, bytes]
 ) -> Iterator[pa.RecordBatch]:
-    """Whether what is pending in a state is resolved in some future without new faults."""
+    """Whether the pending things of a state are resolved in some future without new faults."""
     search: Any = search_of(question)
     packing = Packing(dictionary)
     futures = Futures()
@@ -210,7 +209,7 @@ def settled_batches(
 
 
 def first_row(search: Search, packing: Packing) -> tuple[Any, ...]:
-    """The start as the one state that waits."""
+    """The initial state, which is the only waiting one."""
     _, world, states, _ = search.queue[0]
     mood, broken = _judged(search, states)
     key = search.key(world, states)
@@ -218,12 +217,12 @@ def first_row(search: Search, packing: Packing) -> tuple[Any, ...]:
 
 
 def part_rows(parts: dict[bytes, bytes]) -> list[tuple[Any, ...]]:
-    """The parts of worlds that nobody has met before, as rows."""
+    """The parts of worlds that are new, as rows."""
     return [(name, b"", data, PART, "", 0, [], None) for name, data in parts.items()]
 
 
 def _timer_rows(search: Search) -> list[tuple[Any, ...]]:
-    """The timers that ran out in this process, for this question; a row for each, under a key that no state has."""
+    """The timers that fired in this process for this question, one row each, under a key that no state has."""
     return [
         (f"timer {when} {name}".encode(), b"", name.encode(), TIMER, when, 0, [], None)
         for name, when in sorted(search.noted)
@@ -238,7 +237,7 @@ def _expand(
     way: bytes,
     state: bytes,
 ) -> None:
-    """Note what a state leads to; what raises is a row under the state's own key, so it is not new."""
+    """Note the successors of a state; an exception is a row under the state's own key, so it is not new."""
     try:
         for at, action, after, observed in search.successors(*packing.unpacked(state)):
             next_way = way + at.to_bytes(_PLACE_BYTES, "big")
@@ -258,8 +257,8 @@ def _expand(
 
 
 def _merge(reached: dict[tuple[bytes, bool], list[Any]], row: tuple[Any, ...]) -> None:
-    """Take in what another task reached: of two rows of a state one remains."""
-    place = (row[0], row[7] is not None)  # what raised stays beside what was reached
+    """Merge a row from another task: of two rows of a state one remains."""
+    place = (row[0], row[7] is not None)  # an exception stays beside the reached state
     first = reached.get(place)
     if first is None:
         reached[place] = list(row)
@@ -271,7 +270,7 @@ def _merge(reached: dict[tuple[bytes, bool], list[Any]], row: tuple[Any, ...]) -
 
 
 def _of_level(row: Any, depth: int, known: set[bytes]) -> tuple[Any, ...]:
-    """A row of a level; a part or a timer is neither new nor known, and only what is new has to keep its bytes."""
+    """A row of a level; a part or a timer is neither new nor known, and only a new state keeps its bytes."""
     if row[3] in (PART, TIMER):
         return (*row, depth, None)
     new = row[0] not in known

@@ -39,7 +39,7 @@ Place = tuple[str, int]
 
 
 class _Arrival(Value, frozen=True):
-    """A batch that may have made an entry: which request, at which broker, when it was handled at the earliest and at the latest."""
+    """A batch that may have created an entry: its request and broker, and the bounds of when it was handled."""
 
     request: Request
     broker: int
