@@ -1,1 +1,1 @@
-"""Questions that are debated about the drafts, each with an answer that the tool computes."""
+"""Questions that are debated about the drafts, each with an answer that kipviz computes."""

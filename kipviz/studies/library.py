@@ -1,7 +1,7 @@
-"""The studies there are, by the numbers under which the questions are listed in our review.
+"""The studies, by the numbers under which our review lists the questions.
 
-A rival is the repaired design with one thing as somebody else would have it, so that an answer is
-about that one thing. "As the text says it" quotes KIP-1289 as of 2026; "as Kafka does" is 4.4.0.
+A rival is the repaired design with one alternative, so that an answer is about that alternative. "As the text says it"
+quotes KIP-1289 as of 2026; "as Kafka does" is 4.4.0.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SEEDS = range(40)
 
 
 class UnknownStudy(UnknownDesign):
-    """A study of a name that there is not."""
+    """No study has this name."""
 
 
 def _participants() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """How many partitions of `__share_group_state` one transaction has to reach."""
+    """Count the partitions of `__share_group_state` that one transaction has to reach."""
     rows = []
     for count in (1, 10, 60):
         keys = [share_partition_key("g1", TOPIC_ID, index) for index in range(count)]
@@ -70,7 +70,7 @@ def _counts(label: str, task: tuple[str, str, str], seeds: range, tell: Tell) ->
         verdicts.append(run(Task(scenario, design, faults, seed)))
         if not tell(f"{len(verdicts)} of {len(seeds)} seeded runs"):
             raise StoppedEarly
-    # Some rivals are programs, so what only the program breaks counts here, too.
+    # Some rivals are programs, so a violation that only the program causes counts here, too.
     broken = [v for v in verdicts if v.status in {"breaks", PROGRAM}]
     first = f"seed {broken[0].task.seed}: {broken[0].reason}" if broken else ""
     committed = sum(v.transactions for v in verdicts)
@@ -94,7 +94,8 @@ def _runs_of(rivals: tuple[tuple[str, str, str], ...], faults: str, seeds: range
     )
 
 
-# Who adds the partition of a vote to the transaction: a broker that asks another one, or itself, or the client.
+# Which host adds the partition of a transactional acknowledgement to the transaction: a broker that asks another one,
+# or itself, or the client.
 ENLISTERS = (
     Rival("the coordinator, over the wire", "repaired", faults="request_timeout=1"),
     Rival("the own broker", "repaired+enlistment=own_broker"),
@@ -105,13 +106,13 @@ ENLISTERS = (
         "request_timeout=1",
     ),
 )
-# How many transactions get through.
+# How many transactions commit.
 ENLISTING = _runs_of(
     tuple((rival.label, rival.design, rival.scenario or "kip-1289-small") for rival in ENLISTERS),
     "calm",
 )
 
-# How often a record has two committed outputs when its lock runs out while it is staged.
+# How often a record has two committed outputs if its lock expires while it is staged.
 TWO_OWNERS = _runs(
     "kip-1289-two-members",
     "rough",
@@ -121,7 +122,7 @@ TWO_OWNERS = _runs(
     ),
 )
 
-# What becomes of repeated batches when nobody looks at sequences.
+# What happens to repeated batches if sequences are not checked.
 REPETITIONS = _runs(
     "kip-1289-group-commit",
     "hostile",
@@ -138,7 +139,7 @@ def _slot(label: str, **choices: str) -> Rival:
     return Rival(label, f"repaired{words}")
 
 
-# Where a marker may go (B2).
+# Where a marker may be sent (B2).
 DESTINATIONS = (
     _slot(
         "broadcast on the brokers that a marker reaches",
@@ -495,10 +496,10 @@ STUDIES: tuple[Study, ...] = (
 
 
 def study(name: str) -> Study:
-    """Give a study by name, such as "B8".
+    """Find a study by name, such as "B8".
 
     Raises:
-        UnknownStudy: if there is none; the message lists what there is.
+        UnknownStudy: if there is none; the message lists the known studies.
     """
     asked = str(name).strip().lower()
     for known in STUDIES:

@@ -1,7 +1,7 @@
-"""A study: one debated question, its rivals, and an answer that is computed and never written down.
+"""A study: one debated question, its rivals, and an answer that is always computed.
 
-The rivals are designs that differ in what the question is about and in nothing else, so what
-differs in the answer is due to that. Whole designs may stand beside them as extra rows.
+The rivals are designs that differ only in the subject of the question, so any difference in the answer is due to that.
+Complete designs may be added as extra rows.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 Row = tuple[str, ...]
 NOT_ASKED = "not asked"
 Counting = Callable[[], Table]
-# Hears how far a part of a study is, in words; when it says False the part ends.
+# Called with the progress of a part of a study, in words; if it returns False, the part ends.
 Tell = Callable[[str], bool]
-# Hears (the part, parts done, parts in all, how far the part is); when it says False the study ends.
+# Called with (the part, parts done, all parts, progress of the part); if it returns False, the study ends.
 StudyProgress = Callable[[str, int, int, str], bool]
-# A table of times under stated assumptions.
+# Makes a table of times under assumed latencies.
 Timing = Callable[[Latencies], Table]
 
 
 class Rival(Value, frozen=True):
-    """One answer that somebody would give: what it is called, and the design that does so.
+    """One possible answer: its name, and the design that implements it.
 
-    `scenario` is another one than the study's, if what the rivals do is a program and no design.
-    `faults` is another fault budget than the study's, in words, and `properties` are others to ask.
+    `scenario` replaces the study's, if the rivals are programs rather than designs. `faults` replaces the study's fault
+    budget, in words, and `properties` are further ones to judge.
     """
 
     label: str
@@ -43,13 +43,13 @@ class Rival(Value, frozen=True):
 
 
 class StoppedEarly(Exception):
-    """A part of a study was told to end: its rows would not be whole, so it has none."""
+    """A part of a study was stopped: its rows would be incomplete, so it has none."""
 
 
 class Part(Value, frozen=True):
-    """Some rows of a counted study: what they are about, and how they are computed.
+    """Some rows of a counted study: their label, and how they are computed.
 
-    `rows` raises StoppedEarly when its `Tell` says False.
+    `rows` raises StoppedEarly if its `Tell` returns False.
     """
 
     label: str
@@ -64,23 +64,23 @@ class Parts(Value, frozen=True):
 
 
 def content(_words: str) -> bool:
-    """Let a part run to its end, whatever it tells."""
+    """Let a part run to its end, whatever it reports."""
     return True
 
 
 def searching(tell: Tell) -> Callable[[int, int], bool]:
-    """Return the progress of a search that tells its states and its depth."""
+    """Return the progress callback of a search, which reports its states and its depth."""
     return lambda states, depth: tell(f"{states:,} states, depth {depth}")
 
 
 class Study(Value, frozen=True):
     """One question.
 
-    `property` is what decides; a question of counts has `counting` instead, which gives the heads
-    and the rows of a table, or `parts` if it takes long. `beside` is a second table
-    behind searched or counted rivals: of runs, or of the same question on the timed clock. `timing` gives a table of times for stated round trips and flushes, alone or
-    beside the other one. `timing_of` gives the timing with rows for further designs, by their names. `faults` is the fault budget of the search,
-    in words. `work_ms` is how long an application works on a batch in a table of times if the reader states nothing.
+    `property` decides. A question of counts has `counting` instead, which returns the heads and the rows of a table, or
+    `parts` if it takes long. `beside` is a second table after searched or counted rivals: of runs, or of the same
+    question on the timed clock. `timing` returns a table of times for assumed round trips and flushes, alone or next to
+    the other one. `timing_of` returns the timing with rows for further designs, by their names. `faults` is the fault
+    budget of the search, in words. `work_ms` is the default processing time of a batch in a table of times.
     """
 
     name: str
@@ -100,15 +100,15 @@ class Study(Value, frozen=True):
 
 
 class NoDesignsHere(ValueError):
-    """Designs were named for a study that is about its own ones only; the message says which take others."""
+    """Designs were named for a study that covers only its own ones; the message names the studies that accept others."""
 
 
 def with_designs(study: Study, designs: tuple[str, ...]) -> Study:
     """Return a study with further designs beside its own: as rivals of its search, or as rows of its times.
 
     Raises:
-        UnknownDesign: if there is none of a name.
-        NoDesignsHere: if the study has no place for them.
+        UnknownDesign: if a design is unknown.
+        NoDesignsHere: if the study accepts no further designs.
     """
     named = tuple(design_named(name) for name in designs)
     if not named:
@@ -126,10 +126,10 @@ def with_designs(study: Study, designs: tuple[str, ...]) -> Study:
 
 
 class Answer(Value, frozen=True):
-    """What came of a study: a table, in words, and the searches behind it.
+    """The answer of a study: a table, in words, and its searches.
 
-    `times` is the second table of a study that has one: of times, of runs, or of its question on the timed clock; `assumptions` says under which
-    stated times a table was made, "" where there are no times.
+    `times` is the second table of a study that has one: of times, of runs, or of its question on the timed clock.
+    `assumptions` are the assumed latencies of a table, "" if it has no times.
     """
 
     study: Study
@@ -160,7 +160,7 @@ class Answer(Value, frozen=True):
         return f"{'. '.join(parts)}. (Every interleaving of {self._searched()}.)"
 
     def _searched(self) -> str:
-        """Say what was searched: scenario by scenario, under which faults."""
+        """Return what was searched: the scenarios, and under which faults."""
         found = dict.fromkeys(
             (row.scenario, budget_words(row.budget) or "no fault") for row in self.judged
         )
@@ -176,14 +176,14 @@ def answers(
     progress: StudyProgress | None = None,
     latencies: Latencies = Latencies(),  # noqa: B008
 ) -> Iterator[Answer]:
-    """Yield the answer of a study as it grows: one more rival or part each time, the last one whole.
+    """Yield the answer of a study as it grows: one more rival or part each time, the last one complete.
 
-    `progress` hears (the part, parts done, parts in all, how far the part is). When it says False, a
-    search is kept as far as it went, a count that is not whole is left out, and nothing follows.
-    `latencies` are the stated times of a study that has a table of times.
+    `progress` is called with (the part, parts done, all parts, progress of the part). If it returns False, a search is
+    kept as far as it went, an incomplete count is left out, and nothing follows. `latencies` are the assumed latencies
+    of a study that has a table of times.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     latencies = latencies.but(work_ms=checked(latencies).work_ms or study.work_ms)
     times = None if study.timing is None else study.timing(latencies)
@@ -200,10 +200,10 @@ def answer(
     progress: StudyProgress | None = None,
     latencies: Latencies = Latencies(),  # noqa: B008
 ) -> Answer:
-    """Compute the whole answer of a study: the last one of `answers`, with the same arguments.
+    """Compute the complete answer of a study: the last one of `answers`, with the same arguments.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     *_, last = answers(study, bounds, progress, latencies)
     return last
@@ -263,7 +263,7 @@ def _judged(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Ite
 
 
 def _telling(labels: list[str], progress: StudyProgress | None) -> Iterator[Tell]:
-    """Give what each part of a study is to tell."""
+    """Yield the progress callback of each part of a study."""
     for done, label in enumerate(labels):
 
         def tell(words: str, done: int = done, label: str = label) -> bool:

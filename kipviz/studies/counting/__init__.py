@@ -1,1 +1,1 @@
-"""Studies that count what every interleaving comes to."""
+"""Studies that count the outcomes of every interleaving."""

@@ -1,4 +1,4 @@
-"""Studies that count: what comes of every interleaving, in figures instead of verdicts."""
+"""Studies that count: the outcomes of every interleaving, in numbers instead of verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RESPONSES: tuple[tuple[str, str], ...] = (
 
 
 def window() -> Table:
-    """In how many states the producer has heard of its commit and the share side has not."""
+    """Count the states in which the producer knows of its commit and the share side does not."""
     rows = []
     for label, design in RESPONSES:
         search = _Window(scenario(SMALL).model(design_named(design), FaultBudget()))
@@ -59,7 +59,7 @@ def window() -> Table:
 
 
 class _Window(Search):
-    """A search that counts the states behind the response to a commit, and what is unfinished in them."""
+    """A search that counts the states after the response to a commit, and what is unfinished in them."""
 
     def __init__(self, model: ClusterModel) -> None:
         self.states = self.pending = self.held = 0
@@ -68,7 +68,7 @@ class _Window(Search):
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Count a new state."""
         app = next(iter(world.applications.values()))
-        # The response to EndTxn has brought the next epoch.
+        # The response to EndTxn contained the next epoch.
         if app.producer.manager.producer_epoch > 0:
             self.states += 1
             self.pending += has_staged(world)
@@ -77,7 +77,7 @@ class _Window(Search):
 
 
 def has_staged(world: World) -> bool:
-    """Say whether a record is TX_PENDING at some share-partition leader."""
+    """Return whether a record is TX_PENDING at some share-partition leader."""
     return any(
         record.state is RecordState.TX_PENDING
         for role in world.roles.values()
@@ -88,7 +88,7 @@ def has_staged(world: World) -> bool:
 
 
 def _given_up(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
-    """Count in how many endings a record is given up: one abort, one lock that runs out, two attempts."""
+    """Count in how many endings a record is archived: one abort, one lock that expires, two attempts."""
     story, chosen = scenario(SMALL), design_named(design)
     (app,) = story.spec.applications
     spec = story.spec.but(applications=(app.but(program=programs.SHARE_ABORT),))

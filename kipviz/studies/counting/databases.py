@@ -1,8 +1,8 @@
 """A share group, an output and an external database in one transaction, with a crash at every point.
 
-The draft defers databases to a follow-up KIP; the program is KIP-939's dual write with a staging in
-it: our inference. It is run to its end twice: once so that every message is taken before the application
-goes on, once so that the application goes on wherever it can, with its messages still on the wire.
+The draft defers databases to a follow-up KIP; the program is KIP-939's dual write with a staging in it: our inference.
+It is run to its end twice: once so that every message is received before the application's next statement, once so that
+the application runs on whenever it can, with its messages still in flight.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ APART, TOGETHER = "kip-1289-small-database", "kip-1289-small-database-together"
 PROMPT, HASTY = "messages first", "the application first"
 # More steps than any of these programs takes until nothing is left to do.
 LONGEST = 200
-# what is different, the design, the story.
+# the difference, the design, the story.
 RIVALS = (
     ("waits for the vote, which is in the log (repaired)", "repaired", APART),
     (
@@ -40,7 +40,7 @@ RIVALS = (
 
 
 class Death(Value, frozen=True):
-    """One crash: before which step, of whom, and what came of it."""
+    """One crash: before which step, of which host, and the outcome."""
 
     step: int
     before: str
@@ -50,12 +50,12 @@ class Death(Value, frozen=True):
 
 
 def run(model: ClusterModel, schedule: str) -> Trace:
-    """Run a program until nothing is left to do; who goes first is the schedule's to say."""
+    """Run a program until nothing is left to do; the schedule decides which action comes first."""
     trace = Trace.start(model, PROPERTIES)
     for _ in range(LONGEST):
         enabled = model.enabled(trace.world)
         steps: list[Any] = [a for a in enabled if isinstance(a, Step)]
-        # What is not on the wire yet goes out behind a staging: Kafka's sender has an order.
+        # Requests that are not sent yet follow a staging: Kafka's sender has an order.
         hasty = [a for a in enabled if isinstance(a, Send)] + steps
         if schedule == HASTY and hasty:
             trace = trace.take(hasty[0])
@@ -68,7 +68,7 @@ def run(model: ClusterModel, schedule: str) -> Trace:
 
 
 def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
-    """Crash the application, and every broker, at every step of a run, in a run each."""
+    """Crash the application, and every broker, at every step of a run, each in its own run."""
     scenario, chosen = scenario_named(story), design_named(design)
     model = scenario.model(chosen)
     trace = run(model, schedule)
@@ -89,7 +89,7 @@ HEADS = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, 
 
 
 def _crashed(words: str, design: str, story: str, schedule: str, tell: Tell) -> tuple[Row, ...]:
-    """Count in how many of a rival's runs what holds, and give the first that does not."""
+    """Count the outcomes of a rival's runs, and return the first run that breaks a property."""
     deaths = []
     for death in sweep(design, story, schedule):
         deaths.append(death)

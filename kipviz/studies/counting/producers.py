@@ -1,9 +1,9 @@
-"""What a producer for every task costs against one for every thread: counted from runs (KIP-447).
+"""The cost of a producer for every task compared with one for every thread, counted from runs (KIP-447).
 
-One thread reads some partitions, two records of each, and commits what it makes of them. Two of the
-KIP's rejected alternatives run beside them: pooling, and several transactional ids in one producer. Of the
-latter the KIP has no more than the name: here one sender thread speaks for all ids through one connection to
-each broker, and no request is about two of them, because none has a place for a second one (our inference).
+One thread reads some partitions, two records of each, and commits the transformed records. Two of the KIP's rejected
+alternatives are run, too: pooling, and several transactional ids in one producer. The KIP only names the latter. Here
+one sender thread serves all ids through one connection to each broker, and no request covers two of them, because none
+has a field for a second one (our inference).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ONE_FOR_ALL = "one producer, an id per task"
 
 
 def scaling() -> Table:
-    """Give objects, connections and requests for one, two and four partitions."""
+    """Return the table of objects, connections and requests for one, two and four partitions."""
     rows = []
     for count in PARTITIONS:
         names = ("", *(f"task-{i}" for i in range(1, count)))
@@ -68,9 +68,9 @@ def scaling() -> Table:
 def counted(
     partitions: int, tasks: tuple[str, ...], program: tuple[Line, ...], *, shared: bool = False
 ) -> tuple[str, ...]:
-    """Run one thread to its end and count what it had and said.
+    """Run one thread to its end and count its objects, connections and requests.
 
-    `shared` says that the tasks' transactional ids are those of one producer.
+    `shared` is True if the tasks' transactional ids belong to one producer.
     """
     trace = _run(partitions, tasks, program, shared)
     world = trace.world

@@ -1,4 +1,4 @@
-"""Rolling upgrades, stage by stage in a running cluster whose brokers differ."""
+"""Rolling upgrades, stage by stage, in a running cluster whose brokers have different releases."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kipviz.studies.test_plan.rollout import BROKERS, NEW, OLD, ROUNDS, Table, o
 from kipviz.studies.test_plan.rounds import PLAIN
 
 CLIENTS = ("app-1", "app-2")
-# The last release that does not verify what is in a transaction, the first that does, and today's (KIP-890).
+# The last release that does not verify membership in a transaction, the first that does, and today's (KIP-890).
 VERIFYING = ("3.5", "3.6", "4.4")
 
 
 def restarted(brokers: tuple[int, ...], release: str) -> tuple[str, ...]:
-    """Return the steps that stop brokers one after the other and start them with a binary."""
+    """Return the steps that restart brokers one after the other with a release."""
     steps: tuple[str, ...] = ()
     for broker in brokers:
         steps += (f"B{broker} is stopped for {release}", "quiet", f"B{broker} starts", "quiet")
     return steps
 
 
-# One broker after the other, then the level, then new connections, and all the way back.
+# One broker after the other, then the feature level, then new connections, and all the way back.
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("before", ()),
     ("phase 1: Broker 7", restarted((7,), NEW)),
@@ -47,7 +47,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def stages(design: str = "repaired") -> Table:
-    """Roll KIP-1289 out and back in one run; at each stage a new and an old client do a round."""
+    """Roll KIP-1289 out and back in one run; at each stage a new and an old client run one round."""
     apps = (
         scenario("kip-1289-rollout").spec.applications[0],
         share_app("app-2", program=PLAIN, max_records=1),
@@ -81,20 +81,20 @@ def stages(design: str = "repaired") -> Table:
 
 
 def _after_all(events: list[Any]) -> str:
-    """Say what a client got in the end: a round that was begun at the stage before may fail first."""
+    """Return the final outcome of a client: a round that started at the previous stage may fail first."""
     thrown = [at for at, e in enumerate(events) if isinstance(e, CallReturned) and e.raised]
     at_last = outcome(events[thrown[-1] + 1 :]) if thrown else ""
     return at_last if at_last == "works" else outcome(events)
 
 
 def _rounds() -> Beat:
-    """Let both clients go on, in turn, until each has been through its loop."""
+    """Let both clients run, in turn, until each has completed its loop."""
     each = tuple(step for name in CLIENTS for step in (f"maybe {name} goes on", "quiet"))
     return Beat("", "", each * (2 * ROUNDS))
 
 
 def _after(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
-    """Follow instructions; one that several actions fit is followed for each of them."""
+    """Follow instructions; one that matches several actions is followed for each of them."""
     for step in steps:
         if "?" not in step:
             trace, _ = play(trace, model, (Beat("", "", (step,)),))
@@ -110,7 +110,7 @@ def _after(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
 
 
 def _of(events: list[Any], name: str) -> list[Any]:
-    """Give the events of a run that are one client's, and the transactions, which are app-1's."""
+    """Return the events of a run that belong to one client, and the transactions, which are app-1's."""
     mine: list[Any] = []
     for event in events:
         owner = getattr(event, "application", "") or getattr(event, "source", "").partition("/")[0]
@@ -123,7 +123,7 @@ def _of(events: list[Any], name: str) -> list[Any]:
 
 
 def verification() -> Table:
-    """Let a batch arrive after its abort, for each pair of binaries of coordinator and leader."""
+    """Let a batch arrive after its abort, for each pair of releases of coordinator and leader."""
     cells = [tuple(_late(coordinator, leader) for leader in VERIFYING) for coordinator in VERIFYING]
     heads = ("coordinator", *(f"leader {name}" for name in VERIFYING))
     rows = tuple((f"{name}", *row) for name, row in zip(VERIFYING, cells, strict=True))
@@ -133,7 +133,7 @@ def verification() -> Table:
 
 
 def _late(coordinator: str, leader: str, version: int = 0) -> str:
-    """Play the late batch of kip-890-hanging and say what became of it."""
+    """Play the late batch of kip-890-hanging and return its outcome."""
     of = {1: coordinator, 3: leader}
     spec = scenario("kip-890-rolling").spec
     spec = spec.but(

@@ -1,4 +1,4 @@
-"""Two application threads at one session: how every interleaving ends, in each reading of "thread-safe"."""
+"""Two application threads that use one session: how every interleaving ends, for each reading of "thread-safe"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kipviz.designs.design import slot_named
 from kipviz.scenarios.library import scenario
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
-# The programs, by the story that tells each.
+# The programs, by their stories.
 PROGRAMS = (
     ("it commits at once", "kip-1310-two-threads"),
     ("it waits for the worker, then commits", "kip-1310-two-threads-wait"),
@@ -37,7 +37,7 @@ HEADS = (
 
 
 def _ended(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
-    """Count how many endings of one program are good for nothing in one reading."""
+    """Count how many endings of one program are faulty in one reading."""
     model = scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
     found = Endings(model)
     explored = found.run(Bounds(), searching(tell))
@@ -58,10 +58,10 @@ PARTS = Parts(
 
 
 class Endings(Search):
-    """A search that looks at what is committed where nothing goes on by itself."""
+    """A search that records what is committed when nothing happens by itself any more."""
 
     def __init__(self, model: ClusterModel) -> None:
-        """Begin with nothing counted."""
+        """Start at zero."""
         self.over = self.again = self.twice = self.nothing = 0
         super().__init__(model, (Decided(),))
 
@@ -77,7 +77,7 @@ class Endings(Search):
 
 
 def _is_past(world: World, record: str) -> bool:
-    """Say whether a group's committed offset is past a record."""
+    """Return whether a group's committed offset is past a record."""
     partition, _, offset = record.rpartition("@")
     offsets: list[Table[Any, Any]] = [
         role.offsets for role in world.roles.values() if isinstance(role, GroupCoordinator)

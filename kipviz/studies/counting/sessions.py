@@ -46,7 +46,7 @@ def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
 
 
 def sent(trace: Trace, kind: type) -> Iterator[Any]:
-    """Give the messages of a kind that were sent in a run, with the event."""
+    """Yield the events of messages of a kind that were sent in a run."""
     for number in trace.line:
         for event in trace.node(number).events:
             if isinstance(event, MessageSent) and isinstance(event.message, kind):
@@ -54,7 +54,7 @@ def sent(trace: Trace, kind: type) -> Iterator[Any]:
 
 
 def by(app: str, *steps: str) -> tuple[str, ...]:
-    """Give instructions in which one application goes on."""
+    """Return instructions for one application."""
     return tuple(f"{app} {step}" if step == "goes on" else step for step in steps)
 
 
@@ -62,7 +62,7 @@ def by(app: str, *steps: str) -> tuple[str, ...]:
 
 KEEP = Line("producer.initTransactions(true);", Call.INIT_TRANSACTIONS, target="keepPreparedTxn")
 COMMIT = Line("producer.commitTransaction();", Call.COMMIT_TRANSACTION)
-# Who recovers, under which design, its program, and how it takes the transaction over.
+# Each recovery: its description, its design, its program, and how it takes the transaction over.
 RECOVERIES: tuple[tuple[str, str, tuple[Line, ...], tuple[str, ...]], ...] = (
     ("TransactionSession.resume() (KIP-1310)", "kip-1310", session_programs.COMMITTER, TURN[:1]),
     (
@@ -77,7 +77,7 @@ RECOVERIES: tuple[tuple[str, str, tuple[Line, ...], tuple[str, ...]], ...] = (
 
 
 def fencing() -> Table:
-    """What becomes of a record that a paused writer sends while somebody recovers its transaction."""
+    """Return the outcome of a record that a paused writer sends while another process recovers its transaction."""
     story = scenario("kip-1310-live-writer")
     rows = []
     for label, under, program, taken in RECOVERIES:
@@ -168,7 +168,7 @@ TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def one_end_txn() -> Table:
-    """What the coordinator answers to the first EndTxn(COMMIT) of a recovery, by truth."""
+    """Return the coordinator's response to the first EndTxn(COMMIT) of a recovery, for each true outcome."""
     found = [
         (truth, *(_first_answer(truth, steps, version) for version in (5, 4)))
         for truth, steps in TRUTHS
@@ -193,7 +193,7 @@ def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
     writer = writer.but(program=WRITER_LOOP, max_records=1)
     spec = story.spec.but(applications=(writer, committer))
     if truth == ROLLED_OVER:
-        # The checkpoint has the identity of the writer's only transaction, as the others have.
+        # The checkpoint has the identity of the writer's only transaction, as in the other cases.
         producer_id, epoch = LAST_BUT_ONE.producer_id, LAST_CLIENT_EPOCH
         program = tuple(
             line.but(
@@ -235,7 +235,7 @@ POOLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def one_identity() -> Table:
-    """What a second commit of the first transaction does to the second one, which is open."""
+    """Return the effect of a second commit of the first transaction on the second one, which is open."""
     story = scenario("kip-1310-flink-producer")
     writer, committer = story.spec.applications
     apps = (writer.but(program=WRITER_LOOP, max_records=1), committer)
@@ -270,7 +270,7 @@ USE_CASES = ("produce", "streams", "flink", "share", "source", "sink", "two-phas
 
 
 def costs() -> Table:
-    """Every use case in both designs, as its ledger counts it."""
+    """Return the costs of every use case in both designs, from their ledgers."""
     rows = []
     for case in USE_CASES:
         for label, side in (("today", "producer"), ("session", "session")):
@@ -305,7 +305,7 @@ def costs() -> Table:
 
 
 def _together(story: Any) -> int:
-    """Count the connections when the coordinator is on the broker that leads the output."""
+    """Count the connections if the coordinator is on the broker that leads the output."""
     at = home(TRANSACTION_STATE, TRANSACTIONAL_ID)
     placements = tuple(
         p if p.partition != at else Placement(at, 3, (1,)) for p in story.spec.placements
@@ -329,7 +329,7 @@ IN_A_PROCESS = 20
 
 
 def identities() -> Table:
-    """Transactional ids of a large share group, and the coordinators that they hash to."""
+    """Return the transactional ids of a large share group, and the coordinators that they hash to."""
     rows = []
     for consumers in CONSUMERS:
         processes = -(-consumers // IN_A_PROCESS)
@@ -353,9 +353,10 @@ def identities() -> Table:
 
 
 def queueing() -> Table:
-    """In how many states a transactional request stands behind a batch on its connection.
+    """Count the states in which a transactional request waits behind a batch on its connection.
 
-    A producer may have five requests in flight, Kafka's default: with one, its own sender waits for the answer to a batch.
+    A producer may have five requests in flight, Kafka's default; with one, its own sender waits for the response to a
+    batch.
     """
     rows = []
     for label, name in (
@@ -393,7 +394,7 @@ def queueing() -> Table:
 
 
 class _Queueing(Search):
-    """A search that looks at what stands before a transactional request on its connection."""
+    """A search that records what precedes a transactional request on its connection."""
 
     def __init__(self, model: ClusterModel) -> None:
         self.sent = self.behind = 0

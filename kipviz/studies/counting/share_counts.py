@@ -1,4 +1,4 @@
-"""Studies of share groups that count: what comes of a rejected record, and who waits for whom."""
+"""Studies of share groups that count: the fate of a rejected record, and which host waits for which."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEAD_LETTERS = "dlq.g1"
 
 
 class _Ends(Search):
-    """A search that keeps the worlds in which nothing can happen any more, or only what is idle."""
+    """A search that keeps the worlds in which nothing can happen any more, or only idle actions."""
 
     def __init__(self, model: ClusterModel, idle: str) -> None:
         self.ends: list[World] = []
@@ -36,14 +36,14 @@ class _Ends(Search):
         super().__init__(model, ())
 
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
-        """Keep a new state if it is a final one."""
+        """Keep a new state if it is final."""
         if all(self._idle == action.KIND for action in self.model.enabled(world)):
             self.ends.append(world)
         super().note(number, world, states, depth)
 
 
 def rejected() -> Table:
-    """Where a record ends that its reader rejects in a transaction, with a dead-letter queue."""
+    """Return the fate of a record that its reader rejects in a transaction, with a dead-letter queue."""
     memory = (
         "repaired+staged_acks=memory_only+participant=state_partition_by_group"
         "+marker_reach=every_one_on_the_broker"
@@ -88,11 +88,11 @@ def rejected() -> Table:
 
 
 def loop() -> Table:
-    """Whether a member comes back from a poll() that it makes inside its own transaction."""
+    """Return whether a member's poll() inside its own transaction returns."""
     rows = []
     for label, level in (("off", READ_UNCOMMITTED), ("on", READ_COMMITTED)):
         for clock in ("", "time_out=1"):
-            # A vote that nobody decides is looked up for ever.
+            # An undecided transactional acknowledgement is looked up again without end.
             search = _search(_looped(level), "repaired", clock, "refresh")
             explored = search.run(BOUNDS)
             stuck = sum(_polls(world) for world in search.ends)
@@ -111,7 +111,7 @@ def loop() -> Table:
 
 
 def split() -> Table:
-    """How transactions end that acknowledge records on two brokers, when one of them is replaced."""
+    """Return how transactions end that acknowledge records on two brokers when one of them is replaced."""
     rows = []
     for faults in ("", "move_leader=1"):
         search = _search(_two_brokers(), "repaired", faults, "")
@@ -136,7 +136,7 @@ def _search(spec: ClusterSpec, design: str, faults: str, idle: str) -> _Ends:
 
 
 def _queue(program: tuple[Line, ...]) -> ClusterSpec:
-    """Give the small cluster with a group that has a dead-letter queue."""
+    """Return the small cluster with a group that has a dead-letter queue."""
     spec = scenario(SMALL).spec
     (app,) = spec.applications
     return spec.but(
@@ -149,7 +149,7 @@ def _queue(program: tuple[Line, ...]) -> ClusterSpec:
 
 
 def _looped(level: str) -> ClusterSpec:
-    """Give the small cluster with an application that writes to the topic that it reads."""
+    """Return the small cluster with an application that writes to the topic that it reads."""
     spec = scenario(SMALL).spec
     (app,) = spec.applications
     return spec.but(
@@ -159,9 +159,9 @@ def _looped(level: str) -> ClusterSpec:
 
 
 def _two_brokers() -> ClusterSpec:
-    """Give the small cluster with one record on each of two brokers, staged in one transaction.
+    """Return the small cluster with one record on each of two brokers, staged in one transaction.
 
-    Only src-1 has another replica, so that it is the one that moves.
+    Only src-1 has another replica, so that only its leader can change.
     """
     spec = scenario(SMALL).spec
     (app,) = spec.applications
@@ -191,7 +191,7 @@ def _acknowledged(world: World) -> int:
 
 
 def _copies(world: World) -> int:
-    """Count what a read_committed reader finds in the dead-letter queue."""
+    """Count the records that a read_committed consumer finds in the dead-letter queue."""
     log = world.logs[f"{DEAD_LETTERS}-0"]
     return sum(
         len(batch.records)
@@ -201,7 +201,7 @@ def _copies(world: World) -> int:
 
 
 def _gone(world: World) -> bool:
-    """Say whether the record is done for in a leader's memory: nobody will be given it again."""
+    """Return whether the record is final in a leader's memory: it will not be delivered again."""
     shares = [
         share
         for role in world.roles.values()
@@ -218,5 +218,5 @@ def _polls(world: World) -> bool:
 
 
 def _has_its_own(world: World) -> bool:
-    """Say whether a record that the application wrote itself is in its hands, undecided or not."""
+    """Return whether the application holds a record that it wrote itself, decided or not."""
     return any(r.value.startswith("f(") for a in world.applications.values() for r in a.records)

@@ -1,8 +1,8 @@
-"""In which version a recovery ends a transaction that was begun in another one, or at the last epoch (B34).
+"""With which version does a recovery end a transaction that was started with another one, or at the last epoch (B34)?
 
-A job has written a transaction, its checkpoint keeps the identity, and the process dies. The level of
-transaction.version is changed or not, and then two recoveries in a row commit the same checkpoint, because the
-first one dies before it can say so. What they are told depends on the version of their EndTxn.
+A job has written a transaction, its checkpoint contains the identity, and the process dies. The level of
+transaction.version is changed or not, and then two recoveries in a row commit the same checkpoint, because the first
+one dies before it can record the commit. The responses depend on the version of their EndTxn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_ANSWER = "no answer"
 
 
 class Situation(Value, frozen=True):
-    """When a transaction was begun, which level the cluster has when it is recovered, and at which epoch it is."""
+    """The level at which a transaction was started, the level at its recovery, and its epoch."""
 
     words: str
     begun: int
@@ -39,7 +39,7 @@ SITUATIONS = (
 
 
 def versions_of(situation: Situation) -> tuple[tuple[str, int], ...]:
-    """Give the rivals: in which version each of them ends the transaction."""
+    """Return the rivals: the version with which each of them ends the transaction."""
     return (
         ("version 1, whatever it was (Flink today, by reflection)", 1),
         ("the version that the cluster has now", situation.now),
@@ -48,7 +48,7 @@ def versions_of(situation: Situation) -> tuple[tuple[str, int], ...]:
 
 
 def answers(situation: Situation, version: int) -> tuple[str, str, str]:
-    """Recover twice in a version; give both answers and what is committed in the end."""
+    """Recover twice with a version; return both responses and what is committed in the end."""
     story = scenario("kip-1310-flink-producer")
     writer, committer = story.spec.applications
     identity = (LAST_BUT_ONE.producer_id, LAST_CLIENT_EPOCH) if situation.last_epoch else (9, 0)

@@ -1,4 +1,4 @@
-"""Questions about KIP-939: two stores, kept transactions, and who may end them."""
+"""Questions about KIP-939: two stores, kept transactions, and which process may end them."""
 
 from __future__ import annotations
 

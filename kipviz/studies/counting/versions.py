@@ -1,4 +1,4 @@
-"""Studies of the transaction versions: what an epoch for each transaction is good for."""
+"""Studies of the transaction versions: the benefit of an epoch for each transaction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A process stands still at every moment of its transaction in turn: does it do harm when it wakes up?
+"""A process pauses at every moment of its transaction in turn: does it do harm when it resumes?
 
-For each moment: the process stops, what it holds runs out, another member of its group does a whole
-transaction, and then the first one goes on where it stood.
+For each moment: the process pauses, its session or lock expires, another member of its group runs a whole transaction,
+and then the first one resumes where it paused.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ RIVALS = (
 
 
 def zombies() -> Table:
-    """Give, for each rival, at how many moments a pause does harm."""
+    """Return for each rival at how many moments a pause does harm."""
     rows = []
     for words, scenario, design in RIVALS:
         found = pauses(scenario, design)
@@ -70,7 +70,7 @@ def zombies() -> Table:
 
 
 def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
-    """Give (the step that the process stands before, what is broken in the end) for every moment."""
+    """Return (the step before which the process pauses, what is broken in the end) for every moment."""
     model = scenario_named(scenario).model(design_named(design))
     trace, found = Trace.start(model, PROPERTIES), []
     while not _ended(trace, STALLED):
@@ -85,7 +85,7 @@ def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
 
 
 def _harm(model: ClusterModel, trace: Trace) -> str:
-    """Let the other one do a transaction, then the first one, and the other one again."""
+    """Let the other process run a transaction, then the first one, and the other one again."""
     for name in (OTHER, STALLED, OTHER):
         trace = _through(model, trace, name)
     atomic = PROPERTIES[0].finding(trace.observations[0])
@@ -109,7 +109,7 @@ def _through(model: ClusterModel, trace: Trace, name: str) -> Trace:
 
 
 def _next(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
-    """Give what happens next while only one process runs: the brokers first, then its thread."""
+    """Return what happens next while only one process runs: the brokers first, then its thread."""
     stands = OTHER if name == STALLED else STALLED
 
     def held(action: ClusterAction) -> bool:
@@ -129,7 +129,7 @@ def _next(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None:
 
 
 def _delay(model: ClusterModel, trace: Trace) -> ClusterAction | None:
-    """Give the delay before a generation of a classic group, if one waits for more members."""
+    """Return the delay before a generation of a classic group, if one waits for more members."""
     return next((a for a in model.enabled(trace.world) if isinstance(a, DelayOver)), None)
 
 
@@ -143,7 +143,7 @@ def _timer(model: ClusterModel, trace: Trace, name: str) -> ClusterAction | None
 
 
 def _runs_out(model: ClusterModel, trace: Trace) -> ClusterAction | None:
-    """Give the session or the lock of the process that stands still, if it has one."""
+    """Return the expiry of the paused process's session or lock, or None."""
     for action in model.enabled(trace.world):
         if isinstance(action, ExpireLock) or (
             isinstance(action, RunOut) and _is_session_of_first(action.timer)
@@ -153,7 +153,7 @@ def _runs_out(model: ClusterModel, trace: Trace) -> ClusterAction | None:
 
 
 def _is_session_of_first(timer: RoleTimer) -> bool:
-    """Whether it is the session of the first member, or of the one that a classic group's coordinator has made of it."""
+    """Return whether it is the session of the first member, or of its id made by a classic group's coordinator."""
     return isinstance(timer, MemberSession) and timer.member_id.partition(".")[0] == "C1"
 
 

@@ -1,8 +1,9 @@
 """The ledger of KIP-1289's draft implementation: design x property x arrangement, judged by search.
 
 An arrangement is a small cluster with one transaction of the draft's own API, or a Flink job. Each property is searched
-by itself up to its first break, so that its shortest counterexample is found, whatever else breaks before. Every search
-of a verdict has one limit of states; what it did not decide by then is called "not decided". A repair has what was searched beside it.
+separately up to its first violation, so that its shortest counterexample is found, whatever else breaks before. Every
+search for a verdict has one limit of states; a property that is not decided by then is called "not decided". A repair
+states the extent of its search.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from kipviz.studies.draft_implementation.implementation import (
 )
 from kipviz.studies.study import StoppedEarly
 
-# Hears (the case, cases done, cases in all, how far its search is); when it says False the ledger ends.
+# Called with (the case, cases done, all cases, progress of the search); if it returns False, the ledger ends.
 LedgerProgress = Callable[[str, int, int, str], bool]
 
 
 class Entry(Value, frozen=True):
-    """One property of a design in an arrangement with some accidents.
+    """One property of a design in an arrangement with some faults.
 
-    `verdict` is "holds", "breaks" or that it was not decided within so many states; of a break `steps`, `reason`, `blame` and `link` tell the
-    shortest run, and `bare` says that it is the run without an accident: where none is needed, none is searched.
-    `repair` is a smallest set of slots with which the whole case breaks no more, as far as it says, or this promise alone if
-    the other one breaks with every slot; no slots if all of them break it or it does not break. `states` is how many states
-    were visited, `timers` which timers ran out there.
+    `verdict` is "holds", "breaks" or that it was not decided within a number of states. For a violation `steps`,
+    `reason`, `blame` and `link` describe the shortest run, and `bare` is True if that run has no fault: then none is
+    searched. `repair` is a smallest set of slots with which the whole case no longer breaks, to the stated extent, or
+    only this property if the other one breaks with every slot. It has no slots if all of them break the property or it
+    does not break. `states` is the number of visited states, `timers` are the timers that expired there.
     """
 
     label: str
@@ -75,7 +76,7 @@ Entries = tuple[Entry, ...]
 
 
 def every_case() -> tuple[tuple[str, Case], ...]:
-    """Return each design in each arrangement with each accident; a case without one stands before its others."""
+    """Return each design in each arrangement with each fault; a case without a fault comes before its others."""
     jobs = tuple(
         (label, Case(where, name, faults))
         for where in ARRANGEMENTS
@@ -86,7 +87,7 @@ def every_case() -> tuple[tuple[str, Case], ...]:
 
 
 def name_of(case: Case) -> str:
-    """Return the name by which the rows of a case are kept."""
+    """Return the name under which the rows of a case are stored."""
     return f"{case.scenario} {case.design} {case.faults}".rstrip()
 
 
@@ -96,13 +97,13 @@ def ledger(
     keep: Callable[[str, Entries], None] = lambda _name, _rows: None,
     wanted: tuple[tuple[str, Case], ...] = (),
 ) -> Iterator[Entries]:
-    """Yield the rows of one case after the other.
+    """Yield the rows of each case.
 
     Args:
-        progress: hears how far it is; when it says False the case that is searched is left out and nothing follows.
-        kept: the rows of cases that are known, by name.
-        keep: takes the rows of a case that was searched.
-        wanted: the cases to judge; default: all.
+        progress: called with the progress; if it returns False, the current case is left out and nothing follows.
+        kept: the rows of known cases, by name.
+        keep: called with the rows of a case that was searched.
+        wanted: the cases to judge; by default all.
     """
     asked = wanted or every_case()
     tried: Tried = {}

@@ -13,24 +13,24 @@ from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario
 
 ROOMS = ("kip-1289-draft", "kip-1289-flink", "kip-1289-ingress")
-# Hears (the story, how many are played, how many there are); when it says False nothing follows.
+# Called with (the story, stories played, all stories); if it returns False, nothing follows.
 StoryTold = Callable[[str, int, int], bool]
 
 
 class Played(msgspec.Struct, frozen=True, eq=False):
-    """One story under one design: the run, and what it comes to if nothing more happens to it."""
+    """One story under one design: the run, and its verdicts including what follows by itself."""
 
     run: Run
     judged: tuple[Judgement, ...]
 
     @property
     def broken(self) -> tuple[Judgement, ...]:
-        """The promises that break, the design's fault or the program's."""
+        """The properties that break, whether the design or the program is at fault."""
         return tuple(each for each in self.judged if each.status == BROKEN)
 
 
 def stories() -> tuple[Scenario, ...]:
-    """Return the stories that are told in beats, in the order of the library."""
+    """Return the stories that have steps, in the order of the library."""
     return tuple(s for s in LIBRARY if s.name.startswith(ROOMS) and s.beats)
 
 

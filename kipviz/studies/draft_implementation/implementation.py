@@ -1,9 +1,9 @@
-"""KIP-1289 as it is being implemented: which iteration keeps its promises, and which arrangement of a job does.
+"""KIP-1289 as it is being implemented: which iteration keeps its properties, and which arrangement of a job does.
 
-Each row is searched: an iteration of the draft in a small cluster with one accident, or a job's arrangement under a
-design. Where something breaks, a smallest set of decisions of the repaired design is looked for with which it breaks no more: all
-sets of one size are tried before those of the next. What was searched to say so is told beside it: every interleaving,
-or so many states.
+Each row is searched: an iteration of the draft in a small cluster with one fault, or a job's arrangement under a
+design. If a property breaks, a smallest set of decisions of the repaired design with which it no longer breaks is
+searched: all sets of one size are tried before larger ones. The extent of the search is stated: every interleaving, or
+a number of states.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching
 
 PROMISES = ("atomic", "no stuck transactions or records")
-# How many states a verdict may take: the largest case, a job in two-phase commit that may crash, ends before it.
+# The limit of states for a verdict: the largest case, a two-phase commit job that may crash, ends before it.
 STATES_MAX = 400_000
 APART, TOGETHER = "kip-1289-draft-small", "kip-1289-draft-small-together"
 CLUSTERS = {APART: "source and state on two brokers", TOGETHER: "on one broker"}
@@ -55,7 +55,7 @@ NOTHING, NO_ACCIDENT, TIMERS = "-", "no fault", "timers that ran out"
 
 
 class Case(Value, frozen=True):
-    """What is searched: a design in a scenario with some accidents."""
+    """A case to search: a design in a scenario with some faults."""
 
     scenario: str
     design: str
@@ -63,14 +63,14 @@ class Case(Value, frozen=True):
 
     @property
     def not_decided(self) -> str:
-        """What is said of a promise that was not decided by the limit of states."""
+        """The verdict on a property that was not decided within the limit of states."""
         return f"not decided within {STATES_MAX:,} states"
 
     def judged(self, under: str, tell: Tell, promises: tuple[str, ...] = PROMISES) -> Judged:
-        """Search the case under a design until a promise breaks, or to the limit of states.
+        """Search the case under a design until a property breaks, or to the limit of states.
 
         Raises:
-            StoppedEarly: if `tell` says False.
+            StoppedEarly: if `tell` returns False.
         """
         asked = tuple(property_named(name) for name in promises)
         bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
@@ -82,10 +82,10 @@ class Case(Value, frozen=True):
 
 
 class FoundRepair(Value, frozen=True):
-    """Decisions of the repaired design with which a case breaks no promise, as far as `searched` says; () if none does.
+    """Decisions of the repaired design with which a case breaks no property, to the extent in `searched`; () if none.
 
-    Every set of fewer decisions breaks the case, which a run shows; `smaller` is how many there are. The set is called a smallest
-    one only if it is `decided`: if every interleaving with it was visited.
+    Every set of fewer decisions breaks the case, which a run shows; `smaller` is their number. The set is called a
+    smallest one only if it is `decided`, that is if every interleaving with it was visited.
     """
 
     slots: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class FoundRepair(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The decisions, what was searched with them, and what is known of smaller sets."""
+        """The decisions, the extent of their search, and what is known of smaller sets."""
         if not self.slots:
             return "none"
         what = "a smallest one" if self.decided else "not shown to be one"
@@ -104,7 +104,7 @@ class FoundRepair(Value, frozen=True):
 
 
 def searched_without_a_break(found: Judged) -> str:
-    """Say what a search that found no break has visited."""
+    """Return the extent of a search that found no violation, in words."""
     explored = found.explored
     if explored.complete and not explored.undecided:
         return f"no break in any interleaving, {explored.states:,} states"
@@ -113,24 +113,24 @@ def searched_without_a_break(found: Judged) -> str:
 
 
 def breaks(found: Judged) -> bool:
-    """Say whether a promise breaks."""
+    """Return whether a property breaks."""
     return any(cell.verdict == BREAKS for cell in found.cells)
 
 
-# What was searched with some decisions: the case but for its design, the promises, and what every slot was filled with.
+# What was searched with some decisions: the case without its design, the properties, and the option of every slot.
 Tried: TypeAlias = dict[tuple[object, ...], Judged]
 
 
 class _Refuter:
-    """A run that broke one set of decisions, made again under others; of two that agree in what it asks, once."""
+    """A run that broke one set of decisions, replayed under others; once for all sets that agree in what the run asks."""
 
     def __init__(self, made: Breaking, slots: tuple[str, ...]) -> None:
         self._made, self._slots = made, slots
-        # What the run asked and was answered, and whether it broke then.
+        # The questions of the run and their answers, and whether it broke with them.
         self._known: list[tuple[dict[str, str], bool]] = []
 
     def breaks(self, candidate: Design) -> bool:
-        """Say whether the run breaks its promise under these decisions, too."""
+        """Return whether the run also breaks its property under these decisions."""
         for asked, broke in self._known:
             if all(candidate.option(slot).name == option for slot, option in asked.items()):
                 return broke
@@ -145,7 +145,7 @@ class _Refuter:
 
 
 def _heard(slot: str, option: Option, asked: dict[str, str]) -> Option:
-    """Return the option with a rule that notes that it was asked."""
+    """Return the option with a rule that records that it was asked."""
 
     def choose(*arguments: object) -> object:
         asked[slot] = option.name
@@ -155,7 +155,7 @@ def _heard(slot: str, option: Option, asked: dict[str, str]) -> Option:
 
 
 class _Trials:
-    """Sets of decisions of the repaired design, tried in one case; a run that broke one refutes others before a search does."""
+    """Sets of decisions tried in one case; a run that broke one can refute others without a search."""
 
     def __init__(self, case: Case, promises: tuple[str, ...], tell: Tell, tried: Tried) -> None:
         self.case, self.promises, self.tell, self.tried = case, promises, tell, tried
@@ -171,12 +171,12 @@ class _Trials:
         )
 
     def repaired_by(self, slots: tuple[str, ...]) -> FoundRepair:
-        """Return the set if no break was found with it, and no slots if one was."""
+        """Return the set if no violation was found with it, otherwise no slots."""
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = self._base.but(**(self._choices | filled))
         for at, known in enumerate(self._broken):
             if known.breaks(candidate):
-                # What refuted last refutes most of what follows.
+                # The run that refuted last refutes most of the following sets.
                 self._broken.insert(0, self._broken.pop(at))
                 return FoundRepair()
         found = self._searched(candidate)
@@ -204,18 +204,20 @@ def repair(
     promises: tuple[str, ...] = PROMISES,
     tried: Tried | None = None,
 ) -> FoundRepair:
-    """Return a smallest set of slots that, filled as in the repaired design, breaks no promise.
+    """Return a smallest set of slots that, filled as in the repaired design, breaks no property.
 
-    Each search has the limit of states of a verdict; what that of the answer has visited is told with it. No slots if the
-    promises break with all of them. All sets of one size are tried before those of the next, so every smaller set than the
-    answer breaks; of one size, a set of which every interleaving was visited is taken before one that was not decided, and
-    else the first. `tried` keeps the searches for other cases: two iterations with the same decisions are one design.
+    Each search has the limit of states of a verdict; the answer states the extent of its own. There are no slots if the
+    properties break with all of them. All sets of one size are tried before larger ones, so every smaller set than the
+    answer breaks. Of one size, a set whose every interleaving was visited is preferred to an undecided one, and
+    otherwise the first is taken. `tried` keeps the searches for other cases: two iterations with the same decisions are
+    one design.
 
-    `known` is the answer for the same case with fewer accidents. What mends this case mends that one, and every smaller set
-    than `known` breaks that one: so `known` is the answer here, too, if every interleaving with it breaks nothing.
+    `known` is the answer for the same case with fewer faults. A set that repairs this case also repairs that one, and
+    every smaller set than `known` breaks that one. So `known` is also the answer here if every interleaving with it
+    breaks nothing.
 
     Raises:
-        StoppedEarly: if `tell` says False.
+        StoppedEarly: if `tell` returns False.
     """
     trials = _Trials(case, promises, tell, {} if tried is None else tried)
     if not trials.repaired_by(trials.slots).slots:
@@ -237,7 +239,7 @@ def repair(
 
 
 def _cells(case: Case, found: Judged) -> tuple[str, ...]:
-    """Give the words of each promise; where the search ended at a break or a bound, the others are not decided."""
+    """Return the words of each property; if the search ended at a violation or a limit, the others are not decided."""
     undecided = "not asked further" if breaks(found) else case.not_decided
     decided = (BREAKS,) if breaks(found) else (BREAKS, HOLDS)
     return tuple(cell.words if cell.verdict in decided else undecided for cell in found.cells)
@@ -254,7 +256,7 @@ def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
 
 
 def cases() -> tuple[tuple[str, Case], ...]:
-    """Return every case of the first study: iterations, clusters and accidents."""
+    """Return every case of the first study: iterations, clusters and faults."""
     return tuple(
         (label, Case(cluster, name, faults))
         for label, name in ITERATIONS.items()
@@ -304,7 +306,7 @@ ARRANGEMENTS = {
     OUTPUTS: "two transactions, outputs first",
     STAGES_LATE: "two transactions, staged at the checkpoint",
 }
-# KIP-939 is no part of the pull request, and the first arrangement needs it.
+# KIP-939 is not part of the pull request, and the first arrangement needs it.
 WITH_KIP_939 = f"{LATE}+keep_prepared=next_epoch"
 OF_JOBS = {"late": WITH_KIP_939, "repaired": "repaired"}
 OF_A_JOB = ("", "crash_client=1", "expire_lock=1")
@@ -318,9 +320,9 @@ def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     return ((where, label, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, why),)
 
 
-# Checkpoint interval: how long a batch is worked on before the first commit of the program.
+# Checkpoint interval: how long a batch is processed before the first commit of the program.
 INTERVALS, LOCKS, TIMEOUTS = (10_000, 40_000), (15_000, 30_000, 60_000), (30_000, 60_000)
-# Kafka takes a delivery limit from 2 on; 5 is its default.
+# Kafka accepts a delivery limit of 2 or more; 5 is its default.
 LIMITS, LIMIT_OF_KAFKA = (2, 5), 5
 TIMED_STATES_MAX = 20_000
 TIMED_NOT_DECIDED = f"not decided within {TIMED_STATES_MAX:,} states"
@@ -336,13 +338,13 @@ def timed(
     limit: int = LIMIT_OF_KAFKA,
     restarts: int = 0,
 ) -> str:
-    """Search one cell on the timed clock and say whether every record is written once.
+    """Search one cell on the timed clock and return whether every record is written once, in words.
 
-    A lock may run out as often as a record may be delivered, and a transaction as often where the job does not restart.
-    With `restarts` the job may crash so often. A job of two-phase commit has no transaction time-out.
+    A lock may expire as often as a record may be delivered, and a transaction as often if the job does not restart.
+    With `restarts` the job may crash that often. A two-phase commit job has no transaction timeout.
 
     Raises:
-        StoppedEarly: if `tell` says False.
+        StoppedEarly: if `tell` returns False.
     """
     story = scenario(arrangement)
     apps = tuple(a.but(program=looping(a.program)) for a in story.spec.applications)
@@ -375,14 +377,14 @@ def timed(
 def _timed(
     arrangement: str, interval: int, timeout: int, limit: int, tell: Tell
 ) -> tuple[Row, ...]:
-    """Search one checkpoint interval, time-out and delivery limit against every lock duration."""
+    """Search one checkpoint interval, timeout and delivery limit against every lock duration."""
     words = tuple(timed(arrangement, interval, lock, timeout, tell, limit=limit) for lock in LOCKS)
     limited = not any(a.two_phase_commit for a in scenario(arrangement).spec.applications)
     ends = ms(timeout) if limited else "none (two-phase commit)"
     return ((ARRANGEMENTS[arrangement], ms(interval), ends, str(limit), *words),)
 
 
-# How often the job restarts at most.
+# The maximum number of restarts of the job.
 RESTARTS = (1, 2)
 DELIVERIES = (2, 3)
 
@@ -390,7 +392,7 @@ DELIVERIES = (2, 3)
 def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
     """Search one delivery limit against every number of restarts, with a short interval and Kafka's lock.
 
-    What breaks with fewer restarts breaks with more, too, where their own search decides nothing.
+    A cell that breaks with fewer restarts also breaks with more, if their own search is undecided.
     """
     shortest, lock, timeout = INTERVALS[0], LOCKS[1], TIMEOUTS[-1]
     words: list[str] = []

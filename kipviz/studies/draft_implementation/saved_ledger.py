@@ -1,6 +1,7 @@
-"""The rows of the draft ledger that are judged already, in one file, so that an interrupted command goes on from there.
+"""The rows of the draft ledger that were already judged, in one file, so that an interrupted command can continue.
 
-The file belongs to one model: it has a digest of the package's sources and stories, and rows of another one are refused.
+The file belongs to one model: it has a digest of the package's sources and stories, and rows of another model are
+rejected.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from kipviz.studies.draft_implementation.implementation import STATES_MAX
 
 
 class LedgerFileError(ValueError):
-    """A file that keeps no rows of this ledger; the sentence says why."""
+    """The file holds no rows of this ledger; the message states the reason."""
 
 
 class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands in the file: of which model and limits the rows are, and the rows of each case by its name."""
+    """The content of the file: the model and the limits of the rows, and the rows of each case by name."""
 
     kipviz: str
     model: str
@@ -31,13 +32,13 @@ class _Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeptLedger:
-    """The rows of a file, and of what is judged from now on."""
+    """The rows of a file, and those that are judged from now on."""
 
     def __init__(self, path: str | Path) -> None:
-        """Read a file, or begin one.
+        """Read a file, or start a new one.
 
         Raises:
-            LedgerFileError: if it keeps something else, or rows of another model or limit.
+            LedgerFileError: if it holds something else, or rows of another model or limit.
             OSError: if it cannot be read.
         """
         self._path = Path(path)
@@ -56,14 +57,14 @@ class KeptLedger:
 
     @property
     def cases(self) -> Mapping[str, Entries]:
-        """The rows that are kept, by the name of their case."""
+        """The stored rows, by the name of their case."""
         return self._cases
 
     def keep(self, name: str, rows: Entries) -> None:
-        """Keep the rows of one more case.
+        """Store the rows of one more case.
 
         Raises:
-            OSError: if the file cannot be written; what was in it is still there.
+            OSError: if the file cannot be written; its previous content is still there.
         """
         self._cases[name] = rows
         atomic_write.write(self._path, msgspec.json.encode(self._kept(self._cases)))

@@ -1,1 +1,1 @@
-"""What the texts claim, section by section, and how each claim is judged."""
+"""The claims of the texts, section by section, and how each claim is judged."""

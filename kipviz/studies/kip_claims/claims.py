@@ -1,8 +1,8 @@
-"""What the KIPs promise, each promise as a row that a search judges.
+"""The claims of the KIPs, each as a row that a search judges.
 
-A claim is told in our words with its clause beside it. `under` says what is judged: the text as it
-stands, Kafka as it is, or the repaired design; the same claim stands once for each. Nothing here
-says how it comes out: `judged` computes that, with the bound that was searched.
+A claim is stated in our words, with its clause. `under` names what is judged: the text as written, released Kafka, or
+the repaired design; the same claim is judged once for each. Nothing here states the verdict: `judged` computes it, with
+the extent of the search.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ SMALL = "kip-1289-small"
 
 
 class Claim(Value, frozen=True):
-    """One guarantee: what is claimed, where, and the property and faults that put it to the test.
+    """One guarantee: the claim, its clause, and the property and faults that test it.
 
-    `until` names a property behind whose break nothing is asked any more: a record that is delivered twice is
-    delivered again and again, and that space has no end.
+    `until` names a property after whose violation the search stops: a record that is delivered twice is delivered again
+    and again, and that state space has no end.
     """
 
     claim: str
@@ -42,12 +42,12 @@ class Entry(Value, frozen=True):
 
     @property
     def cell(self) -> Cell:
-        """What is to be said of it."""
+        """The cell of its property."""
         return self.judged.cell(self.claim.property)
 
     @property
     def where(self) -> str:
-        """What the verdict is about: scenario, faults, how much was searched, and up to where."""
+        """The extent of the verdict: scenario, faults, how much was searched, and up to where."""
         until = self.claim.until
         if not until or self.judged.cell(until).verdict != BREAKS:
             return self.judged.where

@@ -1,8 +1,8 @@
-"""The corner cases of KIP-1289: what the text claims of each, and what happens in each reading of it.
+"""The corner cases of KIP-1289: the text's claim about each, and what happens in each reading of it.
 
-A case is a story of the library. The claim is checked on the run itself, and beside it stand the
-two great promises: whether each record is put out exactly once, and whether anything stays
-pending. Nothing here says how it comes out: `told` plays and looks.
+A case is a story of the library. The claim is checked on the run itself, together with the two main properties: whether
+each record is produced exactly once, and whether anything stays pending. Nothing here states the result: `told` plays
+the story and checks it.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ YES, NO, STOPS = "yes", "no", "the story stops"
 
 
 class Corner(Value, frozen=True):
-    """One numbered case: what is claimed, in our words, and how a run is asked about it.
+    """One numbered case: the claim, in our words, and how a run is checked for it.
 
-    `also` are designs in which it is told beside the text as written, where another finding hides what
-    the case is about.
+    `also` are designs in which it is played besides the text as written, if another finding hides the subject of the
+    case.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Corner(Value, frozen=True):
 
 
 class Told(Value, frozen=True):
-    """A case under a design: whether the claim holds, whether exactly once does, what happened."""
+    """A case under a design: whether the claim holds, whether exactly once does, and what happened."""
 
     corner: Corner
     design: str
@@ -77,47 +77,47 @@ def nothing_lost(trace: Trace, events: Events) -> bool:
 
 
 def exactly_once(trace: Trace, events: Events) -> bool:
-    """Each record is put out once, and acknowledged with it."""
+    """Each record is produced once, and acknowledged with it."""
     return PROPERTIES[0].finding(trace.observations[0]).status != BROKEN
 
 
 def nothing_promised(trace: Trace, events: Events) -> bool:
-    """No staging is told that it succeeded, and nothing stays staged."""
+    """No staging succeeds, and no record stays staged."""
     return Errors.NONE not in _answers(events) and not _left_staged(events)
 
 
 def refused_is_not_staged(trace: Trace, events: Events) -> bool:
-    """A staging that is refused leaves no record TX_PENDING; one that is not was a success."""
+    """A rejected staging leaves no record TX_PENDING; otherwise it succeeded."""
     answers = _answers(events)
     return bool(answers) and (Errors.NONE in answers or not _left_staged(events))
 
 
 def all_or_none(trace: Trace, events: Events) -> bool:
-    """When a part of a call is refused, nothing of it is staged any more as the answer goes out."""
+    """If a part of a call is rejected, no part of it is staged any more when the response is sent."""
     nodes: Any = (trace.node(number) for number in trace.line)
     return not any(story_predicates.half_of_a_call(node.world, node.events) for node in nodes)
 
 
 def refused_whole(trace: Trace, events: Events) -> bool:
-    """The call is refused for a record's state, and no record of it is ever staged before that."""
+    """The call is rejected for a record's state, and no record of it was ever staged before."""
     answers = _answers(events)
     return answers[:1] == [Errors.INVALID_RECORD_STATE] and all_or_none(trace, events)
 
 
 def refused_for_its_state(trace: Trace, events: Events) -> bool:
-    """The staging is told INVALID_RECORD_STATE, and nothing stays staged."""
+    """The response to the staging is INVALID_RECORD_STATE, and no record stays staged."""
     told_so = set(_answers(events)) == {Errors.INVALID_RECORD_STATE}
     return told_so and not _left_staged(events)
 
 
 def refused_for_its_member(trace: Trace, events: Events) -> bool:
-    """The staging is told that its member is not one, or of another epoch."""
+    """The response to the staging is an unknown member id or a stale member epoch."""
     wanted = {Errors.STALE_MEMBER_EPOCH, Errors.UNKNOWN_MEMBER_ID}
     return bool(wanted & set(_answers(events)))
 
 
 def resolved_once(trace: Trace, events: Events) -> bool:
-    """The record leaves TX_PENDING once, however often the marker comes."""
+    """The record leaves TX_PENDING once, however often the marker arrives."""
     return sum(event.before is S.TX_PENDING for event in _moves(events)) == 1
 
 
@@ -130,7 +130,7 @@ def delivered_again(trace: Trace, events: Events) -> bool:
 
 
 def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
-    """The staging call throws UnsupportedVersionException, and no staging is on any wire."""
+    """The staging call throws UnsupportedVersionException, and no staging is sent."""
     thrown = any(
         isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
         for event in events
@@ -175,7 +175,7 @@ CORNERS: tuple[Corner, ...] = (
         "The second marker finds nothing to do: the record is resolved once.",
         "kip-1289-corner-5",
         resolved_once,
-        # What breaks it as written is the marker's epoch alone (finding I), and not the duplicate.
+        # As written, only the marker's epoch breaks it (finding I), not the duplicate.
         also=("finding-I", "as-written+marker_epoch=greater"),
     ),
     Corner(
@@ -280,7 +280,7 @@ CORNERS: tuple[Corner, ...] = (
 
 
 def told(corner: Corner, name: str) -> Told:
-    """Play a case under a design and say what came of it."""
+    """Play a case under a design and return the result."""
     if corner.check is None:
         return Told(corner, name, "", "", "", f"not in the model: {corner.needs}")
     story, chosen = scenario_named(corner.scenario), design_named(name)
@@ -304,7 +304,7 @@ def told(corner: Corner, name: str) -> Told:
 
 
 def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
-    """Play every case under every design; beside the text as written, in what else it is told."""
+    """Play every case under every design; next to the text as written also under the designs in `also`."""
     for corner in CORNERS:
         also = corner.also if DESIGNS[0] in designs else ()
         others = tuple(name for name in also if name not in designs)
@@ -313,7 +313,7 @@ def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
 
 
 def _happens(trace: Trace, events: Events, reason: str) -> str:
-    """Say what became of the first record, what was answered, and what was thrown."""
+    """Return what happened to the first record, the responses, and the exceptions, in words."""
     path = [event.after.name for event in _moves(events) if event.first == 100]
     parts = [f"record 100: {' → '.join(path)}"]
     answers = [answer.name for answer in _answers(events)]

@@ -1,8 +1,8 @@
 """Every claim of the five texts, section by section, and how it is judged.
 
 A claim is a sentence of a text that promises behaviour, in our words. It is judged by a search, along a story, by a
-count, or by a finding of a review that contradicts it. What no model of the protocol can judge says why. Nothing
-here says how it comes out: `judged_statements` computes that.
+count, or by a finding of a review that contradicts it. A claim that no model of the protocol can judge states why.
+Nothing here states a verdict: `judged_statements` computes it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ CONTRADICTED = "contradicted"
 class Statement(Value, frozen=True):
     """One claim of a text and one way to judge it.
 
-    `property` is searched for in `scenario` with `faults`, or, where `played`, judged along the story and what the
-    cluster does next by itself. `look` is the promised behaviour, looked for in the story. `findings` name
-    the findings that contradict the claim. `counting` gives a sentence with figures. `because` says why no
-    model of the protocol can judge the claim.
+    `property` is searched in `scenario` with `faults`, or, with `played`, judged along the story and what the cluster
+    does next by itself. `look` recognises the promised behaviour in the story. `findings` name the findings that
+    contradict the claim. `counting` returns a sentence with numbers. `because` is the reason why no model of the
+    protocol can judge the claim.
     """
 
     section: str
@@ -63,7 +63,7 @@ class Statement(Value, frozen=True):
 
 
 class Text(Value, frozen=True):
-    """One of the five texts: its name, its state, its sections that promise something, and its claims."""
+    """One of the five texts: its name, its status, its sections with claims, and its claims."""
 
     name: str
     state: str
@@ -72,9 +72,9 @@ class Text(Value, frozen=True):
 
 
 class JudgedStatement(Value, frozen=True):
-    """A claim with its verdict: a word, where it was judged, why, and the run behind it, if there is one.
+    """A claim with its verdict: a word, where it was judged, why, and its run, if there is one.
 
-    `timers` are those that ran out in its search.
+    `timers` are those that expired in its search.
     """
 
     statement: Statement
@@ -107,7 +107,7 @@ def kept(
 
 
 def seen(section: str, claim: str, scenario: str, design: str, look: Look) -> Statement:
-    """Return a claim whose behaviour is looked for in a story."""
+    """Return a claim whose behaviour is recognised in a story."""
     return Statement(section, claim, design, scenario, look=look)
 
 
@@ -131,7 +131,7 @@ def judged_statements(
 ) -> Iterator[JudgedStatement]:
     """Judge the claims of a text one by one; a caller may stop between two of them.
 
-    `known` keeps the findings that are shown: several claims may be contradicted by one of them.
+    `known` keeps the demonstrated findings, because one of them may contradict several claims.
     """
     known = {} if known is None else known
     for statement in text.statements:
@@ -143,7 +143,7 @@ def judged_statement(
     known: dict[str, Shown] | None = None,
     progress: ProgressTold | None = None,
 ) -> JudgedStatement:
-    """Judge one claim; `known` already runs the findings that are shown."""
+    """Judge one claim; `known` are the findings that were already demonstrated."""
     if statement.because:
         return JudgedStatement(statement, NOT_JUDGED, "", statement.because)
     if statement.findings:
@@ -158,7 +158,7 @@ def judged_statement(
 def _contradicted(
     statement: Statement, known: dict[str, Shown], progress: ProgressTold | None
 ) -> JudgedStatement:
-    """Show every finding against a claim, and give the run of the first one that has a run."""
+    """Demonstrate every finding against a claim, and return the run of the first one that has a run."""
     for name in statement.findings:
         if name not in known:
             known[name] = shown(finding(name), progress=progress)
@@ -207,7 +207,7 @@ def _played(statement: Statement) -> JudgedStatement:
 
 
 def _along_the_story(statement: Statement, where: str) -> JudgedStatement:
-    """Judge one of the single promises, which are asked along the story itself."""
+    """Judge one of the single properties along the story itself."""
     found = shown(
         Finding(
             "",

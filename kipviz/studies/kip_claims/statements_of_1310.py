@@ -1,4 +1,4 @@
-"""What KIP-1310 promises, section by section: every claim with the way it is judged."""
+"""The claims of KIP-1310, section by section, each with the way it is judged."""
 
 from __future__ import annotations
 

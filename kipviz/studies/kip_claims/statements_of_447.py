@@ -1,4 +1,4 @@
-"""What the two drafts of KIP-447 promise, section by section: every claim with the way it is judged."""
+"""The claims of the two drafts of KIP-447, section by section, each with the way it is judged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MIDDLE_SECTIONS = (
 
 
 def _stands_still() -> str:
-    """Return for how long a partition stands still under the second draft's default and the released one."""
+    """Return for how long a partition is not read under the second draft's default and the released one."""
     found = (
         takeover.taken_over(name, takeover.SESSIONS_MS[0]).stands_still_ms
         for name in (CONSUMER, KAFKA)

@@ -1,4 +1,4 @@
-"""The five texts that kipviz is about, each with its claims."""
+"""The five texts that kipviz covers, each with its claims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS: tuple[Text, ...] = (
 def judged_texts(
     texts: tuple[Text, ...] = TEXTS, progress: ProgressTold | None = None
 ) -> Iterator[tuple[Text, JudgedStatement]]:
-    """Judge every claim of some texts, one by one; each finding is shown once."""
+    """Judge every claim of some texts, one by one; each finding is demonstrated once."""
     known: dict[str, Shown] = {}
     for text in texts:
         for judged in judged_statements(text, known, progress):

@@ -1,4 +1,4 @@
-"""What to look for in a story that a message or the return of a call shows by itself."""
+"""Predicates on a story that need only a message or the return of a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kipviz.studies.review_findings.story_predicates import Look
 
 
 def throws(call: str, words: str) -> Look:
-    """Return a look for a call that throws something that begins with these words."""
+    """Return a predicate for a call that throws something that begins with these words."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
@@ -30,7 +30,7 @@ def throws(call: str, words: str) -> Look:
 
 
 def returns(call: str, application: str) -> Look:
-    """Return a look for a call of an application that returns and throws nothing."""
+    """Return a predicate for a call of an application that returns without an exception."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
@@ -43,7 +43,7 @@ def returns(call: str, application: str) -> Look:
 
 
 def answered(response: type[Message], error: Errors) -> Look:
-    """Return a look for a response with an error."""
+    """Return a predicate for a response with an error."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
@@ -57,7 +57,7 @@ def answered(response: type[Message], error: Errors) -> Look:
 
 
 def sends(client: str, request: type[Message], elsewhere_than: int = 0) -> Look:
-    """Return a look for a request that a client of an application sends, such as its session.
+    """Return a predicate for a request that a client of an application sends, such as its session.
 
     With `elsewhere_than` the request has to go to another broker than this one.
     """
@@ -77,7 +77,7 @@ def sends(client: str, request: type[Message], elsewhere_than: int = 0) -> Look:
 
 
 def commits(partition: str, value: str) -> Look:
-    """Return a look for a committed record with a value in a partition."""
+    """Return a predicate for a committed record with a value in a partition."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return value in committed(world, partition)
@@ -86,7 +86,7 @@ def commits(partition: str, value: str) -> Look:
 
 
 def committed(world: World, partition: str) -> tuple[str, ...]:
-    """Return the values that a reader of committed data gets of a partition."""
+    """Return the values that a read_committed consumer gets from a partition."""
     log = world.logs[partition]
     return tuple(
         record.value
@@ -98,7 +98,7 @@ def committed(world: World, partition: str) -> tuple[str, ...]:
 
 
 def closed_and_open(world: World, events: Sequence[Event]) -> bool:
-    """Say whether no client has work left although a log has an open transaction, after a close()."""
+    """Return whether, after a close(), no client has work left although a log has an open transaction."""
     idle = not any(connection.requests for connection in world.connections.values())
     closed = any(
         getattr(client, "closed", False)

@@ -1,9 +1,8 @@
-"""How a finding of a review is shown alone: by a run, by a count, or by why there is none.
+"""How a finding of a review is demonstrated alone: by a run, by a count, or by the reason why there is none.
 
-A finding that a design can have is searched for: a design with what the text says, and the
-shortest run that breaks a promise. One that every design has is looked for in a story. One that is
-about numbers is counted. What is about the words alone, or needs what the model does not have,
-says so. Nothing here says how it comes out: `shown` computes that.
+A finding that a design can have is searched: a design with what the text says, and the shortest run that breaks a
+property. One that every design has is looked for in a story. One that is about numbers is counted. One that is about
+the words alone, or needs what the model lacks, says so. Nothing here states a result: `shown` computes it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.review_findings.story_predicates import Look
 
-# What is told while findings are computed: the finding, and how far its search is.
+# Called while findings are computed: the finding, and the progress of its search.
 FindingTold = Callable[[str, int, int], bool]
 
 SMALL = "kip-1289-small"
@@ -41,24 +40,24 @@ ITS_LOCK = "back_to_available"
 LIVE = "no stuck transactions or records"
 BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
 BREAKS_PLAYED = "breaks in the story"
-# A design that differs in more than this is told by its name.
+# A design with more differences than this is described by its name.
 NAMED_MAX = 7
 SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
 
 
 class BySearch(Value, frozen=True):
-    """A sentence with figures that searches count; they tell how far they are, and may be stopped."""
+    """A sentence with numbers that searches count; they report progress, and can be stopped."""
 
     count: Callable[[ProgressTold | None], str]
 
 
 class Finding(Value, frozen=True):
-    """One finding: what the text says, what is the matter, and how it is to be shown.
+    """One finding: what the text says, what is wrong, and how it is demonstrated.
 
-    `promise` is searched for in `scenario` under `design` with `faults`, or with `played` only along
-    the story itself; `look` is looked for in the story; `counting` gives a sentence with figures.
-    `against` names the texts that contradict each other. `because` says why there is no run:
-    it is about the text alone, or, with `needs`, about what the model does not have.
+    `promise` is a property, searched in `scenario` under `design` with `faults`, or with `played` only along the story
+    itself. `look` is a predicate on the story. `counting` returns a sentence with numbers. `against` names the texts
+    that contradict each other. `because` is the reason why there is no run: the finding is about the text alone, or,
+    with `needs`, about what the model lacks.
     """
 
     name: str
@@ -78,7 +77,7 @@ class Finding(Value, frozen=True):
 
     @property
     def slots(self) -> str:
-        """What of the repaired design, or of Kafka as released, is as the text has it, in words."""
+        """The decisions in which the text differs from the repaired design, or from released Kafka, in words."""
         if not self.design:
             return ""
         chosen = design_named(self.design)
@@ -89,11 +88,11 @@ class Finding(Value, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True, eq=False):
-    """What came of a finding: a word, what was found, and the run that shows it, if there is one.
+    """The result of a finding: a word, what was found, and the run that demonstrates it, if there is one.
 
-    `with_its_lock` says what the same search finds where an acquisition lock that runs out frees a staged
-    record, as the text of KIP-1289 has it: whether the finding needs our rule, that it does not.
-    `timers` are those that ran out in its searches.
+    `with_its_lock` is the result of the same search if an acquisition lock that expires releases a staged record, as in
+    the text of KIP-1289. It shows whether the finding depends on our rule that it does not. `timers` are those that
+    expired in its searches.
     """
 
     finding: Finding
@@ -106,7 +105,7 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def steps(self) -> int:
-        """How many steps the run takes."""
+        """The number of steps of the run."""
         return self.run.trace.last().depth if self.run is not None else 0
 
     @property
@@ -120,7 +119,7 @@ def shown(
     bounds: Bounds = Bounds(),  # noqa: B008  a value never changes
     progress: ProgressTold | None = None,
 ) -> Shown:
-    """Compute what a finding comes to."""
+    """Compute the result of a finding."""
     if finding.promise and finding.played:
         return _played(finding)
     if finding.promise:
@@ -135,7 +134,7 @@ def shown(
 
 
 def shown_all(findings: Iterable[Finding], progress: FindingTold | None = None) -> Iterator[Shown]:
-    """Compute findings one by one; `progress` hears of each one and of its search, and may stop."""
+    """Compute findings one by one; `progress` is called for each one and its search, and can stop them."""
     for finding in findings:
         if progress is None:
             yield shown(finding)
@@ -179,10 +178,10 @@ def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -
 def _with_its_lock(
     finding: Finding, chosen: Design, bounds: Bounds, progress: ProgressTold | None
 ) -> tuple[str, TimersRan]:
-    """Say what becomes of a finding with KIP-1289's own rule for a lock that runs out (corner case 6), and which timers ran.
+    """Return a finding's result with KIP-1289's own rule for an expired lock (corner case 6), and the expired timers.
 
-    Both the promise and "atomic" are asked at once: what is broken is followed no further, and a record that
-    is delivered twice would be delivered again and again.
+    Both the property and "atomic" are judged at once: a broken state is followed no further, because a record that is
+    delivered twice would be delivered again and again.
     """
     if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
         return "", TimersRan()
@@ -190,7 +189,7 @@ def _with_its_lock(
     model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
     asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
     search = Search(model, tuple(asked))
-    # The search ends with the first run that breaks the promise; what else can happen is not asked here.
+    # The search ends with the first run that breaks the property; other continuations do not matter here.
     explored = search.run(bounds.but(breaks_max=1), progress)
     if search.found and finding.promise not in search.found:
         explored = search.run(bounds.but(breaks_max=len(asked)), progress)
@@ -216,7 +215,7 @@ def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -
 
 
 def _seen(finding: Finding, look: Look) -> Shown:
-    """Play the story up to the first moment that is looked for."""
+    """Play the story up to the first moment that the predicate recognises."""
     run = runs.play(finding.scenario, finding.design)
     for step, number in enumerate(run.trace.line):
         node: Any = run.trace.node(number)
@@ -226,7 +225,7 @@ def _seen(finding: Finding, look: Look) -> Shown:
 
 
 def _played(finding: Finding) -> Shown:
-    """Play the story up to the first moment at which its promise is broken."""
+    """Play the story up to the first moment at which its property is broken."""
     run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
     state = prop.initial(run.trace.node(0).world)
     for step, number in enumerate(run.trace.line):

@@ -1,4 +1,4 @@
-"""Findings about KIP-447 and KIP-1319 that are a matter of numbers: waiting times, fields and errors."""
+"""Findings about KIP-447 and KIP-1319 that are about numbers: waiting times, fields and errors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kipviz.messages.wire.schema import Field, Schema
 from kipviz.studies.timed.takeover import SESSIONS_MS, taken_over
 
 SHIPPED = "shipped"
-# How Kafka's schemas name a generation or an epoch of a member.
+# Kafka's names in schemas for a member's generation or epoch.
 GENERATIONS = frozenset({"GenerationId", "GenerationIdOrMemberEpoch", "MemberEpoch"})
-# The requests that a transactional producer sends, and the one that ends at partition leaders.
+# The requests that a transactional producer sends, and the one that goes to partition leaders.
 OF_A_TRANSACTION = (
     "InitProducerIdRequest",
     "AddPartitionsToTxnRequest",
@@ -32,7 +32,7 @@ OF_A_TRANSACTION = (
 
 
 def takeovers() -> str:
-    """Say how long a new owner waits for one that stands still, by the default time-out."""
+    """Return how long a new owner waits for a paused one with the default timeout."""
     session_ms = SESSIONS_MS[0]
     waits = {
         name: ms(taken_over(design, session_ms).stands_still_ms)
@@ -64,14 +64,14 @@ def _by(asked: Callable[[Schema], bool]) -> str:
 
 
 def requests_with_a_generation() -> str:
-    """Say which requests of a transaction name a member's generation or epoch."""
+    """Return which requests of a transaction name a member's generation or epoch."""
     return (
         f"names a generation? {_by(lambda schema: bool(GENERATIONS & set(_names(schema.fields))))}"
     )
 
 
 def requests_with_a_transactional_id() -> str:
-    """Say which requests of a transaction need a transactional id that is not null."""
+    """Return which requests of a transaction need a transactional id that is not null."""
 
     def needs(schema: Schema) -> bool:
         named = [field for field in schema.fields if field.name.endswith("TransactionalId")]
@@ -81,7 +81,7 @@ def requests_with_a_transactional_id() -> str:
 
 
 def fields_of_the_first_draft() -> str:
-    """Say which fields the first draft's InitProducerId has by its text, and which are added here."""
+    """Return which fields the first draft's InitProducerId has in its text, and which are added here."""
     fields = KINDS[InitProducerIdOfGroup].schema.fields
     by_text = [field.name for field in fields if field.status == "draft"]
     ours = [field.name for field in fields if field.status == "our inference"]
@@ -89,7 +89,7 @@ def fields_of_the_first_draft() -> str:
 
 
 def a_share_group_by_version() -> str:
-    """Say what TxnOffsetCommit hears of a missing group and of a share group, by its version."""
+    """Return the errors of TxnOffsetCommit for a missing group and for a share group, by its version."""
     shared = GroupCoordinator("__consumer_offsets-0", share_groups=Table.of({"g": ShareGroup()}))
     first, _, last = KINDS[TxnOffsetCommit].schema.versions.partition("-")
     versions = range(int(first), int(last) + 1)
@@ -99,7 +99,7 @@ def a_share_group_by_version() -> str:
 
 
 def _spans(heard: dict[int, Errors]) -> str:
-    """Return each error with the versions that hear it."""
+    """Return each error with the versions that receive it."""
     by_error: dict[str, list[int]] = {}
     for version, error in heard.items():
         by_error.setdefault(error.name, []).append(version)

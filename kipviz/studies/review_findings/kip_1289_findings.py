@@ -1,10 +1,10 @@
-"""The findings of our review of KIP-1289, from A to T and from X1 on: T, the first line, then the others in their order.
+"""The findings of our review of KIP-1289, from A to T and from X1 on: T is the first row, the others follow in order.
 
-X25 and X26 were found by searching the design that mends the others. From X27 on the text is set beside
-itself once more, line by line: its loop, its metrics, its corner cases.
+X25 and X26 were found by searching the design that repairs the others. From X27 on the text is compared with itself
+once more, line by line: its loop, its metrics, its corner cases.
 
-What the text says is told in our words, with the place where it says so. KIP-1289 is a draft; that
-it says so is a fact, what is the matter with it is our reading, and the run is what decides.
+What the text says is stated in our words, with its section. KIP-1289 is a draft; what it says is a fact, what is wrong
+with it is our reading, and the run decides.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The findings of our review of KIP-1310: what its text says against itself, other texts and Kafka.
+"""The findings of our review of KIP-1310: where its text contradicts itself, other texts and Kafka.
 
-What the text says is told in our words, with its section. KIP-1310 is a draft: what is the matter
-with it is our reading, and the run is what decides. A name is never given to another finding.
+What the text says is stated in our words, with its section. KIP-1310 is a draft: what is wrong with it is our reading,
+and the run decides. A name is never reused for another finding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ITSELF = "KIP-1310 itself"
 KAFKA = "Kafka 4.4.0"
 KIP_939 = "KIP-939"
 KIP_1289 = "KIP-1289"
-# What nobody but a reader of the text can see.
+# Only a reader of the text can see it.
 WORDS = "it is about the words of the text alone"
 
 ABOUT = (

@@ -1,7 +1,7 @@
-"""The findings of our review of KIP-1319: what its text says against itself and Kafka.
+"""The findings of our review of KIP-1319: where its text contradicts itself and Kafka.
 
-What the text says is told in our words, with its section. KIP-1319 is accepted and released in Kafka
-4.4.0: what is the matter with its text is our reading. A name is never given to another finding.
+What the text says is stated in our words, with its section. KIP-1319 is accepted and released in Kafka 4.4.0: what is
+wrong with its text is our reading. A name is never reused for another finding.
 """
 
 from __future__ import annotations

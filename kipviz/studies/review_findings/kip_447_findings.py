@@ -1,8 +1,8 @@
-"""The findings of our review of KIP-447's drafts: what they say against themselves, each other and Kafka.
+"""The findings of our review of KIP-447's drafts: where they contradict themselves, each other and Kafka.
 
-Two texts were given. The middle version has the group's id as a producer config and still tells of the
-first draft of June 2019, whose coordinator knows the assignment. The second draft has
-initTransactions(consumer). Kafka released neither. A name is never given to another finding.
+There are two texts. The middle version has the group's id as a producer config and still describes the first draft of
+June 2019, whose coordinator knows the assignment. The second draft has initTransactions(consumer). Kafka released
+neither. A name is never reused for another finding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reviews that there are, one for each proposal, and their findings by name."""
+"""The reviews, one for each proposal, and their findings by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT = 1289
 
 
 class Review(Value, frozen=True):
-    """The findings of one proposal, and what a reader has to know of its text."""
+    """The findings of one proposal, and what a reader must know about its text."""
 
     kip: int
     about: str
@@ -56,10 +56,10 @@ def reviews_of(kip: str | int) -> tuple[Review, ...]:
 
 
 def finding(name: str) -> Finding:
-    """Return a finding of any review by its name, such as "X4" or "1310-A".
+    """Find a finding of any review by its name, such as "X4" or "1310-A".
 
     Raises:
-        LookupError: if there is none; the message names the nearest ones.
+        LookupError: if there is none; the message suggests the nearest ones.
     """
     every = [known for review in REVIEWS for known in review.findings]
     for known in every:

@@ -1,4 +1,4 @@
-"""Findings about KIP-1310 that are a matter of numbers: what its runs send, need and cost."""
+"""Findings about KIP-1310 that are about numbers: what its runs send, need and cost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kipviz.studies.counting import sessions
 from kipviz.studies.study import Table
 
 SHIPPED = "shipped"
-# KIP-1310 2.2, the requests that it lists, without AddShareAcksToTxn, which only 3.3 has.
+# The requests that KIP-1310 2.2 lists, without AddShareAcksToTxn, which only 3.3 has.
 LISTED = (
     "FindCoordinator",
     "InitProducerId",
@@ -38,7 +38,7 @@ TODAY = "kip-1310-streams-producer"
 
 
 def _sent(story: Scenario, *clients: str) -> Iterator[Message]:
-    """Yield what some clients of the applications send in a story under its own design."""
+    """Yield the requests that some clients of the applications send in a story under its own design."""
     trace, _ = story.play(design_named(story.designs[0]))
     apps = {app.name for app in story.spec.applications}
     for number in trace.line:
@@ -65,7 +65,7 @@ def _name(message: Message) -> str:
 
 
 def unlisted_requests() -> str:
-    """Say which requests sessions send that the list lacks, and which of it is new or not sent."""
+    """Return which requests sessions send that the list lacks, and which of the listed ones are new or not sent."""
     sent = {_name(message) for message in _of_sessions()}
     today = {_name(m) for m in _sent(scenario_named(TODAY), "producer")}
     new = [row.request for row in SENDERS if row.today == NOBODY]
@@ -77,7 +77,7 @@ def unlisted_requests() -> str:
 
 
 def missing_rights() -> str:
-    """Say which rights the requests of sessions need that the table does not have."""
+    """Return which rights the requests of sessions need that the table lacks."""
     table = {
         (
             row.request.replace("AddShareAcksToTxn", "TxnShareAcknowledge"),
@@ -103,7 +103,7 @@ def missing_rights() -> str:
 
 
 def rights_of_both() -> str:
-    """Say which rights the producer and the share consumer of one session need."""
+    """Return which rights the producer and the share consumer of one session need."""
     story = scenario_named("kip-1310-share-session")
     told = []
     for client in ("producer", "consumer"):
@@ -116,7 +116,7 @@ def rights_of_both() -> str:
 
 
 def _names(fields: tuple[Field, ...]) -> list[str]:
-    """Return the names of fields and of the fields in them, in their order."""
+    """Return the names of fields and of their nested fields, in order."""
     return [name for field in fields for name in (field.name, *_names(field.fields))]
 
 
@@ -125,19 +125,19 @@ def _share_fields() -> list[str]:
 
 
 def fields_of_the_member() -> str:
-    """Say which fields of KIP-1289's request addShareAcksToTransaction(groupId, …) cannot fill."""
+    """Return which fields of KIP-1289's request addShareAcksToTransaction(groupId, …) cannot fill."""
     member = [name for name in _share_fields() if name.startswith("Member")]
     return f"the request has {' and '.join(member)}, and the call names a group id alone"
 
 
 def fields_of_an_acknowledgement() -> str:
-    """Say which fields of KIP-1289's request Map<TopicPartition, Set<Long>> cannot fill."""
+    """Return which fields of KIP-1289's request Map<TopicPartition, Set<Long>> cannot fill."""
     missing = [name for name in _share_fields() if name in ("TopicId", "AcknowledgeTypes")]
     return f"the request has {' and '.join(missing)}, and the map has a name, a number and offsets"
 
 
 def no_field_for_the_session_timeout() -> str:
-    """Say which fields of InitProducerId are released, and what a session time-out needed besides."""
+    """Return which fields of InitProducerId are released, and what a session timeout would also need."""
     fields = [
         field for kind in (InitProducerId, InitProducerId2Pc) for field in KINDS[kind].schema.fields
     ]
@@ -152,7 +152,7 @@ def _cells(table: Table) -> tuple[dict[str, str], ...]:
 
 
 def answers_to_a_resumed_commit() -> str:
-    """Say what the first EndTxn of a resumed session hears, by what has become of the transaction."""
+    """Return the responses to the first EndTxn of a resumed session, by the true outcome of the transaction."""
     told = sessions.one_end_txn()
     answers: dict[str, list[str]] = {}
     for truth, said, *_ in told[1]:
@@ -161,7 +161,7 @@ def answers_to_a_resumed_commit() -> str:
 
 
 def commits_of_the_next_transaction() -> str:
-    """Say in which cases a second commit of a resumed transaction commits the next one."""
+    """Return in which cases a second commit of a resumed transaction commits the next one."""
     heads, rows = sessions.one_identity()
     at = heads.index("with the open transaction")
     wrong = [row[0] for row in rows if row[at] == "yes"]
@@ -169,7 +169,7 @@ def commits_of_the_next_transaction() -> str:
 
 
 def what_sessions_cost() -> str:
-    """Say in how many use cases a session has more clients, threads and connections than today."""
+    """Return in how many use cases a session has more clients, threads and connections than today."""
     rows = _cells(sessions.costs())
     pairs = list(zip(rows[::2], rows[1::2], strict=True))
     counted = []

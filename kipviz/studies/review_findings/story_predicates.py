@@ -1,4 +1,4 @@
-"""What to look for in a story: moments that a finding is about, told from a world and its events."""
+"""Predicates on a story: the moments of findings, recognised from a world and its events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Look: TypeAlias = Callable[[World, Sequence[Event]], bool]
 
 
 def committed_and_pending(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a commit has just returned while a record is still staged."""
+    """Return whether a commit has just returned while a record is still staged."""
     returned = any(
         isinstance(event, CallReturned) and event.call == "commitTransaction" and not event.raised
         for event in events
@@ -37,7 +37,7 @@ def committed_and_pending(world: World, events: Sequence[Event]) -> bool:
 
 
 def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a fetch waits although the log has a record, because a vote is at the front."""
+    """Return whether a fetch waits although the log has a record, because a staged record is first in the window."""
     for share in _shares(world):
         first = share.records.get(share.start_offset)
         more = world.logs[share.partition].high_watermark > share.next_offset
@@ -47,7 +47,7 @@ def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
 
 
 def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a record is staged that the start offset has passed, because its log was deleted."""
+    """Return whether a record is staged that the start offset has passed, because its log was deleted."""
     return any(
         record.state is S.TX_PENDING and offset < share.start_offset
         for share in _shares(world)
@@ -56,7 +56,7 @@ def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
 
 
 def whole_batch_refused(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a poll's acknowledgements were just refused, all for the sake of a staged one."""
+    """Return whether a poll's acknowledgements were just rejected, all of them because of a staged one."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, ShareFetchResponse)
@@ -66,7 +66,7 @@ def whole_batch_refused(world: World, events: Sequence[Event]) -> bool:
 
 
 def staging_refused(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a staging was just refused because of the state of its records."""
+    """Return whether a staging was just rejected because of the state of its records."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, TxnShareAcknowledgeResponse)
@@ -76,7 +76,7 @@ def staging_refused(world: World, events: Sequence[Event]) -> bool:
 
 
 def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a part of a staging call was just refused while another part of it is staged."""
+    """Return whether a part of a staging call was just rejected while another part of it is staged."""
     refused = {
         event.source
         for event in events
@@ -96,7 +96,7 @@ def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
 
 
 def held_and_stale(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a staging was just refused for its epoch although its member holds the record."""
+    """Return whether a staging was just rejected for its epoch although its member holds the record."""
     refused = any(
         isinstance(event, MessageSent)
         and isinstance(event.message, TxnShareAcknowledgeResponse)
@@ -107,7 +107,7 @@ def held_and_stale(world: World, events: Sequence[Event]) -> bool:
 
 
 def committed_and_loaded_without(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a share-partition was just loaded that has no trace of a committed vote."""
+    """Return whether a share-partition was just loaded without a trace of a committed transactional acknowledgement."""
     committed = any(
         batch.control == COMMIT
         for name, log in world.logs.items()
@@ -118,7 +118,7 @@ def committed_and_loaded_without(world: World, events: Sequence[Event]) -> bool:
 
 
 def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a record is staged, its transaction is complete, and no log says what became of it."""
+    """Return whether a record is staged, its transaction is complete, and no log contains the outcome."""
     done = _completed(world)
     kept = [role for role in world.roles.values() if isinstance(role, ShareCoordinator)]
     for share in _shares(world):
@@ -134,7 +134,7 @@ def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
 
 
 def letter_outside(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a dead letter was just written in nobody's transaction, after the decision."""
+    """Return whether a dead letter was just written outside a transaction, after the decision."""
     letters = world.image.dead_letter_topics
     outside = any(
         isinstance(event, BatchAppended)
@@ -146,13 +146,13 @@ def letter_outside(world: World, events: Sequence[Event]) -> bool:
 
 
 def complete_but_open(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a transaction is complete at its coordinator and still open in some log."""
+    """Return whether a transaction is complete at its coordinator and still open in some log."""
     done = _completed(world)
     return any(pid in done for log in world.logs.values() for _, pid in log.open)
 
 
 def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a staging has just thrown although the feature is finalized."""
+    """Return whether a staging has just thrown although the feature is finalized."""
     return world.image.features.staging and any(
         isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
         for event in events
@@ -160,7 +160,7 @@ def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
 
 
 def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
-    """Say whether a program has just ended with an exception while its transaction is open."""
+    """Return whether a program has just ended with an exception while its transaction is open."""
     ended = {e.application for e in events if isinstance(e, CallReturned) and e.raised}
     return any(
         any(producer_id == app.producer.manager.producer_id for _, producer_id in log.open)
@@ -171,7 +171,7 @@ def ended_with_its_output_open(world: World, events: Sequence[Event]) -> bool:
 
 
 def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
-    """Say whether commitTransaction() has just thrown what a staging was answered."""
+    """Return whether commitTransaction() has just thrown the error of a staging."""
     return any(
         isinstance(event, CallReturned)
         and event.call == "commitTransaction"
@@ -181,7 +181,7 @@ def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
 
 
 def _completed(world: World) -> set[int]:
-    """Give the producer ids whose transactions are complete at their coordinators."""
+    """Return the producer ids whose transactions are complete at their coordinators."""
     return {
         known.producer_id
         for role in world.roles.values()

@@ -1,4 +1,4 @@
-"""Findings that are a matter of numbers: what every interleaving, or one run, adds up to."""
+"""Findings that are about numbers: the totals of every interleaving, or of one run."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ from kipviz.scenarios.setting import SHARE_GROUP, share_app
 
 SMALL = "kip-1289-small"
 BOUNDS = Bounds(states_max=25_000)
-# What enlists a partition in a transaction.
+# The requests that add a partition to a transaction.
 ENLISTING = (AddPartitionsToTxn, AddOffsetsToTxn)
-# What the field is called in Kafka's schemas, older and newer ones.
+# The name of the field in Kafka's schemas, older and newer ones.
 INSTANCE_ID = frozenset({"GroupInstanceId", "InstanceId"})
 
-# What KIP-1289 lists for the answer, under "Top-level supported errors" and "Per-partition
-# supported errors" (draft of 2026).
+# KIP-1289's lists for the response, "Top-level supported errors" and "Per-partition supported errors" (draft of 2026).
 DECLARED_TOP = (
     "GROUP_AUTHORIZATION_FAILED",
     "TOPIC_AUTHORIZATION_FAILED",
@@ -69,7 +68,7 @@ DECLARED_PARTITION = (
 
 
 class _Tally(Search):
-    """A search that takes down which events its steps have."""
+    """A search that counts the events of its steps."""
 
     def __init__(self, model: ClusterModel) -> None:
         self.committed = 0
@@ -100,7 +99,7 @@ def _tallied(
 
 
 def commits(design: str, progress: ProgressTold | None = None) -> str:
-    """Say in how many steps of every interleaving a transaction is committed, beside the repair."""
+    """Return in how many steps of every interleaving a transaction commits, compared with the repaired design."""
     one, states = _tallied(design, progress=progress)
     other, beside = _tallied("repaired", progress=progress)
     return (
@@ -111,17 +110,17 @@ def commits(design: str, progress: ProgressTold | None = None) -> str:
 
 
 def commits_with_own_broker(progress: ProgressTold | None = None) -> str:
-    """Say how many transactions get through when the enlistment stays on the broker."""
+    """Return how many transactions commit if the request to add a partition stays on the broker."""
     return commits("finding-X2", progress)
 
 
 def commits_with_epoch_check(progress: ProgressTold | None = None) -> str:
-    """Say how many transactions get through when the own broker is asked for the member."""
+    """Return how many transactions commit if the own broker is asked for the member."""
     return commits("finding-X8", progress)
 
 
 def undeclared_errors(progress: ProgressTold | None = None) -> str:
-    """Say which errors stagings are answered with that the text does not list."""
+    """Return which errors stagings get that the text does not list."""
     seen: dict[str, int] = {}
     for design, faults in (
         ("repaired", "lose_connection=1"),
@@ -141,7 +140,7 @@ def undeclared_errors(progress: ProgressTold | None = None) -> str:
 
 
 def walked_through() -> str:
-    """Say how many share-partitions a marker's hook goes through, and how many had to do with it."""
+    """Return how many share-partitions a marker's hook visits, and how many of them the transaction involved."""
     story = scenario("kip-1289-share-commit")
     groups = 4
     readers = tuple(
@@ -175,7 +174,7 @@ def walked_through() -> str:
 
 
 def write_on_a_group() -> str:
-    """Try to give the permission that the text asks for, and say how that is answered."""
+    """Try to grant the permission that the text asks for, and return the result."""
     asked = Acl("app-1", Operation.WRITE, Resource.GROUP, SHARE_GROUP)
     try:
         check(scenario(SMALL).spec.but(acls=(asked,)))
@@ -185,7 +184,7 @@ def write_on_a_group() -> str:
 
 
 def enlisted_by() -> str:
-    """Say who sends AddPartitionsToTxn and AddOffsetsToTxn in the two flows that the text sets side by side."""
+    """Return which host sends AddPartitionsToTxn and AddOffsetsToTxn in the two flows that the text compares."""
     told = []
     for name, design in (
         ("kip-1289-share-commit", "as-written"),
@@ -201,7 +200,7 @@ def enlisted_by() -> str:
 
 
 def addressee() -> str:
-    """Say which broker a staging goes to, and which one coordinates the group."""
+    """Return to which broker a staging is sent, and which one coordinates the group."""
     trace, _ = scenario("kip-1289-share-commit").play(design_named("as-written"))
     image = trace.world.image
     (asked,) = {
@@ -217,7 +216,7 @@ def addressee() -> str:
 
 
 def thrown_by_an_abort() -> str:
-    """Say what abortTransaction() throws after a staging that was refused, where no commit came before it."""
+    """Return what abortTransaction() throws after a rejected staging without a commit before it."""
     story = scenario("kip-1289-small-abort")
     (app,) = story.spec.applications
     released = tuple(
@@ -247,7 +246,7 @@ def thrown_by_an_abort() -> str:
 
 
 def renew_as_a_state() -> str:
-    """Say whether RENEW is a state of a record or a type of an acknowledgement, in Kafka's enums."""
+    """Return whether RENEW is a state of a record or a type of an acknowledgement, in Kafka's enums."""
     states = ", ".join(state.name for state in RecordState if state is not RecordState.TX_PENDING)
     return (
         f"RecordState has {states}; RENEW is AcknowledgeType {AcknowledgeType.RENEW.value}, and a "
@@ -256,7 +255,7 @@ def renew_as_a_state() -> str:
 
 
 def static_members() -> str:
-    """Say which requests of a group's members can name a group instance id, by their schemas."""
+    """Return which requests of a group's members can name a group instance id, by their schemas."""
     asking = [kind.schema for kind in KINDS.values() if kind.schema.name.endswith("Request")]
     static = [schema.name for schema in asking if INSTANCE_ID & set(_names(schema.fields))]
     of_shares = [
@@ -273,7 +272,7 @@ def static_members() -> str:
 
 
 def keys_on_the_wire() -> str:
-    """Say what of a staging and of its answer names an API key, by their bytes."""
+    """Return which parts of a staging and of its response name an API key, by their bytes."""
     around = Around(scenario(SMALL).spec.topic_ids)
     asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, "src-0", ())
     answer = TxnShareAcknowledgeResponse(Errors.NONE, "src-0")

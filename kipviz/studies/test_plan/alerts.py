@@ -1,9 +1,8 @@
 """What KIP-1289's two alerts would show, counted on the timed clock with Kafka's defaults.
 
-The primary alert is TxnPendingRecordsCount above 0 for more than 60 s; TxnPendingLockExpiredCount is
-critical at any number but 0. Both are counted here from the steps of a run that nothing disturbs.
-Messages take no time, and every timer fires as late as it may: the coordinator looks for late
-transactions every 10 s.
+The primary alert is TxnPendingRecordsCount above 0 for more than 60 s; TxnPendingLockExpiredCount is critical at any
+number but 0. Both are counted here from the steps of an undisturbed run. Messages take no time, and every timer fires
+as late as possible: the coordinator looks for late transactions every 10 s.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from kipviz.scenarios.script import Beat, play
 ALERT_AFTER_MS = 60_000
 # The text's own rule of corner case 6 alone, and the text as a whole.
 OWN_RULE, AS_WRITTEN = "finding-D", "as-written"
-# How many beats of the story come up to where the records are staged, and to the decision.
+# How many steps of the story lead to the staging of the records, and to the decision.
 STAGED, DECIDED = 6, 8
 MARKERS = Beat("", "", ("quiet", "maybe B5 refreshes src-0", "quiet"))
 # Ticks after the last call: enough for every lock and every scan for late transactions.
@@ -32,10 +31,10 @@ TICKS_MAX = 20
 
 
 class Gauge(Value, frozen=True):
-    """What the metrics of one run come to.
+    """The metrics of one run.
 
-    `pending_ms` is the longest time for which a record was TX_PENDING, in ms, `expired` counts the records
-    that a lock took out of that state, `staged` those that were in it.
+    `pending_ms` is the longest time for which a record was TX_PENDING, in ms. `expired` counts the records that left
+    that state by an expired lock, `staged` those that were in it.
     """
 
     pending_ms: int
@@ -44,15 +43,15 @@ class Gauge(Value, frozen=True):
 
 
 def watched(design: str, *, commits: bool, lock_ms: int = 30_000) -> Gauge:
-    """Return what the metrics come to in the run that `undisturbed` gives for the same arguments."""
+    """Return the metrics of the run that `undisturbed` makes with the same arguments."""
     return _gauge(undisturbed(design, commits=commits, lock_ms=lock_ms))
 
 
 def undisturbed(design: str, *, commits: bool, lock_ms: int = 30_000) -> Trace:
     """Run one batch of `kip-1289-small` up to its staging or its commit, and let time pass.
 
-    `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing more
-    after the staging, as in corner cases 6 and 7.
+    `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing after the staging, as
+    in corner cases 6 and 7.
     """
     story = scenario("kip-1289-small")
     settings = story.spec.settings.but(record_lock_duration_ms=lock_ms)
@@ -61,7 +60,7 @@ def undisturbed(design: str, *, commits: bool, lock_ms: int = 30_000) -> Trace:
     beats = (*story.beats[:DECIDED], MARKERS) if commits else story.beats[:STAGED]
     trace, _ = play(Trace.start(model), model, beats)
     for _ in range(TICKS_MAX):
-        # As late as it may be: time passes as long as it can, and then what is due happens.
+        # As late as possible: time passes as long as it can, and then due actions happen.
         actions = model.enabled(trace.world)
         passes = next((a for a in actions if isinstance(a, Tick)), None)
         due = next((a for a in actions if isinstance(a, ExpireLock | TimeOutTransaction)), None)
@@ -98,7 +97,7 @@ def _events(trace: Trace) -> Iterator[Any]:
 
 
 def never_raised() -> str:
-    """Say how long the records of an abandoned batch are TX_PENDING, by the text's own lock rule."""
+    """Return how long the records of an abandoned batch are TX_PENDING under the text's own lock rule."""
     told = []
     for label, design, lock_ms in (
         ("a lock of 30 s, the default", OWN_RULE, 30_000),
@@ -112,7 +111,7 @@ def never_raised() -> str:
 
 
 def raised_by_a_commit() -> str:
-    """Say how many records of a commit that nothing disturbs are counted as expired."""
+    """Return how many records of an undisturbed commit are counted as expired."""
     written, repaired = (watched(name, commits=True) for name in (AS_WRITTEN, "repaired"))
     return (
         f"as written {written.expired} of {written.staged} records of an undisturbed commit leave "

@@ -1,7 +1,7 @@
 """The chaos row of KIP-1289's test plan: every broker crashes at every step around the decision.
 
-The commit flow is played, and at each of its steps from the staging to the end each broker is made
-to crash, to start again, and everything to go on by itself. What is judged is the whole run.
+The commit flow is played. At each of its steps from the staging to the end, each broker crashes and restarts, and the
+cluster runs on by itself. The whole run is judged.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from kipviz.scenarios.script import next_by_itself
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 
 STORY = "kip-1289-share-commit"
-# How often what waits for a person is let go on after the crash: three transactions and more.
+# How often actions that wait for a person are taken after the crash: three transactions and more.
 STEPS_MAX = 40
 KEPT, BROKEN_WORD, STUCK = "exactly once", "broken", "pending for ever"
 
 
 class Crash(Value, frozen=True):
-    """One crash: before which step of the story, of which broker, and what came of it."""
+    """One crash: before which step of the story, of which broker, and the outcome."""
 
     step: int
     before: str
@@ -74,20 +74,20 @@ def _label(trace: Trace, steps: Any, step: int) -> str:
 
 
 def go_on(trace: Trace, model: ClusterModel) -> Trace:
-    """Let everything go on by itself, and who waits for a person: look-ups and applications."""
+    """Let the cluster run by itself, and take the actions that wait for a person: lookups and applications."""
     for _ in range(STEPS_MAX):
         while (action := next_by_itself(model, trace.world)) is not None:
             trace = trace.take(action)
         waiting = [a for a in model.enabled(trace.world) if isinstance(a, Refresh | Step)]
         if not waiting:
             break
-        # A look-up goes first: what it learns is what the application is told next.
+        # A lookup goes first: its result decides the response that the application receives next.
         trace = trace.take(min(waiting, key=lambda a: isinstance(a, Step)))
     return trace
 
 
 def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
-    """Say what a run came to: kept, broken, or pending for ever, and why."""
+    """Return the outcome of a run: kept, broken, or pending forever, and the reason."""
     atomic, pending = (
         prop.finding(state) for prop, state in zip(PROPERTIES, trace.observations, strict=True)
     )
@@ -107,7 +107,7 @@ DESIGNS = ("repaired", "as-written", "as-written-available", "as-written-broadca
 
 
 def _crashed(name: str, tell: Tell) -> tuple[Row, ...]:
-    """Count in how many of a design's runs what holds, and give the first that breaks."""
+    """Count the outcomes of a design's runs, and return the first run that breaks a property."""
     crashes = []
     for crash in sweep(name):
         crashes.append(crash)

@@ -1,8 +1,8 @@
-"""The performance row of KIP-1289's test plan: what each way to acknowledge a batch costs.
+"""The performance row of KIP-1289's test plan: the cost of each way to acknowledge a batch.
 
-Applications do the same work on the same records, each in its way (`kipviz.studies.test_plan.rounds`). Messages are
-counted on every connection, records and batches in every log, bytes as Kafka's schemas and the draft's
-would write them. The times are those of a critical path under stated assumptions, and no benchmark.
+Applications do the same work on the same records, each in its own way (`kipviz.studies.test_plan.rounds`). Messages are
+counted on every connection, records and batches in every log, bytes as Kafka's schemas and the draft's would encode
+them. The times are those of a critical path under stated assumptions, not a benchmark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 NEVER = "never"
 SECOND_MS = 1_000
 
-# The two whose difference is what KIP-1289 adds: the same loop, with and without the staging.
+# The two ways whose difference is what KIP-1289 adds: the same loop, with and without the staging.
 PAIR = (
     Way("with the next poll()", "kafka", program=PLAIN),
     Way("in the transaction", "repaired"),
@@ -32,11 +32,11 @@ PAIR = (
 
 
 class Bill(Value, frozen=True):
-    """What one way costs, from the first poll() to the next one's answer.
+    """The cost of one way, from the first poll() to the response of the next one.
 
-    `messages` are requests and responses by their names, `records` those that were appended by their topic,
-    `appends` how many batches and markers that were. `without_schema` names messages whose bytes nobody
-    has defined, which are not in `sent_bytes`.
+    `messages` counts requests and responses by name, `records` the appended records by topic, `appends` the appended
+    batches and markers. `without_schema` names messages whose bytes are not defined anywhere; they are not in
+    `sent_bytes`.
     """
 
     way: str
@@ -49,7 +49,7 @@ class Bill(Value, frozen=True):
 
     @property
     def sent(self) -> int:
-        """How many messages there are, requests and answers."""
+        """The number of messages, requests and responses."""
         return sum(count for _, count in self.messages)
 
 
@@ -61,7 +61,7 @@ def bills(records: int = 2) -> tuple[Bill, ...]:
 def bill(found: Round) -> Bill:
     """Count what one round sent and appended.
 
-    A connection counts from where the round began: what was in flight before is not in it.
+    A connection is counted from the start of the round: messages that were already in flight are not included.
     """
     messages: dict[str, int] = {}
     stored: dict[str, int] = {}
@@ -116,10 +116,10 @@ def table(
     latencies: Latencies = Latencies(),  # noqa: B008  a value never changes
     further: tuple[Way, ...] = (),
 ) -> Table:
-    """Return what each way costs: messages, bytes and appends, and how long it takes.
+    """Return the cost of each way: messages, bytes, appends and time.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows = []
     for way in (*WAYS, *further):
@@ -148,10 +148,10 @@ def table(
 
 
 def responses(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
-    """Return what a commit costs by when the coordinator responds to EndTxn (B6).
+    """Return the cost of a commit, by the time at which the coordinator responds to EndTxn (B6).
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows = []
     for label, design in RESPONSES[:3]:
@@ -190,7 +190,7 @@ def called_at(found: Round) -> int:
 
 
 def _counts(counted: Bill | None) -> tuple[str, str, str]:
-    """Say what was counted; a way that throws tries again and again, and is not."""
+    """Return the counts in words; a way that throws retries without end, and is not counted."""
     if counted is None:
         return "-", "-", "-"
     return str(counted.sent), f"{counted.sent_bytes:,}", str(counted.appends)
@@ -205,7 +205,7 @@ def _times(found: Round) -> tuple[str, str, str]:
 
 
 def since(timed: Timed, step: int | None, begin: int) -> str:
-    """Say how long it took from one step to another one, or that it never came."""
+    """Return the time from one step to another in words, or that the latter never came."""
     if step is None:
         return NEVER
     took_ms = (timed.at_us(step) - timed.at_us(begin)) / 1_000
@@ -213,7 +213,7 @@ def since(timed: Timed, step: int | None, begin: int) -> str:
 
 
 def path_words(timed: Timed, step: int | None, begin: int) -> str:
-    """Say what the time between two steps was spent on, such as "4 client hops, 2 replicated appends"."""
+    """Return how the time between two steps was spent, such as "4 client hops, 2 replicated appends"."""
     if step is None:
         return "-"
     parts = []

@@ -1,4 +1,4 @@
-"""The client and broker matrix of KIP-1289, cell by cell, each a run of one round of the loop."""
+"""The client and broker matrix of KIP-1289, cell by cell; each cell is a run of one round of the loop."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kipviz.studies.test_plan.rounds import PLAIN
 
 BELOW = STAGING_LEVEL - 1
 ROUNDS = 8
-# The new client outlives a refusal: its one catch block is that of corner case 9. With those of the
-# pseudo code it would end there (finding X28).
+# The new client survives an error: its one catch block is that of corner case 9. With those of the pseudo code it would
+# end there (finding X28).
 CLIENTS = (("new", programs.SHARE_LOOP_OF_CASE_9), ("old", PLAIN))
 OLD, NEW = "4.4", "kip-1289"
 BROKERS = (1, 3, 5, 7)
-# What a cluster is called, its brokers without the code, the level at its start, and whether the
-# level changes under a client.
+# The name of a cluster, its brokers without the code, the feature level at its start, and whether the level changes
+# under a client.
 CLUSTERS: tuple[tuple[str, tuple[int, ...], int, int], ...] = (
     ("the level finalized", (), STAGING_LEVEL, 0),
     ("the code, below the level", (), BELOW, 0),
@@ -39,7 +39,7 @@ Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 
 def matrix(design: str = "repaired") -> Table:
-    """Play every cell and say what the client gets of it."""
+    """Play every cell and return the client's result."""
     rows = []
     for cluster, lacking, start, then in CLUSTERS:
         cells = [_cell(design, program, lacking, start, then) for _, program in CLIENTS]
@@ -48,7 +48,7 @@ def matrix(design: str = "repaired") -> Table:
 
 
 def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then: int) -> str:
-    """Run one round: initTransactions(), a change of level if there is one, and the loop."""
+    """Run one round: initTransactions(), a change of the feature level if there is one, and the loop."""
     story = scenario("kip-1289-corner-9")
     (app,) = story.spec.applications
     spec: ClusterSpec = story.spec.but(
@@ -68,7 +68,7 @@ def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then:
 
 
 def outcome(events: list[Any]) -> str:
-    """Say what a client got of a round: it works, or what it throws and what was sent before."""
+    """Return the result of a round for a client: it works, or what it throws and what was sent before."""
     thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
     sent = sum(
         isinstance(e, MessageSent) and isinstance(e.message, TxnShareAcknowledge) for e in events

@@ -1,7 +1,7 @@
-"""One round of a consume-transform-produce loop, on a clock: the ways to acknowledge what was read.
+"""One round of a consume-transform-produce loop, on a timed clock: the ways to acknowledge what was read.
 
-Each way is a program on a cluster under a design. The round begins when poll() is called and ends when
-the next poll() waits and nothing of the round is left to happen by itself.
+Each way is a program on a cluster under a design. The round begins when poll() is called. It ends when the next poll()
+waits and nothing of the round is left to happen by itself.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kipviz.scenarios.library import scenario as scenario_named
 APP, OTHER = "app-1", "app-2"
 SOURCE, OUTPUT = "src-0", "output-A-0"
 FIRST_OFFSET = 100
-# How long a round is followed: a way that is not through then tries the same again and again.
+# How long a round is followed: a way that is not done by then retries without end.
 ROUND_MAX_MS = 10_000
 
 SHARE, GROUP = "kip-1289-share-commit", "kip-1289-group-commit"
-# The share group's loop without the staging: the next poll() accepts the batch before it.
+# The share group's loop without the staging: the next poll() accepts the previous batch.
 PLAIN: tuple[Line, ...] = (
     *(line.but(on_error=-1) for line in programs.SHARE_LOOP[:4]),
     programs.SHARE_LOOP[5].but(then=1, on_error=-1),
@@ -58,12 +58,12 @@ WAYS = (
 
 
 class Round(Value, frozen=True):
-    """One round: its run, and the steps at which something was so (None: never).
+    """One round: its run, and the steps at which its conditions were met (None: never).
 
-    `called` and `polled` are when poll() was called and came back with records, `ended` when
-    commitTransaction() came back, with `raised` as the name of its exception ("" if it committed), `visible` when a read_committed consumer could read the output,
-    `acknowledged` when the share-partition start offset moved past the records, or the group's offset was
-    committed.
+    `called` and `polled` are when poll() was called and returned records. `ended` is when commitTransaction() returned,
+    with `raised` as the name of its exception ("" if it committed). `visible` is when a read_committed consumer could
+    read the output. `acknowledged` is when the share-partition start offset passed the records, or the group's offset
+    was committed.
     """
 
     way: Way
@@ -77,7 +77,7 @@ class Round(Value, frozen=True):
 
 
 def spec_of(way: Way, records: int = 2) -> ClusterSpec:
-    """Return the cluster of a way, with so many records to read and an application that takes them all."""
+    """Return the cluster of a way with `records` records to read and an application that takes them all."""
     story = scenario_named(way.story)
     app = next(a for a in story.spec.applications if a.name == APP)
     values = tuple(f"v{n}" for n in range(records))
@@ -88,10 +88,10 @@ def spec_of(way: Way, records: int = 2) -> ClusterSpec:
 
 
 def model_of(spec: ClusterSpec, design: str, latencies: Latencies) -> ClusterModel:
-    """Return a cluster with a timed clock whose applications work for as long as is stated.
+    """Return a cluster with a timed clock whose applications have the assumed processing time.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
         UnknownDesign: if there is no such design.
     """
     work_ms = int(checked(latencies).work_ms)
@@ -105,10 +105,10 @@ def model_of(spec: ClusterSpec, design: str, latencies: Latencies) -> ClusterMod
 
 
 def timed_round(way: Way, latencies: Latencies, records: int = 2) -> Round:
-    """Let one way go through one round, and note when what was so.
+    """Run one round of a way, and record when its conditions were met.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     spec = spec_of(way, records)
     timed = run(
@@ -133,24 +133,24 @@ def timed_round(way: Way, latencies: Latencies, records: int = 2) -> Round:
 
 
 def called(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
-    """Return the first step after a step at which an application makes a call, or None."""
+    """Return the first step after `after` at which an application makes a call, or None."""
     return timed.first(lambda m, _: has_called(m, name, call), after)
 
 
 def returned(timed: Timed, call: Call, after: int = -1, name: str = APP) -> int | None:
-    """Return the first step after a step at which a call of an application returns, or None."""
+    """Return the first step after `after` at which a call of an application returns, or None."""
     return timed.first(lambda m, _: has_returned(m, name, call), after)
 
 
 def first_call(timed: Timed, call: Call) -> int:
-    """Return the first step at which the application makes a call; every round has it."""
+    """Return the first step at which the application makes a call; every round has one."""
     found = called(timed, call)
     assert found is not None, f"no round without {call.value}()"
     return found
 
 
 def first_return(timed: Timed, call: Call, after: int) -> int:
-    """Return the first step at which a call of the application returns; every round has it."""
+    """Return the first step at which a call of the application returns; every round has one."""
     found = returned(timed, call, after)
     assert found is not None, f"no round in which {call.value}() does not return"
     return found
@@ -183,7 +183,7 @@ def output_is_visible(world: World) -> bool:
 
 
 def acknowledged(moment: Moment, world: World, records: int) -> bool:
-    """Return whether the group is through with the records, in one step and the world after it."""
+    """Return whether the group is done with the records, from one step and the world after it."""
     resolved = any(isinstance(e, OffsetResolved) and e.committed for e in moment.events)
     return resolved or any(
         share.start_offset >= FIRST_OFFSET + records

@@ -1,8 +1,7 @@
-"""What aborts cost a batch of 100 records of which the first cannot be processed (B11).
+"""The cost of aborts for a batch of 100 records of which the first cannot be processed (B11).
 
-One run for each rival and limit: a member acquires a batch, sends the outputs and stages the
-acknowledgements. It aborts if the poison record is in the batch, and commits if not. A lock runs out only
-where nothing else can happen.
+One run for each rival and limit: a member acquires a batch, sends the outputs and stages the acknowledgements. It
+aborts if the poison record is in the batch, and commits if not. A lock expires only if nothing else can happen.
 """
 
 from __future__ import annotations
@@ -28,7 +27,8 @@ from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 STORY = "kip-1289-small-abort"
 RECORDS = 100
 FINAL = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
-# A poison record that nothing ends goes round: so many aborts, as a multiple of the limit, are enough to see it.
+# A poison record without a limit is delivered again and again: so many aborts, as a multiple of the limit, are enough
+# to see it.
 ABORTS_PER_DELIVERY = 3
 FAILING = tuple(
     programs.FAIL.but(then=line.then) if line.call is Call.COMMIT_TRANSACTION else line
@@ -47,19 +47,19 @@ RIVALS = (
 
 
 class Played(Value, frozen=True):
-    """What has happened so far: the transactions that were aborted, and how the records moved."""
+    """What has happened so far: the number of aborted transactions, and the state changes of records."""
 
     aborts: int = 0
     moves: tuple[RecordsMoved, ...] = ()
 
     def with_events(self, events: tuple[Event, ...]) -> Played:
-        """Return the same with what a step brought."""
+        """Return the same with the events of one more step."""
         aborts = sum(isinstance(e, TransactionDecided) and not e.committed for e in events)
         moved = tuple(e for e in events if isinstance(e, RecordsMoved))
         return self.but(aborts=self.aborts + aborts, moves=(*self.moves, *moved))
 
     def into(self, state: RecordState) -> list[int]:
-        """List the offsets that came into a state, once for each time."""
+        """Return the offsets that entered a state, once for each time."""
         return [
             offset
             for move in self.moves
@@ -68,7 +68,7 @@ class Played(Value, frozen=True):
         ]
 
     def is_staged(self, offset: int) -> bool:
-        """Say whether a record is TX_PENDING."""
+        """Return whether a record is TX_PENDING."""
         states = [move.after for move in self.moves if move.first <= offset <= move.last]
         return bool(states) and states[-1] is RecordState.TX_PENDING
 
@@ -88,9 +88,9 @@ def model_of(design: str, limit: int) -> ClusterModel:
 
 
 def played(design: str, limit: int, tell: Tell) -> Played:
-    """Play until every record is archived or acknowledged, or the poison record has been round too often.
+    """Play until every record is archived or acknowledged, or the poison record was delivered too often.
 
-    A look-up and a statement of the application take turns, each followed by all that happens by itself.
+    A lookup and a statement of the application alternate, each followed by everything that happens by itself.
     """
     model = model_of(design, limit)
     ((_, poison, _),) = model.spec.records

@@ -1,8 +1,8 @@
-"""How long a record waits for its next delivery, and a request behind a batch: stated times, real timers.
+"""How long a record waits for its next delivery, and a request behind a batch: assumed latencies, real timers.
 
-The times are those of a critical path (`kipviz.checking.timed.critical_path`): what the protocol has to wait for,
-and no benchmark. Kafka's timers run for their defaults, such as a lock of 30 s and a transaction timeout of
-60 s, unless a story has others.
+The times are those of a critical path (`kipviz.checking.timed.critical_path`): what the protocol has to wait for, not a
+benchmark. Kafka's timers have their defaults, such as a lock of 30 s and a transaction timeout of 60 s, unless a story
+has others.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from kipviz.studies.test_plan.rounds import (
     spec_of,
 )
 
-# How long a redelivery is waited for: longer than any timer of Kafka's that can bring it.
+# How long a redelivery is awaited: longer than any of Kafka's timers that can cause it.
 WAIT_MAX_MS = 300_000
 TIMERS = FaultBudget(expire_lock=9, time_out=9, run_out=99, crash_client=1)
 
@@ -62,7 +62,7 @@ STAGES = frozenset({Call.SEND_OFFSETS, Call.SEND_SHARE_ACKNOWLEDGEMENTS})
 NOT_ASKED = "-"
 VOTED = (TxnShareAcknowledgeResponse, TxnOffsetCommitResponse)
 
-# What an abort may leave behind (B10), each on the repaired design.
+# The possible states after an abort (B10), each on the repaired design.
 ABORTS = (
     Way("free (the test plan)", "repaired"),
     Way("held again by its member (the javadoc)", "repaired+abort_target=acquired"),
@@ -87,7 +87,7 @@ class Redelivery(Value, frozen=True):
 
     @property
     def took_ms(self) -> float | None:
-        """How long it took in ms, None if the record never came again."""
+        """How long it took in ms, None if the record was not delivered again."""
         if self.end is None:
             return None
         return (self.timed.at_us(self.end) - self.timed.at_us(self.begin)) / 1_000
@@ -99,7 +99,7 @@ class Redelivery(Value, frozen=True):
 
     @property
     def timers(self) -> str:
-        """The timers of brokers that ran out until then, each once."""
+        """The timers of brokers that expired until then, each once."""
         end = len(self.timed.moments) if self.end is None else self.end + 1
         fired = (
             label(self.timed.worlds[k], self.timed.moments[k].action)
@@ -110,18 +110,18 @@ class Redelivery(Value, frozen=True):
 
     @property
     def path(self) -> str:
-        """What the time was spent on."""
+        """How the time was spent."""
         return path_words(self.timed, self.end, self.begin)
 
 
 def after_abort(way: Way, latencies: Latencies, *, to: str = SAME) -> Redelivery:
     """Measure from abortTransaction() to the poll() that returns the record again.
 
-    The program is the way's own with a first turn that aborts after everything was staged. `to` is who
-    polls then: the same member, or another one whose poll() waits already while the first one stops.
+    The program is the way's own with a first round that aborts after everything was staged. `to` is the member that
+    polls then: the same one, or another one whose poll() already waits while the first one stops.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
         UnknownDesign: if there is no such design.
     """
     program = programs.GROUP_ABORT if way.story == GROUP else programs.SHARE_ABORT
@@ -149,12 +149,12 @@ def after_abort(way: Way, latencies: Latencies, *, to: str = SAME) -> Redelivery
 def after_crash(way: Way, latencies: Latencies, *, to: str = OTHER_MEMBER) -> Redelivery:
     """Measure from a crash of the application to the poll() that returns the record again.
 
-    It crashes when its acknowledgement is staged (or, without a staging, its batch is written), and
-    before it ends the transaction. `to` is who polls then: another member that waits already, or the same
-    application, which starts again at once.
+    It crashes when its acknowledgement is staged (or, without a staging, its batch is written), before it ends the
+    transaction. `to` is the member that polls then: another one that already waits, or the same application, which
+    restarts at once.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
         UnknownDesign: if there is no such design.
     """
     spec = _members(way, TIMERS, to)
@@ -181,10 +181,10 @@ def after_crash(way: Way, latencies: Latencies, *, to: str = OTHER_MEMBER) -> Re
 def redelivery(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
     """Return how long each way leaves a record undelivered after an abort and after a crash.
 
-    A regular group has one reader of a partition, so nobody else polls after its abort.
+    A regular group has one reader of a partition, so no other member polls after its abort.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows = []
     for way in WAYS[:5]:
@@ -217,10 +217,10 @@ def redelivery(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a va
 
 
 def aborted(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
-    """Return how long an abort keeps a record from its next delivery, by what the abort leaves behind.
+    """Return how long an abort delays the next delivery of a record, by the state after the abort.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows = []
     for way in ABORTS:
@@ -244,7 +244,7 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
     sendOffsetsToTransaction() is called.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows = []
     for words, design, name in CONNECTIONS:
@@ -298,7 +298,7 @@ def behind_a_batch(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  
 
 
 def _waited(timed: Timed, after: int, latencies: Latencies) -> Iterator[str]:
-    """Say for how long the first request of each kind lay in front of its broker before it was read."""
+    """Yield for how long the first request of each kind waited at its broker before it was read."""
     free_ms = latencies.round_trip_ms / 2 + latencies.handling_ms
     for kind in (TxnOffsetCommit, EndTxn):
         sent = timed.first(_sending(kind), after)
@@ -361,7 +361,7 @@ def _is_delivered(moment: Moment, world: World, name: str) -> bool:
 
 
 def _once(found: Callable[[Moment, World], bool]) -> Callable[[Timed], int | None]:
-    """Return the first step at which something is so; each step is looked at once."""
+    """Return a function that finds the first step that satisfies a condition, checking each step once."""
     seen = 0
     step: int | None = None
 
@@ -377,7 +377,7 @@ def _once(found: Callable[[Moment, World], bool]) -> Callable[[Timed], int | Non
 
 
 def _members(way: Way, budget: FaultBudget, to: str) -> ClusterSpec:
-    """Return the cluster of a way with one record, and with another member if one is to get it."""
+    """Return the cluster of a way with one record, and with another member if that is to get it."""
     spec = spec_of(way, records=1).but(budget=budget)
     if to != OTHER_MEMBER:
         return spec

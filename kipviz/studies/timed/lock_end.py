@@ -1,10 +1,10 @@
-"""What an acquisition lock that ends before its transaction does costs, on the timed clock (B8).
+"""The cost of an acquisition lock that expires before its transaction ends, on the timed clock (B8).
 
-Kafka's defaults meet a slow application: a lock of 30 s, a transaction timeout of 60 s, and work of 45 s
-before the commit. The coordinator looks for timed-out transactions every 10 s, so that work of 40 s would still
-outrun a timeout of 30 s now and then. The searches say what breaks; the costs are those of one run of two minutes in which
-two members work on one record. No draft has a request by which a share-partition leader asks the coordinator to abort: its
-bytes are those of an EndTxn (our inference).
+Kafka's defaults meet a slow application: a lock of 30 s, a transaction timeout of 60 s, and a processing time of 45 s
+before the commit. The coordinator looks for timed-out transactions every 10 s, so a processing time of 40 s could still
+sometimes beat a timeout of 30 s. The searches show what breaks; the costs are those of one run of two minutes in which
+two members process one record. No draft has a request by which a share-partition leader asks the coordinator to abort:
+its bytes are those of an EndTxn (our inference).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LOCK_MS, TIMEOUT_MS, WORK_MS = 30_000, 60_000, 45_000
 FREE, PINNED = "finding-D", "repaired"
 # How long a run is followed.
 FOLLOWED_MS = 120_000
-# The first lock that outlasts the transaction and the look-up of its outcome.
+# The first lock that outlasts the transaction and the lookup of its outcome.
 EXTENDED_MS = TIMEOUT_MS + 2 * LOOK_UP_MS
 
 ASKED = (
@@ -56,7 +56,7 @@ LOOK_UPS = ("ReadShareGroupState", "ReadShareGroupStateResponse")
 NOT_YET = f"not within {ms(FOLLOWED_MS)}"
 LOCKS_AND_TRANSACTIONS = FaultBudget(expire_lock=9, time_out=9, run_out=99)
 
-# What is done about it: the words, the design, the lock, the transaction timeout.
+# The remedies: the words, the design, the lock, the transaction timeout.
 WAYS: tuple[tuple[str, str, int, int], ...] = (
     ("the record is free again (the text)", FREE, LOCK_MS, TIMEOUT_MS),
     ("the lock lasts as long as the transaction may", FREE, EXTENDED_MS, TIMEOUT_MS),
@@ -66,7 +66,7 @@ WAYS: tuple[tuple[str, str, int, int], ...] = (
 
 
 def _searched(words: str, design: str, lock: int, timeout: int, tell: Tell) -> tuple[Row, ...]:
-    """Search one way: what breaks, and whether the healthy transaction commits."""
+    """Search one remedy: what breaks, and whether the healthy transaction commits."""
     question = Question(
         designs=(design,),
         down=Axis(LOCK, (lock,)),
@@ -106,10 +106,11 @@ PARTS = Parts(
 
 
 class Cost(Value, frozen=True):
-    """What one way costs until the record is acknowledged, or in two minutes.
+    """The cost of one remedy until the record is acknowledged, or in two minutes.
 
-    `outputs` says how many transactions with an output of the record commit, `aborted` how many do not; `held_us` is
-    for how long the record is TX_PENDING, and `done_us` when it is acknowledged (None: not within two minutes).
+    `outputs` is the number of committed transactions with an output of the record, `aborted` that of aborted ones.
+    `held_us` is for how long the record is TX_PENDING, and `done_us` when it is acknowledged (None: not within two
+    minutes).
     """
 
     outputs: int
@@ -121,12 +122,12 @@ class Cost(Value, frozen=True):
 
 
 def cost_of(design: str, lock: int, timeout: int, latencies: Latencies) -> Cost:
-    """Let two members work on one record on the timed clock, and count.
+    """Let two members process one record on the timed clock, and count the costs.
 
-    The second one polls once the first one has the record. Whose commit is refused ends.
+    The second one polls once the first one has the record. A member whose commit fails ends.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     way = Way(design, design)
     spec = spec_of(way, records=1).but(budget=LOCKS_AND_TRANSACTIONS)
@@ -177,10 +178,10 @@ def _held_us(timed: Timed) -> int:
 
 
 def costs(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value never changes
-    """Return what each way costs.
+    """Return the cost of each remedy.
 
     Raises:
-        BadLatency: if a stated time cannot be.
+        BadLatency: if a latency is not valid.
     """
     rows: list[Row] = []
     for words, design, lock, timeout in WAYS:
@@ -189,7 +190,7 @@ def costs(latencies: Latencies = Latencies()) -> Table:  # noqa: B008  a value n
         counted = found.bill
         rows.append((words, *place, *_figures(found, counted.sent, counted.sent_bytes)))
         if timeout == lock:
-            # Each transaction that is aborted is asked for once, and answered.
+            # Each aborted transaction takes one request and one response.
             sent = counted.sent + 2 * found.aborted
             size = counted.sent_bytes + found.aborted * _bytes_of_an_abort()
             rows.append((ASKED, *place, *_figures(found, sent, size)))

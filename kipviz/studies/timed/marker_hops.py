@@ -1,4 +1,4 @@
-"""How far a decision travels until the record leaves TX_PENDING, in one run without faults (B2)."""
+"""The messages from a decision until the record leaves TX_PENDING, in one run without faults (B2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEVER = "never"
 
 
 def hops(design: str) -> tuple[tuple[str, ...], bool]:
-    """Give the messages between brokers from the decision on, and whether the record left TX_PENDING."""
+    """Return the messages between brokers after the decision, and whether the record left TX_PENDING."""
     model = scenario(STORY).model(design_named(design))
     trace = go_on(run(model, PROMPT), model)
     decided, found = False, []

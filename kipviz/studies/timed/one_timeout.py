@@ -1,12 +1,12 @@
-"""One time-out or two: how long readers wait, and what healthy work is thrown away, in seconds.
+"""One timeout or two: how long readers wait, in seconds, and which healthy work is aborted.
 
-Every rival meets four situations: its writer dies, takes 5 minutes, has a stuck application thread
-while its sender lives, or takes a checkpoint of 10 minutes. Each is searched exhaustively with a timed
-clock: messages arrive at once and nobody pauses, so what is counted is due to the time limits alone. The
-longest wait counts from the append that read_committed readers do not see to the marker that frees them.
+Every rival meets four situations: its writer dies, takes 5 minutes, has a stuck application thread while its sender
+lives, or takes a checkpoint of 10 minutes. Each is searched exhaustively with a timed clock: messages arrive at once
+and no process pauses, so the results are due to the time limits alone. The longest wait is measured from the append
+that read_committed consumers cannot see to the marker that unblocks them.
 
-NOT MODELLED: a request that tells the coordinator of a prepare (proposed in the discussion of KIP-939, left
-out by it); with KIP-939 a transaction has no limit from its start.
+NOT MODELLED: a request that informs the coordinator of a prepare (proposed in the discussion of KIP-939, left out by
+it); with KIP-939 a transaction has no limit from its start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FOR_EVER = -1
 
 
 class Situation(Value, frozen=True):
-    """What happens to a writer: how long it works on a batch, and whether its process may die."""
+    """The situation of a writer: how long it processes a batch, and whether its process may die."""
 
     name: str
     work_ms: int
@@ -42,7 +42,7 @@ class Situation(Value, frozen=True):
 
 
 class Limits(Value, frozen=True):
-    """How a rival bounds a transaction; a `timeout_ms` of 0 is a two-phase commit without a limit."""
+    """How a rival limits a transaction; a `timeout_ms` of 0 is a two-phase commit without a limit."""
 
     label: str
     design: str
@@ -51,10 +51,10 @@ class Limits(Value, frozen=True):
 
 
 class Seen(Value, frozen=True):
-    """What the worst of all orders of events came to.
+    """The result of the worst order of events.
 
-    `waits_ms` is -1 where nothing that is due would ever free the readers. `commits` and `aborts` say
-    whether some run decides so.
+    `waits_ms` is -1 if no timer would ever unblock the readers. `commits` and `aborts` are whether some run commits or
+    aborts.
     """
 
     waits_ms: int
@@ -85,12 +85,12 @@ class _Wait(Value, frozen=True):
 
     @property
     def digest(self) -> bytes:
-        """Sixteen bytes that tell two waits apart."""
+        """Sixteen bytes that distinguish two waits."""
         return digest_of(encoding(self.waited))
 
 
 class _Watch:
-    """No promise: it counts the time for which the last stable offset has stood still."""
+    """An observer that never breaks: it counts the time for which the last stable offset was blocked."""
 
     name = "readers wait"
     sentence = "Readers wait for so long."
@@ -102,11 +102,11 @@ class _Watch:
         self.aborts = False
 
     def initial(self, world: Any) -> _Wait:
-        """Nobody waits."""
+        """Start without waiting readers."""
         return _Wait()
 
     def observe(self, state: _Wait, action: Any, outcome: Outcome) -> _Wait:
-        """Add the time that passed while readers waited, and see how the transaction ends."""
+        """Add the time that passed while readers waited, and record how the transaction ends."""
         world: World = outcome.world
         waited = state.waited
         for event in outcome.events:
@@ -120,7 +120,7 @@ class _Watch:
         return _Wait(waited if _is_open(world) else 0)
 
     def finding(self, state: _Wait) -> Finding:
-        """Say nothing against it."""
+        """Return that it holds."""
         return Finding(HOLDS)
 
 
@@ -129,7 +129,7 @@ def _is_open(world: World) -> bool:
 
 
 def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
-    """Give the cluster of a rival in a situation: one producer that copies one record."""
+    """Return the cluster of a rival in a situation: one producer that copies one record."""
     two_phase = not limits.timeout_ms
     plain = scenario("kip-1309-dead-writer").spec
     app = plain.applications[0].but(
@@ -144,10 +144,10 @@ def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
 
 
 def seen(limits: Limits, situation: Situation) -> Seen:
-    """Search a situation of a rival to its end.
+    """Search a situation of a rival completely.
 
     Raises:
-        AssertionError: if the search does not come to an end within its bounds.
+        AssertionError: if the search does not end within its bounds.
     """
     chosen = design(limits.design)
     spec = at_levels(cluster(limits, situation), chosen)
@@ -160,7 +160,7 @@ def seen(limits: Limits, situation: Situation) -> Seen:
 
 
 def words(what: Seen, situation: Situation) -> str:
-    """Say what a situation came to: how long readers wait at most, and whether work is lost."""
+    """Render the result of a situation: how long readers wait at most, and whether work is lost."""
     waits = "for ever" if what.waits_ms == FOR_EVER else ms(what.waits_ms)
     if situation.dies or situation.work_ms >= SITUATIONS[2].work_ms:
         return f"readers wait {waits}"
@@ -169,7 +169,7 @@ def words(what: Seen, situation: Situation) -> str:
 
 
 def counting() -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Give the table: a row for each rival, a column for each situation."""
+    """Return the table: a row for each rival, a column for each situation."""
     rows = []
     for limits in RIVALS:
         found = [(seen(limits, each), each) for each in SITUATIONS]

@@ -1,8 +1,8 @@
-"""How long a partition stands still when its owner does: what each version of KIP-447 makes of it.
+"""How long a partition is not read when its owner pauses, under each version of KIP-447.
 
-A member has an offset pending and stands still, heartbeats and all. Another one asks to join at that
-moment. Counted on a timed clock, messages taking no time: from the last sign of the old owner to the first
-records of the new one. Then the old owner goes on, and what it still can do is looked at.
+A member has an offset pending and pauses, including its heartbeats. Another one asks to join at that moment. On a timed
+clock, with messages that take no time, the wait is measured from the last sign of the old owner to the first records of
+the new one. Then the old owner resumes, and its further effects are checked.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ RIVALS = (
 
 
 class TakenOver(Value, frozen=True):
-    """For how long nobody read, what the old owner got for its commit, and what is broken then."""
+    """How long the partition was not read, the result of the old owner's commit, and what is broken then."""
 
     stands_still_ms: int
     commit: str
@@ -66,7 +66,7 @@ class TakenOver(Value, frozen=True):
 
 
 def takeover() -> Table:
-    """Give, for each rival, how long the partition stands still with either session time-out."""
+    """Return for each rival how long the partition is not read with either session timeout."""
     rows = []
     for words, name in RIVALS:
         found = [taken_over(name, session_ms) for session_ms in SESSIONS_MS]
@@ -114,7 +114,7 @@ def _model(name: str, session_ms: int) -> ClusterModel:
 
 
 def _until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace:
-    """Let one process run, the other one standing still, until one of its calls has come back."""
+    """Let one process run, with the other one paused, until one of its calls has returned."""
     other = NEW if name == OLD else OLD
     for _ in range(STEPS_MAX):
         trace = trace.take(_next(model, trace, name, other))
@@ -127,10 +127,10 @@ def _until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace:
 
 
 def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAction:
-    """Give what happens next: messages, then the thread, then what is due, and last of all time.
+    """Return what happens next: messages, then the thread, then due timers, and last of all time.
 
-    A producer that was told CONCURRENT_TRANSACTIONS asks again when everything else has happened, and not
-    while the transaction in its way is as open as before: how long it backs off is not modelled.
+    A producer that received CONCURRENT_TRANSACTIONS retries when everything else has happened, and not while the
+    blocking transaction is still open: its backoff is not modelled.
     """
     waits = f"{name}/producer" if _told_to_wait(trace, name) else ""
     action = next_by_itself(model, trace.world, _held(other, waits))
@@ -150,7 +150,7 @@ def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAc
 
 
 def _told_to_wait(trace: Trace, name: str) -> bool:
-    """Say whether the last thing that a producer was told is CONCURRENT_TRANSACTIONS."""
+    """Return whether the last response to a producer was CONCURRENT_TRANSACTIONS."""
     for at in reversed(trace.line):
         for event in trace.node(at).events:
             if isinstance(event, MessageDelivered) and event.source == f"{name}/producer":
@@ -169,7 +169,9 @@ def _is_open(trace: Trace) -> bool:
 
 
 def _held(host: str, waits: str) -> Callable[[ClusterAction], bool]:
-    """Say what a process that stands still does not do: send, and take answers; nor sends who waits."""
+    """Return a predicate for held-back actions: sends and responses of a paused process, and a waiting client's
+    retries.
+    """
 
     def held(action: ClusterAction) -> bool:
         if isinstance(action, Send):

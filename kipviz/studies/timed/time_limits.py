@@ -1,7 +1,7 @@
-"""How long does a lock have to last? The shortest one that keeps the promise, found by searching.
+"""How long does a lock have to last? The shortest one that keeps the properties, found by searching.
 
-For each time-out and each duration of the work the shortest lock is looked for under which no
-interleaving breaks a promise, and put beside what the rule of `checking.timed.time_limits` says.
+For each timeout and each processing time, the shortest lock under which no interleaving breaks a property is searched
+and compared with the rule of `checking.timed.time_limits`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORKS, TIMEOUTS = (5_000, 20_000, 40_000), (10_000, 60_000)
 
 
 class Shortest(Value, frozen=True):
-    """The shortest lock that keeps the promises, in whole steps, and whether anything commits then."""
+    """The shortest lock that keeps the properties, in whole steps, and whether any transaction commits with it."""
 
     lock: int
     commits: bool
@@ -44,7 +44,7 @@ class Shortest(Value, frozen=True):
 def verdict(
     design: str, lock: int, timeout: int, work: int, tell: Tell = content
 ) -> tuple[bool, bool]:
-    """Search one cell: whether every promise holds, and whether some run commits."""
+    """Search one cell: whether every property holds, and whether some run commits."""
     question = Question(
         designs=(design,), down=Axis(LOCK, (lock,)), across=Axis(TIMEOUT, (timeout,)), work_ms=work
     )
@@ -61,7 +61,7 @@ def verdict(
 
 
 def shortest(design: str, timeout: int, work: int, tell: Tell = content) -> Shortest:
-    """Find the shortest lock that holds by halving; the next shorter one was seen to break."""
+    """Find the shortest lock that holds by bisection; the next shorter one was seen to break."""
     holds, commits = verdict(design, STEP_MS, timeout, work, tell)
     low, high, searches = (0, 1, 1) if holds else (1, LONGEST_MS // STEP_MS, 1)
     while high - low > 1:
@@ -76,17 +76,17 @@ def shortest(design: str, timeout: int, work: int, tell: Tell = content) -> Shor
 
 
 def predicted(design: str, timeout: int, work: int) -> int:
-    """Give the shortest lock, in whole steps, that the rule asks for."""
+    """Return the shortest lock, in whole steps, that the rule requires."""
     if design == PINNED:
         return STEP_MS
     limits = Limits(timeout=timeout, work=work, look_up=LOOK_UP_MS)
     if not limits.can_commit:
-        return STEP_MS  # what never commits breaks nothing
+        return STEP_MS  # a transaction that never commits breaks nothing
     return (limits.held // STEP_MS + 1) * STEP_MS
 
 
 def _beside_the_rule(design: str, timeout: int, work: int, tell: Tell) -> tuple[Row, ...]:
-    """Give the shortest lock that was found beside the one that the rule asks for."""
+    """Return the shortest lock that was found, compared with the one that the rule requires."""
     found, asked = shortest(design, timeout, work, tell), predicted(design, timeout, work)
     commits = "commits" if found.commits else "never commits"
     same = "as the rule says" if found.lock == asked else f"the rule says {ms(asked)}"
@@ -108,15 +108,15 @@ PARTS = Parts(
 )
 
 
-# Finding M: an abort leaves the record with its member until the lock runs out, which ends the delivery.
+# Finding M: an abort leaves the record with its member until the lock expires, which uses up the delivery.
 BURNS, GIVES_BACK = "finding-M", "repaired"
 ABORTS_AND_LIMITS = ((1, 2), (2, 2), (2, 3))
 
 
 def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool:
-    """Search whether a record outlives so many aborts in a row under a delivery limit.
+    """Search whether a record survives `aborts` aborts in a row under a delivery limit.
 
-    The application throws after it has staged, so many times, and then commits.
+    The application throws after it has staged, that many times, and then commits.
     """
     story = scenario("kip-1289-small-abort")
     asked = Question(
@@ -141,7 +141,7 @@ OUTLIVING = {
 
 
 def _outlived(design: str, aborts: int, limit: int, tell: Tell) -> tuple[Row, ...]:
-    """Say what becomes of a record after some aborts under a delivery limit."""
+    """Return what happens to a record after some aborts under a delivery limit, in words."""
     lives = outlives(design, aborts, limit, tell)
     what = "is delivered again" if lives else "is archived, though nobody failed"
     asked = design == GIVES_BACK or Limits(deliveries=limit, aborts=aborts).outlives_aborts
