@@ -1,1 +1,1 @@
-"""The course: labs as documents, their judge, and hand-ins, which are lines of text."""
+"""The course: labs as documents, the judge of a run, and hand-ins, which are lines of text."""

@@ -1,9 +1,8 @@
-"""A hand-in: one line of text with what a learner claims, and the runs that have to show it.
+"""A hand-in: one line of text with a learner's claims, and the runs that must prove them.
 
-Nothing is sent anywhere. The line carries the name that the learner chose, the score, and for each lab the
-number of goals and a permalink. A checksum finds lines that were cut off. It is no signature: what counts is
-what the judge says of the permalinks. A file may be a mail: what stands around a hand-in is passed by, and a line
-that was wrapped or quoted is put together again.
+Nothing is sent anywhere. The line contains the name that the learner chose, the score, and for each lab the number of
+goals and a permalink. A checksum detects truncated lines. It is no signature: only the judge's verdict on the
+permalinks counts. A file may be a mail: text around a hand-in is skipped, and a wrapped or quoted line is joined again.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ PREFIX = "kh1"
 LETTERS_MAX = 200_000
 LABS_MAX = 60
 NAME_MAX = 80
-# Where a hand-in begins in a text, and the whole of it when line breaks and marks of quotation are gone.
+# The start of a hand-in in a text, and a complete one without line breaks and quotation marks.
 _BEGINS = re.compile(rf"(?<![\w-]){PREFIX}\.")
 _WHOLE = re.compile(rf"{PREFIX}\.[\w-]+\.[0-9a-f]{{8}}")
-# How a file says that it is no plain UTF-8; the longer mark of the little-endian pair is not used by any editor.
+# The byte order marks of files that are not plain UTF-8; no editor writes the longer mark of the little-endian pair.
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -40,11 +39,11 @@ _MARKS = {
 
 
 class BadHandIn(ValueError):
-    """A text that is no hand-in; the message says why."""
+    """A text that is no hand-in; the message states the reason."""
 
 
 class Entry(Value, frozen=True):
-    """What is claimed of one lab: how many goals the run of a permalink reaches."""
+    """The claim about one lab: how many goals the run of a permalink reaches."""
 
     lab: str
     reached: int
@@ -52,7 +51,7 @@ class Entry(Value, frozen=True):
 
 
 class HandIn(Value, frozen=True):
-    """What a learner hands in: a name of their choice, questions answered, how many right, and labs."""
+    """A learner's hand-in: a chosen name, the number of answered questions, how many are right, and labs."""
 
     who: str
     answered: int
@@ -61,7 +60,7 @@ class HandIn(Value, frozen=True):
 
 
 class Row(Value, frozen=True):
-    """One line of the teacher's table; `remark` says what is wrong, "" if nothing is."""
+    """One line of the teacher's table; `remark` describes what is wrong, "" if nothing is."""
 
     file: str
     who: str
@@ -81,7 +80,7 @@ def write(given: HandIn) -> str:
     """Return a hand-in as one line of text.
 
     Raises:
-        BadHandIn: if its name or its numbers cannot be those of a learner, in one sentence.
+        BadHandIn: if its name or its numbers are not valid, in one sentence.
     """
     _check(given)
     data = msgspec.json.encode(given)
@@ -90,10 +89,10 @@ def write(given: HandIn) -> str:
 
 
 def read(line: str) -> HandIn:
-    """Return what a line of text hands in.
+    """Read a hand-in from a line of text.
 
     Raises:
-        BadHandIn: if it is no hand-in, or is cut off or changed.
+        BadHandIn: if it is no hand-in, or is truncated or changed.
     """
     line = line.strip()
     if len(line) > LETTERS_MAX:
@@ -140,8 +139,9 @@ def read_folder(
     """Read the .txt files of a folder, judge every run again, and return the table.
 
     Args:
-        folder: where the files are.
-        go_on: hears after each run how many files are done and how many there are; False ends the reading.
+        folder: the folder with the files.
+        go_on: called after each run with the number of files done and of all files; if it returns False, the reading
+            ends.
 
     Raises:
         OSError: if the folder cannot be read.
@@ -182,7 +182,7 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Give each hand-in of a text as one line; a text without one is given as it is, to be refused."""
+    """Yield each hand-in of a text as one line; a text without one is yielded unchanged, to be rejected."""
     begins = [found.start() for found in _BEGINS.finditer(text)]
     if not begins:
         yield text
@@ -190,7 +190,7 @@ def _lines(text: str) -> Iterator[str]:
     for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
         squeezed = re.sub(r"[\s>]+", "", text[begin:end])
         whole = _WHOLE.match(squeezed)
-        # One that is not whole is refused with what is left of its own line.
+        # An incomplete one is rejected with what is left of its own line.
         yield whole[0] if whole else text[begin:end].split(maxsplit=1)[0]
 
 

@@ -19,20 +19,20 @@ _FOLDED, _UNFOLDED = "<details>", "</details>"
 
 
 class BadNotebook(ValueError):
-    """A folder without notebooks, or a file that is none; the message says which."""
+    """A folder without notebooks, or a file that is no notebook; the message names it."""
 
 
-# Reading technical text; looking at the diagram of one step; running a cell and waiting for it.
+# The speed of reading technical text; the time to look at the diagram of one step; the time to run a cell.
 WORDS_A_MINUTE, SECONDS_A_STEP, SECONDS_A_CELL = 180, 5, 10
 _PLACE = re.compile(r"step (\d{1,9}) of (\d{1,9})(?!\d)")
 _FIRST_OF_LIST = re.compile(r"^ +1\. ", re.MULTILINE)
 
 
 class Figures(Value, frozen=True):
-    """How long a notebook is: words of its text and of its outputs, cells to run, and steps to make in its runs.
+    """The length of a notebook: words of its text and of its outputs, cells to run, and steps to take in its runs.
 
-    A step counts where a stored stepper stands before it; its sentence is among the words of the outputs. A line of an
-    output that stood in an output before is not read again.
+    A step counts if a stored stepper stands before it; its sentence is among the words of the outputs. A line that was
+    in an earlier output is not counted again.
     """
 
     words: int
@@ -42,16 +42,16 @@ class Figures(Value, frozen=True):
 
     @property
     def minutes(self) -> int:
-        """Return the minutes to read everything, run every cell and make every step once."""
+        """Return the minutes that it takes to read everything, run every cell and take every step once."""
         seconds = (self.words + self.output_words) * 60 / WORDS_A_MINUTE
         seconds += self.steps * SECONDS_A_STEP + self.cells * SECONDS_A_CELL
         return round(seconds / 60)
 
 
 def build(source: Path, target: Path) -> tuple[str, ...]:
-    """Write every notebook of a folder without answers into another one; return the files' names.
+    """Write every notebook of a folder without answers into another folder; return the files' names.
 
-    Pages in Markdown, such as the one of the course, are copied: notebooks link to them.
+    Markdown pages, such as that of the course, are copied, because notebooks link to them.
 
     Raises:
         BadNotebook: if there is no notebook, one cannot be read, or both folders are the same.
@@ -92,7 +92,7 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unfolded(text: str) -> str:
-    """Leave out what is folded; one that is never closed stays."""
+    """Remove folded sections; one that is never closed stays."""
     kept, at = [], 0
     while (begin := text.find(_FOLDED, at)) >= 0 and (end := text.find(_UNFOLDED, begin)) >= 0:
         kept.append(text[at:begin])
@@ -103,10 +103,10 @@ def _unfolded(text: str) -> str:
 
 
 def figures(path: Path) -> Figures:
-    """Count what a learner reads, runs and steps through in a notebook; folded answers are read, too.
+    """Count what a learner reads, runs and steps through in a notebook; folded answers are included.
 
     Raises:
-        BadNotebook: if the file is no notebook.
+        BadNotebook: if the file is not a notebook.
     """
     cells = _notebook(path, outputs=True)["cells"]
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
@@ -136,7 +136,7 @@ def _steps_left(output: str) -> int:
 
 
 def _fresh_words(outputs: list[str]) -> int:
-    """Count the words that a reader has not read before: of a stepper at its end, its last sentence."""
+    """Count the words that a reader has not read before; for a stepper at its end, those of its last sentence."""
     lines: dict[str, None] = {}
     for output in outputs:
         at_its_end = _PLACE.match(output) and _steps_left(output) == 0
@@ -158,7 +158,7 @@ class _Cell(msgspec.Struct):
 
 
 class _Notebook(msgspec.Struct):
-    """What is looked at in a notebook; whatever else it has stays as it is."""
+    """The fields of a notebook that are used; all others stay unchanged."""
 
     cells: list[_Cell]
 

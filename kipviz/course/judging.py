@@ -1,6 +1,6 @@
-"""The judge of a lab: which goals a learner's own run reaches, and what is missing.
+"""The judge of a lab: which goals a learner's own run reaches, and which are missing.
 
-Only the run is judged, with what it was made from. So whoever has its permalink gets the same result.
+Only the run is judged, with its scenario, design and settings. So its permalink always has the same result.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.scenarios.library import document_of
 from kipviz.scenarios.scenario import Scenario
 
-# More states than any right answer's search has; a search that is longer is not judged as passed.
+# More states than the search of any right answer has; a longer search does not pass.
 STATES_MAX = 12_000
-# What a lab says that a program may be changed with, beside settings.
+# The entry of a lab which allows the program to be changed, besides settings.
 PROGRAM = "program"
 
 
 class Judged(Value, frozen=True):
-    """A goal, whether the run reaches it, and a sentence that says what was seen."""
+    """A goal, whether the run reaches it, and a sentence about what was seen."""
 
     goal: Goal
     reached: bool
@@ -41,7 +41,7 @@ class Judged(Value, frozen=True):
 
 
 class Result(Value, frozen=True):
-    """What the judge says of a run.
+    """The result of judging a run.
 
     Attributes:
         lab: the lab's name.
@@ -55,7 +55,7 @@ class Result(Value, frozen=True):
 
     @property
     def reached(self) -> int:
-        """How many goals are reached; none of a run that is no answer to the lab."""
+        """The number of goals that are reached; 0 for a run that is no answer to the lab."""
         return 0 if self.refused else sum(each.reached for each in self.judged)
 
     @property
@@ -65,7 +65,7 @@ class Result(Value, frozen=True):
 
     @property
     def text(self) -> str:
-        """The result in lines: what is reached, and what is missing."""
+        """The result in lines: which goals are reached, and which are missing."""
         if self.refused:
             return f"{self.lab}: this run is no answer to the lab. {self.refused}"
         lines = [f"{self.lab}: {self.reached} of {len(self.judged)} goals"]
@@ -75,12 +75,12 @@ class Result(Value, frozen=True):
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        """Show the lines."""
+        """Return the lines."""
         return self.text
 
 
 def judge(lab: Lab, run: Run) -> Result:
-    """Judge a run up to the end of the line that it stands on."""
+    """Judge a run up to the end of its current branch."""
     run = run.at(run.trace.last())
     refused = _why_no_answer(lab, run)
     if refused:
@@ -98,7 +98,7 @@ def judge(lab: Lab, run: Run) -> Result:
 
 
 def _why_no_answer(lab: Lab, run: Run) -> str:
-    """Say why a run is about something else than the lab; "" if it is an answer."""
+    """Return why a run is no answer to the lab; "" if it is one."""
     if run.changes:
         return f"The run came out differently than when it was saved: {run.changes[0]}."
     if run.error:
@@ -154,7 +154,7 @@ def _name(change: str) -> str:
 
 
 def changes(lab: Lab, run: Run) -> tuple[str, ...]:
-    """Return the names of what the learner changed: settings, and slots of the design."""
+    """Return the names of the learner's changes: settings, and slots of the design."""
     before, after = design_named(lab.design), run.design
     pairs = zip(_slots(), before.chosen, after.chosen, strict=True)
     slots = [name for name, one, other in pairs if one != other]

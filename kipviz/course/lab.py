@@ -1,4 +1,4 @@
-"""Labs: exercises as Markdown documents, and how one is found by its name.
+"""Labs: exercises as Markdown documents, which are found by name.
 
     ---
     name: deliver-twice
@@ -6,7 +6,7 @@
     minutes: 8
     scenario: kip-1289-small
     design: repaired
-    settings: [clock=timed]          what the lab changes in the scenario
+    settings: [clock=timed]          the lab's changes to the scenario
     may-change: [lock_expiry]        what the learner may change, with * for several
     ---
 
@@ -22,8 +22,8 @@
 
     - One hint.
 
-A goal's judge is one of `KINDS` and what it is about. No document has an answer. Where the learner writes a
-program, the story to begin with has the lab's name in the folder `clients`.
+A goal has one of `KINDS` and its subject. No document has an answer. If the learner writes a program, the story to
+start with has the lab's name in the folder `clients`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from kipviz.scenarios.documents.head import Keys, Row, Word, read_head
 FOLDER = Path(__file__).parent / "labs"
 CLIENTS = Path(__file__).parent / "clients"
 KEYS = ("name", "order", "minutes", "scenario", "design", "settings", "may-change")
-# What a goal asks for; behind the kind stands what it is about.
+# The kinds of goals; the subject follows the kind.
 KINDS = {
     "reached": "a goal of `kipviz.lessons.goals` that holds at some step of the run",
     "committed": "a COMMIT marker in an output, at the end of the run",
@@ -59,11 +59,11 @@ WITH_NUMBER = ("faults", "changes")
 
 
 class UnknownLab(ValueError):
-    """A lab's name that there is not; the message has the nearest one."""
+    """No lab has this name; the message suggests the nearest one."""
 
 
 class Goal(Value, frozen=True):
-    """What has to be reached: a sentence for the learner, a key of `KINDS`, and what it is about."""
+    """A goal: a sentence for the learner, a key of `KINDS`, and its subject."""
 
     text: str
     kind: str
@@ -74,18 +74,18 @@ class Lab(Value, frozen=True):
     """An exercise.
 
     Attributes:
-        name: how it is called.
+        name: its name.
         title: its title.
-        task: what the learner is asked to do, in paragraphs.
-        minutes: how long it is planned for.
-        scenario: the scenario it is about; that of the story where there is one.
-        design: the design it is played under.
-        settings: what the lab changes in the scenario, each of the form name=value.
+        task: the learner's task, in paragraphs.
+        minutes: the planned time.
+        scenario: its scenario; that of the story if there is one.
+        design: the design under which it is played.
+        settings: the lab's changes to the scenario, each of the form name=value.
         may_change: the settings that the learner may change, with * for several.
-        goals: what is judged, in order.
-        hints: what helps, from little to much.
+        goals: the goals, in order.
+        hints: the hints, from little to much help.
         document: the story that the learner changes, "" if the lab has none.
-        order: its place in the list.
+        order: its position in the list.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Lab(Value, frozen=True):
         return f"**{self.title}** ({self.minutes} minutes)\n\n{task}\n\n{goals}\n"
 
     def start(self) -> Story | str:
-        """Return what the learner begins with: the lab's own story, or the scenario's name."""
+        """Return the learner's starting point: the lab's own story, or the scenario's name."""
         return story(self.document) if self.document else self.scenario
 
 
@@ -125,7 +125,7 @@ def labs() -> tuple[Lab, ...]:
 
 
 def lab_named(name: str) -> Lab:
-    """Return a lab by its name.
+    """Find a lab by name.
 
     Raises:
         UnknownLab: if there is no such lab.
@@ -140,7 +140,7 @@ def read_lab(text: str, file: str) -> Lab:
     """Read the document of a lab.
 
     Raises:
-        BadStory: if it is none: the file, the line, what is wrong and what is allowed.
+        BadStory: if it is not one, with the file, the line, what is wrong and what is allowed.
     """
     try:
         return _read(text)

@@ -1,7 +1,7 @@
-"""What each answer of a broker means, in a sentence.
+"""The meaning of each response of a broker, in a sentence.
 
-Which answers a prediction offers is not written anywhere: they are the errors that the checks of the handlers
-led to or could have led to (`predictions.Answer.offered`).
+The answers that a prediction offers are not listed anywhere: they are the errors to which the handlers' checks led or
+could have led (`predictions.Answer.offered`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kipviz.messages.errors import Errors
 
 E = Errors
 
-# Requests whose answer is worth a question even where it is not an error.
+# Requests whose response is worth a question even if it is no error.
 DECISIVE = (
     "InitProducerId",
     "InitProducerId2Pc",
@@ -74,10 +74,10 @@ MEANING: Mapping[Errors, str] = {
 
 
 def words_of(error: Errors) -> str:
-    """Name an answer as it is shown."""
+    """Return the name of a response as it is shown."""
     return "no error" if error is E.NONE else error.name
 
 
 def meaning_of(error: Errors) -> str:
-    """Say what an answer means."""
+    """Return the meaning of a response."""
     return MEANING.get(error, "The broker could not do it.")

@@ -1,7 +1,7 @@
-"""The words that a reader meets, each in one sentence: shown where the word stands, and as a page.
+"""The glossary, each term in one sentence: shown beside the term, and as a page.
 
-A term is looked for as it is written here; the longest one that fits is the one that is meant. The
-sentences are for somebody who knows what a topic is and nothing else.
+A term is recognised as it is written here; the longest match wins. The sentences are for a reader who knows what a
+topic is and nothing else.
 """
 
 from __future__ import annotations
@@ -62,6 +62,6 @@ _WORD = re.compile(
 
 
 def terms_in(texts: Iterable[str]) -> dict[str, str]:
-    """Return the terms that stand in some texts, each with its sentence, in the order of the glossary."""
+    """Return the terms that occur in some texts, each with its sentence, in the order of the glossary."""
     found = {match for text in texts for match in _WORD.findall(text)}
     return {term: sentence for term, sentence in GLOSSARY.items() if term in found}

@@ -1,7 +1,7 @@
-"""Goals: what a learner's own run has to have shown, as predicates on its moments.
+"""Goals: what a learner's own run must have shown, as predicates on its moments.
 
-A checkpoint of a scenario names one of these. Nobody ticks a goal off by hand: it is reached when
-the learner stands at a moment, on the main run or on a branch, at which its predicate holds.
+A checkpoint of a scenario names one of these. A goal is not ticked off by hand: it is reached when the learner stands
+at a moment, on the main run or on a branch, at which its predicate holds.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
-# What a member that is none any more, or of an older epoch or generation, is told.
+# The errors for a removed member, or one with an older epoch or generation.
 ZOMBIE = (
     Errors.UNKNOWN_MEMBER_ID,
     Errors.STALE_MEMBER_EPOCH,
@@ -61,7 +61,7 @@ ZOMBIE = (
 
 
 class UnknownGoal(ValueError):
-    """A checkpoint that names a goal which there is not."""
+    """A checkpoint names an unknown goal."""
 
 
 def _states(moment: Moment) -> list[TransactionState]:
@@ -81,7 +81,7 @@ def _records(moment: Moment) -> list[InFlight]:
 
 
 def _lso_held_back(moment: Moment) -> bool:
-    """The last stable offset of an output stays behind its high watermark."""
+    """The last stable offset of an output is below its high watermark."""
     return any(
         log.last_stable_offset < log.high_watermark
         for name, log in moment.world.logs.items()
@@ -127,7 +127,7 @@ def _staged(moment: Moment) -> bool:
 
 
 def _vote_resolved(moment: Moment) -> bool:
-    """A staged record was just resolved, one way or the other."""
+    """A staged record was just resolved, by commit or abort."""
     return any(
         isinstance(event, RecordsMoved) and event.before is RecordState.TX_PENDING
         for event in moment.events
@@ -146,7 +146,7 @@ def _given_away(moment: Moment) -> bool:
 
 
 def _delivered_twice(moment: Moment) -> bool:
-    """A record is in somebody's hands for the second time."""
+    """A record is acquired for the second time."""
     return any(
         record.state is RecordState.ACQUIRED and record.delivery_count >= 2
         for record in _records(moment)
@@ -171,7 +171,7 @@ def _offset_pending(moment: Moment) -> bool:
 
 
 def _read_again(moment: Moment) -> bool:
-    """A consumer has forgotten its position after an abort and reads from the group's offset."""
+    """A consumer has dropped its position after an abort and reads from the group's offset."""
     aborted = TransactionState.PREPARE_ABORT in _states(moment) or (
         TransactionState.COMPLETE_ABORT in _states(moment)
     )
@@ -187,7 +187,7 @@ def _complete(moment: Moment) -> bool:
 
 
 def _broker_crashed(moment: Moment) -> bool:
-    """A broker crashed on this run: nobody's story has that, so it was the learner."""
+    """A broker crashed on this run; no story does that, so it was the learner."""
     return any(isinstance(action, CrashBroker) for action in moment.actions)
 
 
@@ -211,9 +211,9 @@ def _timed_out(moment: Moment) -> bool:
 
 
 def _half_a_transaction(moment: Moment) -> bool:
-    """One producer's transaction is aborted in one partition and committed in the same epoch's end.
+    """Part of a producer's transaction is aborted and the rest committed, in the same epoch.
 
-    An ABORT marker and a COMMIT marker of one producer stand in one log, and no batch between them.
+    An ABORT marker and a COMMIT marker of one producer are in one log, without a batch between them.
     """
     return any(
         (first.control, second.control, first.producer_id) == (ABORT, COMMIT, second.producer_id)
@@ -234,12 +234,12 @@ def _members(moment: Moment) -> list[GroupMember]:
 
 
 def _giving_up(moment: Moment) -> bool:
-    """A member of a group has to give up a partition before anybody else may have it."""
+    """A member of a group must revoke a partition before another member may get it."""
     return any(member.revoking for member in _members(moment))
 
 
 def _partition_moved(moment: Moment) -> bool:
-    """A partition has just gone to a member while another one lost or had lost it."""
+    """A partition has just been assigned to a member while another one lost or had lost it."""
     return any(
         isinstance(event, AssignmentMoved) and event.epoch_before > 0 and event.after > event.before
         for event in moment.events
@@ -247,7 +247,7 @@ def _partition_moved(moment: Moment) -> bool:
 
 
 def _member_gone(moment: Moment) -> bool:
-    """A member was just taken out of its group because it was not heard of."""
+    """A member was just removed from its group because it sent no heartbeats."""
     return any(
         isinstance(event, AssignmentMoved) and event.epoch == 0 and event.because == HEARD_NO_MORE
         for event in moment.events
@@ -263,7 +263,7 @@ def _told_unstable(moment: Moment) -> bool:
 
 
 def _commit_failed(moment: Moment) -> bool:
-    """A producer was just told that its consumer is no member of the group any more."""
+    """A producer has just received the error that its consumer is no longer a member of the group."""
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, TxnOffsetCommitResponse)
@@ -273,7 +273,7 @@ def _commit_failed(moment: Moment) -> bool:
 
 
 def _prepared(moment: Moment) -> bool:
-    """A producer holds a prepared transaction: it can only be ended."""
+    """A producer has a prepared transaction, which can only be ended."""
     apps = moment.world.applications.values()
     return any(app.producer.manager.state is ProducerState.PREPARED_TRANSACTION for app in apps)
 
@@ -297,7 +297,7 @@ def _open_outputs(moment: Moment) -> bool:
 
 
 def _database_ahead(moment: Moment) -> bool:
-    """The database has committed the state of a transaction that Kafka has still open."""
+    """The database has committed the state of a transaction that is still open in Kafka."""
     return _open_outputs(moment) and any(
         f"{known.producer_id}:{known.producer_epoch}" == str(database.prepared_txn_state)
         for database in _databases(moment)
@@ -309,12 +309,12 @@ def _database_ahead(moment: Moment) -> bool:
 
 
 def _in_doubt(moment: Moment) -> bool:
-    """A database has promised both outcomes and was told none."""
+    """A database has a prepared transaction without an outcome."""
     return any(database.in_doubt for database in _databases(moment))
 
 
 def _empty_handed(moment: Moment) -> bool:
-    """Kafka has committed an output, and the database has nothing and waits for nothing."""
+    """Kafka has committed an output, and the database has neither a row nor a prepared transaction."""
     committed = any(
         batch.control == "COMMIT"
         for name, log in moment.world.logs.items()
@@ -326,12 +326,12 @@ def _empty_handed(moment: Moment) -> bool:
 
 
 def _made_again(moment: Moment) -> bool:
-    """A topic was just deleted and made again."""
+    """A topic was just deleted and created again."""
     return any(isinstance(event, TopicRemade) for event in moment.events)
 
 
 def _topic_id_kept(moment: Moment) -> bool:
-    """A group's offset is kept with the id of its topic."""
+    """A group's offset is stored with the id of its topic."""
     roles = moment.world.roles.values()
     return any(
         bool(kept.topic_id)
@@ -342,7 +342,7 @@ def _topic_id_kept(moment: Moment) -> bool:
 
 
 def _topic_forgotten(moment: Moment) -> bool:
-    """A producer has just forgotten the topics that it did not use."""
+    """A producer has just dropped the metadata of topics that it did not use."""
     return (
         bool(moment.actions)
         and isinstance(moment.actions[-1], ClientTimer)
@@ -394,17 +394,17 @@ Span = TypedDict("Span", {"goal": str, "from": int, "to": int | None})
 
 
 class Spans:
-    """When each of some goals holds along one line, told moment by moment.
+    """When each of some goals holds along one branch, moment by moment.
 
     Attributes:
         found: ``{"goal", "from", "to"}`` for each stretch of steps, `to` None while it lasts.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Look out for goals by name.
+        """Watch for goals by name.
 
         Raises:
-            UnknownGoal: if there is no such goal; the message lists what there is.
+            UnknownGoal: if a goal is unknown; the message lists the known goals.
         """
         self._goals = {name: goal_named(name) for name in names}
         self._open: dict[str, Span] = {}
@@ -414,7 +414,7 @@ class Spans:
     def see(
         self, step: int, action: ClusterAction | None, world: World, events: Sequence[Event]
     ) -> None:
-        """Look at the next moment of the line."""
+        """Record the next moment of the branch."""
         if action is not None:
             self._actions.append(action)
         moment = Moment(world, events, self._actions)
@@ -429,10 +429,10 @@ class Spans:
 
 
 def goal_named(name: str) -> Goal:
-    """Give a goal by name.
+    """Find a goal by name.
 
     Raises:
-        UnknownGoal: if there is none; the message lists what there is.
+        UnknownGoal: if there is none; the message lists the known goals.
     """
     if name not in GOALS:
         raise UnknownGoal(f"there is no goal {name!r}; the goals are {', '.join(GOALS)}")

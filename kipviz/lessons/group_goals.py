@@ -1,4 +1,4 @@
-"""Goals about groups of the classic protocol: what a learner is assigned seen of them."""
+"""Goals about groups, mostly of the classic protocol."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ M = TypeVar("M", bound=Message)
 
 
 def _delivered(moment: Moment, *kinds: type[M]) -> Iterator[M]:
-    """Give the messages of some kinds that have just come, requests and answers."""
+    """Yield the messages of some kinds that have just arrived, requests and responses."""
     for event in moment.events:
         if isinstance(event, MessageDelivered) and isinstance(event.message, kinds):
             yield event.message
 
 
 def _group_waits(moment: Moment) -> bool:
-    """Somebody has joined the next generation of a group, and somebody has not."""
+    """A member has joined the next generation of a group, and another one has not."""
     groups = (
         group
         for role in moment.world.roles.values()
@@ -58,7 +58,7 @@ def _answered(moment: Moment, error: Errors) -> bool:
 
 
 def _told_to_join(moment: Moment) -> bool:
-    """A member has just been told, by the response to its heartbeat, that the group rebalances."""
+    """The response to a member's heartbeat has just announced that the group rebalances."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, HeartbeatResponse)
@@ -68,12 +68,12 @@ def _told_to_join(moment: Moment) -> bool:
 
 
 def _generation_refused(moment: Moment) -> bool:
-    """Something of an older generation has just been refused."""
+    """A request of an older generation has just been rejected."""
     return _answered(moment, Errors.ILLEGAL_GENERATION)
 
 
 def _instance_fenced(moment: Moment) -> bool:
-    """Somebody who spoke in the name of a static member has just been fenced."""
+    """A client that used the name of a static member has just been fenced."""
     return _answered(moment, Errors.FENCED_INSTANCE_ID)
 
 
@@ -83,12 +83,12 @@ def _polled_too_late(moment: Moment) -> bool:
 
 
 def _generation_seen(moment: Moment) -> bool:
-    """A transaction coordinator has just heard of a generation (KIP-447, first draft)."""
+    """A transaction coordinator has just learnt of a generation (KIP-447, first draft)."""
     return any(isinstance(event, GenerationSeen) for event in moment.events)
 
 
 def _older_fenced(moment: Moment) -> bool:
-    """A producer whose generation is over has just been refused by a transaction coordinator."""
+    """A transaction coordinator has just rejected a producer whose generation is over."""
     seen = any(
         isinstance(role, TransactionCoordinator) and len(role.assignments)
         for role in moment.world.roles.values()
@@ -97,7 +97,7 @@ def _older_fenced(moment: Moment) -> bool:
 
 
 def _taken_out(moment: Moment) -> bool:
-    """An operator has just taken members out of a group."""
+    """An operator has just removed members from a group."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, LeaveGroupResponse)
@@ -108,12 +108,12 @@ def _taken_out(moment: Moment) -> bool:
 
 
 def _name_in_use(moment: Moment) -> bool:
-    """A static member has just been refused because somebody has its name (KIP-848)."""
+    """A static member has just been rejected because another one has its name (KIP-848)."""
     return _answered(moment, Errors.UNRELEASED_INSTANCE_ID)
 
 
 def _reads_while_it_joins(moment: Moment) -> bool:
-    """A consumer whose JoinGroup or SyncGroup is not answered yet has just got records."""
+    """A consumer that waits for the response to JoinGroup or SyncGroup has just received records."""
     consumers = {
         client.source: client
         for app in moment.world.applications.values()
@@ -131,7 +131,7 @@ def _reads_while_it_joins(moment: Moment) -> bool:
 
 
 def _assignors_refused(moment: Moment) -> bool:
-    """Somebody who knows no assignor that all of a group know has just been refused."""
+    """A client without an assignor that all members of the group support has just been rejected."""
     return _answered(moment, Errors.INCONSISTENT_GROUP_PROTOCOL)
 
 
@@ -147,17 +147,17 @@ def _assignor_changed(moment: Moment) -> bool:
 
 
 def _offsets_forgotten(moment: Moment) -> bool:
-    """Offsets of a group have just been forgotten, whether or not the group was."""
+    """Offsets of a group have just expired, whether or not the group was deleted."""
     return any(isinstance(event, OffsetsExpired) and event.partitions for event in moment.events)
 
 
 def _group_forgotten(moment: Moment) -> bool:
-    """A group has just been forgotten."""
+    """A group has just been deleted."""
     return any(isinstance(event, OffsetsExpired) and event.deleted for event in moment.events)
 
 
 def _empty_group_keeps(moment: Moment) -> bool:
-    """A group has no members, and has what it committed."""
+    """A group has no members, and still has its committed offsets."""
     return any(
         isinstance(role, GroupCoordinator)
         and any(group_retention.is_empty(role, group_id) for group_id, _ in role.offsets)
@@ -166,7 +166,7 @@ def _empty_group_keeps(moment: Moment) -> bool:
 
 
 def _offset_found(moment: Moment) -> bool:
-    """A member has just been told where its group left off."""
+    """A member has just received the offset that its group committed."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, OffsetFetchResponse)
@@ -177,7 +177,7 @@ def _offset_found(moment: Moment) -> bool:
 
 
 def _subscription_changed(moment: Moment) -> bool:
-    """A member has just said that it subscribes to something else than before."""
+    """A member has just changed its subscription."""
     return any(
         beat.member_epoch > 0 and beat.topics is not None
         for beat in _delivered(moment, ConsumerGroupHeartbeat)
@@ -185,7 +185,7 @@ def _subscription_changed(moment: Moment) -> bool:
 
 
 def _expression_resolved(moment: Moment) -> bool:
-    """A group knows which topics an expression of a member stands for."""
+    """A group has resolved an expression of a member to topics."""
     return any(
         bool(topics)
         for role in moment.world.roles.values()
@@ -196,22 +196,22 @@ def _expression_resolved(moment: Moment) -> bool:
 
 
 def _expression_refused(moment: Moment) -> bool:
-    """A member has just been told that its expression is none."""
+    """A member has just received the error that its expression is not valid."""
     return _answered(moment, Errors.INVALID_REGULAR_EXPRESSION)
 
 
 def _group_full(moment: Moment) -> bool:
-    """Somebody has just been turned away because a group has as many members as it may have."""
+    """A client has just been rejected because the group has its maximum number of members."""
     return _answered(moment, Errors.GROUP_MAX_SIZE_REACHED)
 
 
 def _name_taken(moment: Moment) -> bool:
-    """Somebody has just been told that there is no group of its kind by that name."""
+    """A client has just received the error that no group of its kind has this name."""
     return _answered(moment, Errors.GROUP_ID_NOT_FOUND)
 
 
 def _one_group_fails(moment: Moment) -> bool:
-    """An answer about several groups has just come, in which one has an error and another one has none."""
+    """A response about several groups has just arrived in which one has an error and another one has none."""
     return any(
         len({answer.error is Errors.NONE for answer in taken_apart(whole)}) > 1
         for whole in _delivered(moment, *ANSWERS)
@@ -219,7 +219,7 @@ def _one_group_fails(moment: Moment) -> bool:
 
 
 def _nothing_told(moment: Moment) -> bool:
-    """An operator has just been told, without an error, that a group has no offset."""
+    """An operator has just received, without an error, that a group has no offset."""
     return any(
         answer.error is Errors.NONE and not answer.offsets
         for whole in _delivered(moment, OffsetFetchOfGroupsResponse)
@@ -228,18 +228,18 @@ def _nothing_told(moment: Moment) -> bool:
 
 
 def _interval_over(moment: Moment) -> bool:
-    """A group of KIP-848 may have its next target from now on."""
+    """A group of KIP-848 may compute its next target assignment from now on."""
     last = moment.actions[-1] if moment.actions else None
     return isinstance(last, DelayOver) and isinstance(last.delay, AssignmentInterval)
 
 
 def _rack_said(moment: Moment) -> bool:
-    """A member's heartbeat has just come that says in which rack it is."""
+    """A member's heartbeat with its rack has just arrived."""
     return any(beat.rack for beat in _delivered(moment, ConsumerGroupHeartbeat))
 
 
 def _rack_told(moment: Moment) -> bool:
-    """An operator has just been told in which rack a member is."""
+    """An operator has just received the rack of a member."""
     described = _delivered(moment, ConsumerGroupDescribeResponse)
     return any(member.rack for answer in described for member in answer.members)
 

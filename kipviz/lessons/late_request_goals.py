@@ -32,12 +32,12 @@ def _outputs(moment: Moment) -> list[PartitionLog]:
 
 
 def _arrived_late(moment: Moment) -> bool:
-    """A request arrived on this run after its client had given it up."""
+    """A request arrived on this run after its client had abandoned it."""
     return any(isinstance(action, DeliverLate) for action in moment.actions)
 
 
 def _hangs(moment: Moment) -> bool:
-    """A transaction is open in an output, and no coordinator has that output in a transaction."""
+    """A transaction is open in an output, and no coordinator has a transaction with that output."""
     known = {
         (name, transaction.producer_id)
         for transaction in _transactions(moment)
@@ -51,7 +51,7 @@ def _hangs(moment: Moment) -> bool:
 
 
 def _late_one_refused(moment: Moment) -> bool:
-    """A late batch was just refused: by its leader, or by the coordinator that the leader asked."""
+    """A late batch was just rejected: by its leader, or by the coordinator that the leader asked."""
     if not _arrived_late(moment):
         return False
     if isinstance(moment.actions[-1], DeliverLate):
@@ -96,7 +96,7 @@ def _twice(log: PartitionLog) -> bool:
 
 
 def _fenced(moment: Moment) -> bool:
-    """A client was just told that its epoch is not the newest."""
+    """A client has just received the error that its epoch is not the newest."""
     return any(
         isinstance(event, MessageDelivered)
         and event.way == "response"
@@ -113,12 +113,12 @@ def _producer_ended(moment: Moment) -> bool:
 
 
 def _rotating(moment: Moment) -> bool:
-    """A decision has taken a fresh producer id that becomes valid when it is complete."""
+    """A decision has allocated a new producer id that becomes valid when it is complete."""
     return any(known.next_producer_id >= 0 for known in _transactions(moment))
 
 
 def _bumped_by_the_client(moment: Moment) -> bool:
-    """A client has just asked for the next epoch of the identity that it has."""
+    """A client has just requested the next epoch of its current identity."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, InitProducerId)

@@ -32,7 +32,7 @@ from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 SEVERAL = 3
-# What an append that failed is to whoever asked for it.
+# The error for the requester of a failed append.
 FAILED = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS)
 
 
@@ -49,22 +49,22 @@ def _errors(message: Message) -> tuple[Errors, ...]:
 
 
 def _sent(moment: Moment) -> tuple[Message, ...]:
-    """Give the messages that have just been sent."""
+    """Return the messages that have just been sent."""
     return tuple(event.message for event in moment.events if isinstance(event, MessageSent))
 
 
 def _append_refused(moment: Moment) -> bool:
-    """An append was just answered with an error, because replicas were missing."""
+    """An append has just failed, because replicas were missing."""
     return any(error in FAILED for message in _sent(moment) for error in _errors(message))
 
 
 def _given_up(moment: Moment) -> bool:
-    """A record is in a log whose writer was told that it failed."""
+    """A record is in a log whose writer received an error for it."""
     return any(log.given_up for log in moment.world.logs.values())
 
 
 def _decided_by_the_next(moment: Moment) -> bool:
-    """A coordinator has just taken office, and its log held a decision that nobody was told of."""
+    """A coordinator has just loaded its log, which contained a decision that was not announced."""
     return (
         bool(moment.actions)
         and isinstance(moment.actions[-1], Load)
@@ -73,12 +73,12 @@ def _decided_by_the_next(moment: Moment) -> bool:
 
 
 def _sender_rests(moment: Moment) -> bool:
-    """A producer's sender rests before a transactional request goes out again."""
+    """A producer's sender backs off before it sends a transactional request again."""
     return any(app.producer.manager.rests for app in moment.world.applications.values())
 
 
 def _several_in_flight(moment: Moment) -> bool:
-    """A producer has three batches of a partition on the way."""
+    """A producer has three batches of a partition in flight."""
     for app in moment.world.applications.values():
         flying = [b.partition for b in app.producer.accumulator.batches if b.broker >= 0]
         if any(flying.count(partition) >= SEVERAL for partition in flying):
@@ -87,12 +87,12 @@ def _several_in_flight(moment: Moment) -> bool:
 
 
 def _out_of_order(moment: Moment) -> bool:
-    """A leader has just refused a batch because of its sequence."""
+    """A leader has just rejected a batch because of its sequence."""
     return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in _sent(moment))
 
 
 def _order_lost(moment: Moment) -> bool:
-    """An output is in a log behind one that was made from a later record of the same partition."""
+    """An output is in a log after one that was made from a later record of the same partition."""
     for name, log in moment.world.logs.items():
         if topic_of(name) in INTERNAL_TOPICS:
             continue
@@ -127,7 +127,7 @@ def _asked_together(moment: Moment) -> bool:
 
 
 def _lost_together(moment: Moment) -> bool:
-    """A connection has just broken, and the batches of several producers were refused for it."""
+    """A connection has just broken, and the batches of several producers were rejected because of it."""
     broken = any(isinstance(event, ConnectionLost) for event in moment.events)
     refused = [
         message
@@ -138,7 +138,7 @@ def _lost_together(moment: Moment) -> bool:
 
 
 def _answers_of_two_kinds(moment: Moment) -> bool:
-    """One answer has just said of some partitions that they have their batch, and of others that not."""
+    """One response has just confirmed the batches of some partitions, and rejected those of others."""
     return any(
         isinstance(message, ProduceResponse)
         and len({part.error is Errors.NONE for part in message.parts}) > 1
@@ -147,7 +147,7 @@ def _answers_of_two_kinds(moment: Moment) -> bool:
 
 
 def _batch_repeated(moment: Moment) -> bool:
-    """A leader already runs just answered a batch with the offset of one that was in its log."""
+    """A leader has just responded to a repeated batch with the offset of the one in its log."""
     appended = [e for e in moment.events if isinstance(e, BatchAppended) and not e.control]
     return not appended and any(
         isinstance(event, MessageSent)
@@ -158,12 +158,12 @@ def _batch_repeated(moment: Moment) -> bool:
 
 
 def _producer_forgotten(moment: Moment) -> bool:
-    """A log has just forgotten a producer that it had not heard of for long."""
+    """A log has just dropped the state of a producer that had not written for long."""
     return any(isinstance(event, ProducerForgotten) for event in moment.events)
 
 
 def _stranger_welcome(moment: Moment) -> bool:
-    """A leader has just taken a batch of a producer that its log had forgotten, whatever its sequence."""
+    """A leader has just accepted a batch of a producer whose state had expired, whatever its sequence."""
     for event in moment.events:
         if isinstance(event, BatchAppended) and not event.control:
             log = moment.world.logs[event.partition]
@@ -174,7 +174,7 @@ def _stranger_welcome(moment: Moment) -> bool:
 
 
 def _record_twice(moment: Moment) -> bool:
-    """An output that was made from one source record is in a log twice."""
+    """An output of one input record is in a log twice."""
     for name, log in moment.world.logs.items():
         if topic_of(name) not in INTERNAL_TOPICS:
             made = [getattr(r, "origin", "") for batch in log.batches for r in batch.records]
@@ -185,12 +185,12 @@ def _record_twice(moment: Moment) -> bool:
 
 
 def _out_of_range(moment: Moment) -> bool:
-    """A leader has just refused a fetch from an offset that its log does not have."""
+    """A leader has just rejected a fetch from an offset that its log does not have."""
     return any(error_in(m) is Errors.OFFSET_OUT_OF_RANGE for m in _sent(moment))
 
 
 def _position_reset(moment: Moment) -> bool:
-    """A consumer has just been told where a log begins or ends."""
+    """A consumer has just learnt where a log begins or ends."""
     return any(
         isinstance(event, MessageDelivered) and isinstance(event.message, ListOffsetsResponse)
         for event in moment.events
@@ -198,7 +198,7 @@ def _position_reset(moment: Moment) -> bool:
 
 
 def _told_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsResponse]:
-    """Give the answers of this moment that tell where a record is by its time, or that none is young enough."""
+    """Yield the responses of this moment with a record found by its time, or without a record that is young enough."""
     for event in moment.events:
         told = event.message if isinstance(event, MessageDelivered) else None
         if isinstance(told, ListOffsetsResponse) and told.error is Errors.NONE:
@@ -208,24 +208,24 @@ def _told_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsRespons
 
 
 def _none_young_enough(moment: Moment) -> bool:
-    """A consumer has just been told that no record is young enough for it."""
+    """A consumer has just received that no record is young enough."""
     return any(_told_by_time(moment, found=False))
 
 
 def _passed_over(moment: Moment) -> bool:
-    """A consumer has just been told a position behind records that there are."""
+    """A consumer has just received a position after existing records."""
     logs = moment.world.logs
     told = _told_by_time(moment, found=True)
     return any(each.offset > logs[each.partition].start_offset for each in told)
 
 
 def _call_timed_out(moment: Moment) -> bool:
-    """A producer waits for the result of a call that has come back without it."""
+    """A producer waits for the result of a call that has timed out."""
     return any(app.producer.manager.timed_out for app in moment.world.applications.values())
 
 
 def _nobody_asks(moment: Moment) -> bool:
-    """A producer waits for an identity, and no request for one is on its way."""
+    """A producer waits for an identity, and no request for one is in flight."""
     for app in moment.world.applications.values():
         manager = app.producer.manager
         waits = manager.state is ProducerState.INITIALIZING

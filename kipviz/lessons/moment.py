@@ -1,4 +1,4 @@
-"""Where a learner stands, which is what every goal is asked of."""
+"""The learner's current moment, on which every goal is evaluated."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kipviz.core.model import Event
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """Where a learner stands: the world, what just happened, and the actions that led here."""
+    """The learner's current moment: the world, what just happened, and the actions that led here."""
 
     world: World
     events: Sequence[Event]
     actions: Sequence[ClusterAction]
 
 
-# A goal is reached, or it is not.
+# Returns whether a goal is reached.
 Goal: TypeAlias = Callable[[Moment], bool]

@@ -1,4 +1,4 @@
-"""Goals about what operators do: rights, and brokers of different binaries."""
+"""Goals about operators: rights, and brokers with different releases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_RIGHTS = (
 
 
 def _refused(moment: Moment) -> bool:
-    """A client was just told that it lacks a right."""
+    """A client has just received the error that it lacks a right."""
     return any(
         isinstance(event, MessageDelivered)
         and event.way == "response"
@@ -31,17 +31,17 @@ def _refused(moment: Moment) -> bool:
 
 
 def _right_lost(moment: Moment) -> bool:
-    """An operator took a right away on this run."""
+    """An operator removed a right on this run."""
     return any(isinstance(action, DeleteAcls) for action in moment.actions)
 
 
 def _brokers_differ(moment: Moment) -> bool:
-    """Brokers of different binaries are in one cluster."""
+    """Brokers with different releases are in one cluster."""
     return len({name for _, name in moment.world.image.releases}) > 1
 
 
 def _same_binary(moment: Moment) -> bool:
-    """Every broker has been given the same other binary on this run."""
+    """Every broker runs the same release after an upgrade on this run."""
     upgraded = any(isinstance(action, InstallRelease) for action in moment.actions)
     return upgraded and not _brokers_differ(moment)
 
@@ -53,17 +53,17 @@ def _acls_deleted(moment: Moment) -> bool:
 
 
 def _topic_deleted(moment: Moment) -> bool:
-    """A topic was just deleted for good."""
+    """A topic was just deleted permanently."""
     return any(isinstance(event, TopicDeleted) for event in moment.events)
 
 
 def _topic_created(moment: Moment) -> bool:
-    """A topic was just made."""
+    """A topic was just created."""
     return any(isinstance(event, TopicCreated) for event in moment.events)
 
 
 def _topic_awaited(moment: Moment) -> bool:
-    """A send() waits for a topic that its producer does not know, and that is not there."""
+    """A send() waits for a topic that its producer does not know and that does not exist."""
     producers = (
         client
         for app in moment.world.applications.values()
@@ -74,7 +74,7 @@ def _topic_awaited(moment: Moment) -> bool:
 
 
 def _not_attempted(moment: Moment) -> bool:
-    """A client was just told that a partition was not added because of another one."""
+    """A client has just learnt that a partition was not added because of another one."""
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, AddPartitionsToTxnResponse)

@@ -1,4 +1,4 @@
-"""A story of a reader's own: a Markdown document that is checked, played, and found by its name."""
+"""A reader's own story: a Markdown document that is checked, played, and found by its name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMED_MAX = 12
 
 
 class Story(str):
-    """The name of a reader's own story, which every function takes that takes a scenario's name.
+    """The name of a reader's own story, accepted by every function that takes a scenario's name.
 
     Attributes:
         scenario: the story itself.
@@ -41,7 +41,7 @@ class Story(str):
     scenario: Scenario
 
     def __new__(cls, scenario: Scenario) -> Self:
-        """Make the name of a scenario that keeps the scenario."""
+        """Create the name of a scenario, which also holds the scenario."""
         made = super().__new__(cls, scenario.name)
         made.scenario = scenario
         return made
@@ -50,13 +50,13 @@ class Story(str):
         return _arrived, (self.scenario,)
 
     def __repr__(self) -> str:
-        """Say what story it is."""
+        """Return the name, the title and the designs of the story."""
         story = self.scenario
         return f"story {story.name}: {story.title}; for {', '.join(story.designs)}"
 
 
 def _arrived(scenario: Scenario) -> Story:
-    """Bring a story along to another process: a worker finds it by its name."""
+    """Register a story in another process, so that a worker finds it by its name."""
     bring(Document(scenario))
     return Story(scenario)
 
@@ -64,15 +64,15 @@ def _arrived(scenario: Scenario) -> Story:
 def story(text_or_path: str | os.PathLike[str]) -> Story:
     """Read your own story, check it, and play it once under each design that it names.
 
-    The story can then be opened, searched, compared and judged by what is returned, or by its name. Saved
-    runs and links of it carry the document. Reading a document runs no code of its writer.
+    The story can then be opened, searched, compared and judged by the returned value, or by its name. Its saved runs
+    and links contain the document. Reading a document runs no code from it.
 
-    An application's program is one of the package's, or stands in the document in a block "```program NAME" as
-    Python: calls such as `producer.begin_transaction()`, `while True`, `try` and `except`. It is read and not
-    run; the model's clients make its calls, and the page lights the line.
+    An application's program is one of the package's, or is in the document, in a block "```program NAME", as Python:
+    calls such as `producer.begin_transaction()`, `while True`, `try` and `except`. It is read and not run; the model's
+    clients make its calls, and the page highlights the line.
 
     Args:
-        text_or_path: a document as `kipviz.scenarios.documents.read` describes it, or a path of one.
+        text_or_path: a document as described in `kipviz.scenarios.documents.read`, or the path of one.
 
     Example:
         >>> import kipviz
@@ -110,8 +110,8 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
         11
 
     Raises:
-        BadStory: if it is no story or cannot be played; the message has the file, the line, what is
-            wrong, what is possible there, and where each process stands.
+        BadStory: if it is not a story or cannot be played; the message has the file, the line, what is wrong, what is
+            possible there, and the position of each process.
         ValueError: if the file cannot be read.
     """
     text, file = _given(text_or_path)
@@ -127,7 +127,7 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
 
 
 def _given(text_or_path: object) -> tuple[str, str]:
-    """Return a document's text, and what errors call it."""
+    """Return a document's text, and its name in error messages."""
     if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.strip()):
         return text_or_path.lstrip("\n"), IN_A_CELL
     if not isinstance(text_or_path, str | os.PathLike) or "\0" in str(text_or_path):
@@ -165,7 +165,7 @@ def _check_play(document: Document, under: str, file: str) -> None:
 
 
 def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: ScriptError) -> str:
-    """Say why a step cannot be taken, what is nearest, what is possible, and where processes stand."""
+    """Return why a step cannot be taken, the nearest and all possible steps, and the position of each process."""
     if HOSTS.fullmatch(step):
         return f"{wrong}.{_places(trace.world)}"
     pattern = step.removeprefix("until ").removeprefix("maybe ")
@@ -189,7 +189,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _place(app: Application) -> str:
-    """Say at which line a process stands, counted as its own text counts: from 0 if it is numbered."""
+    """Return the line of a program at which a process is, numbered as in its own text: from 0 if that has numbers."""
     if app.line >= len(app.program):
         return "its end"
     line = app.program[app.line]
@@ -199,7 +199,7 @@ def _place(app: Application) -> str:
 
 
 def _places(world: World) -> str:
-    """Say at which line of its program each process stands."""
+    """Return for each process the line of its program."""
     told = ""
     for name, app in world.applications.items():
         told += f" {name} is at {_place(app)}" if app.alive else f" {name} is down."

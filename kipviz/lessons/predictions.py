@@ -1,9 +1,9 @@
-"""Questions made from what is possible: what can happen, what cannot and why, what is answered.
+"""Questions made from what is possible: what can happen, what cannot and why, and what a broker responds.
 
-A question is made from the choices at a step, so there is one wherever there is something to tell
-apart, also on a branch that nobody foresaw. Which options it has and their order come from a digest of
-their ids: the same on every machine, and nothing of which one is right. An id is never reworded, so a saved answer,
-which is the number of an option, stays what it was when words on the screen are improved.
+A question is made from the choices at a step, so there is one wherever there is something to distinguish, also on a
+branch that no author foresaw. Its options and their order come from a digest of their ids: they are the same on every
+machine, and do not depend on which one is right. An id is never reworded, so a saved answer, which is the number of an
+option, stays the same when words on the screen are improved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OPTIONS_MIN, OPTIONS_MAX = 2, 4
 
 
 class Possible(Value, frozen=True):
-    """One thing that can happen at a step, or that cannot, with the reason; `id` is the action, written out."""
+    """One action that can happen at a step, or that cannot, with the reason; `id` is the action as JSON."""
 
     id: str
     text: str
@@ -28,9 +28,9 @@ class Possible(Value, frozen=True):
 
 
 class Answer(Value, frozen=True):
-    """What the next request on its way came to be answered with, and after which step.
+    """The response to the next request in flight, and the step after which it comes.
 
-    `checked` are the errors that the checks of its handlers led to or could have led to.
+    `checked` are the errors to which the checks of its handlers led or could have led.
     """
 
     request: str
@@ -46,12 +46,12 @@ class Answer(Value, frozen=True):
 
     @property
     def offered(self) -> tuple[Errors, ...]:
-        """The answers that a question about it chooses from: those of its checks, and that all is well."""
+        """The possible answers of a question about it: the errors of its checks, and no error."""
         return (Errors.NONE, *self.checked) if self.checked else ()
 
 
 class Option(Value, frozen=True):
-    """One answer to a prediction, whether it is right, and what to say to it; `id` is an action or an error."""
+    """One answer to a prediction, whether it is right, and the comment on it; `id` is an action or an error."""
 
     id: str
     text: str
@@ -62,7 +62,7 @@ class Option(Value, frozen=True):
 class Prediction(Value, frozen=True):
     """A question about a step; `kind` is "next", "cannot" or "answer".
 
-    `reveal` is the step that shows the answer; -1 where the choices of the step itself do.
+    `reveal` is the step that shows the answer; -1 if the choices of the step itself show it.
     """
 
     kind: str
@@ -72,10 +72,9 @@ class Prediction(Value, frozen=True):
 
 
 def prediction(items: Sequence[Possible], answer: Answer | None) -> Prediction | None:
-    """Make the question of a step, or None where nothing is to be told apart.
+    """Make the question of a step, or return None if there is nothing to distinguish.
 
-    `items` are the choices of the step; `answer` belongs to the request that this line delivers
-    next.
+    `items` are the choices of the step; `answer` belongs to the request that this branch delivers next.
     """
     if answer is not None and answer.offered and answer.is_worth_asking:
         return what_is_answered(answer)
@@ -92,8 +91,8 @@ def prediction(items: Sequence[Possible], answer: Answer | None) -> Prediction |
 
 
 def what_can_happen(can: Sequence[Possible], cannot: Sequence[Possible], salt: str) -> Prediction:
-    """Ask which one of a few things is possible; the wrong ones say why they are not."""
-    # That a broker may crash is no insight, so an accident is right only where nothing else is.
+    """Ask which one of a few actions is possible; the wrong ones state why they are not."""
+    # It is obvious that a broker may crash, so a fault is the right answer only if there is no other.
     right = _shuffled([item for item in can if not item.accident] or can, salt)[0]
     wrong = _shuffled(cannot, salt)[: OPTIONS_MAX - 1]
     options = [Option(right.id, right.text, True, "This can happen now.")]
@@ -106,7 +105,7 @@ def what_can_happen(can: Sequence[Possible], cannot: Sequence[Possible], salt: s
 def what_cannot_happen(
     can: Sequence[Possible], cannot: Sequence[Possible], salt: str
 ) -> Prediction:
-    """Ask which one of a few things is impossible, and say why."""
+    """Ask which one of a few actions is impossible, and state why."""
     right = _shuffled(cannot, salt)[0]
     wrong = _shuffled(can, salt)[: OPTIONS_MAX - 1]
     options = [Option(right.id, right.text, True, f"It cannot happen: {right.why}.")]
@@ -116,10 +115,10 @@ def what_cannot_happen(
 
 
 def what_is_answered(answer: Answer) -> Prediction:
-    """Ask what a request will be answered with; the others are codes that Kafka may give for it."""
+    """Ask for the response to a request; the other options are codes that Kafka may return for it."""
     salt = f"{answer.request}|{answer.where}|{answer.step}"
     legal = [error for error in answer.offered if error is not answer.error]
-    # "no error" is always among them: were it there only when right, its presence would tell.
+    # "no error" is always among them: if it were there only when right, its presence would give the answer away.
     kept = [error for error in legal if error is Errors.NONE]
     others = sorted(
         (error for error in legal if error is not Errors.NONE),
@@ -135,7 +134,7 @@ def what_is_answered(answer: Answer) -> Prediction:
 
 
 def _different(items: Sequence[Possible]) -> list[Possible]:
-    """Leave out what reads the same as something before it."""
+    """Remove items whose text equals that of an earlier one."""
     return list({item.text: item for item in reversed(items)}.values())[::-1]
 
 
@@ -144,6 +143,6 @@ def _shuffled(items: Sequence[Possible], salt: str) -> list[Possible]:
 
 
 def _mixed(options: Sequence[Option], salt: str) -> tuple[Option, ...]:
-    """Put options in an order that depends on their ids alone, not on which one is right."""
+    """Order options by their ids alone, not by which one is right."""
     key = f"{salt}|order|"
     return tuple(sorted(options, key=lambda option: digest_of((key + option.id).encode())))

@@ -15,7 +15,7 @@ from kipviz.records.batches import DataRecord
 
 
 def _batch_refused(moment: Moment) -> bool:
-    """A leader has just refused a batch of a producer."""
+    """A leader has just rejected a batch of a producer."""
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, ProduceResponse)
@@ -45,7 +45,7 @@ def _row_without_output(moment: Moment) -> bool:
 
 
 def _silence(moment: Moment) -> bool:
-    """A transaction was ended on this run because nobody was heard of."""
+    """A transaction was ended on this run because its client sent no heartbeats."""
     return any(
         isinstance(action, RunOut) and isinstance(action.timer, TransactionLiveness)
         for action in moment.actions

@@ -1,4 +1,4 @@
-"""Goals about share groups: what became of records that were delivered."""
+"""Goals about share groups: what happened to delivered records."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from kipviz.records.share_group_state import RecordState
 
 
 def _moved(moment: Moment, because: str) -> bool:
-    """Say whether a record just moved in this way."""
+    """Return whether a record just moved for this reason."""
     return any(
         isinstance(event, RecordsMoved) and event.because == because for event in moment.events
     )
 
 
 def _lock_ran_out(moment: Moment) -> bool:
-    """A record was just taken back because its lock ran out."""
+    """A record was just released because its lock expired."""
     return _moved(moment, LOCK_RAN_OUT)
 
 
 def _lock_renewed(moment: Moment) -> bool:
-    """A member was just given more time."""
+    """A member has just renewed a lock."""
     return any(isinstance(event, LockRenewed) for event in moment.events)
 
 
 def _released_by_close(moment: Moment) -> bool:
-    """Records were just given back because a session closed."""
+    """Records were just released because a session was closed."""
     return _moved(moment, SESSION_CLOSED)
 
 
@@ -49,23 +49,23 @@ def _aborted_archived(moment: Moment) -> bool:
 
 
 def _state_reset(moment: Moment) -> bool:
-    """An operator just had a share-partition begin elsewhere."""
+    """An operator has just reset the start offset of a share-partition."""
     resets = (e for e in moment.events if isinstance(e, ShareStateReset))
     return any(event.state_epoch >= 0 and event.start_offset >= 0 for event in resets)
 
 
 def _state_deleted(moment: Moment) -> bool:
-    """What was durable of a share-partition was just deleted."""
+    """The durable state of a share-partition was just deleted."""
     return any(isinstance(e, ShareStateReset) and e.state_epoch < 0 for e in moment.events)
 
 
 def _log_pruned(moment: Moment) -> bool:
-    """The front of an internal log was just deleted."""
+    """The start of an internal log was just deleted."""
     return any(isinstance(event, LogPruned) for event in moment.events)
 
 
 def _archiving(moment: Moment) -> bool:
-    """A record is given up and waits for its copy in the dead-letter queue."""
+    """A record is archived and waits for its copy in the dead-letter queue."""
     return any(
         record.state is RecordState.ARCHIVING
         for role in moment.world.roles.values()
@@ -76,12 +76,12 @@ def _archiving(moment: Moment) -> bool:
 
 
 def _dead_letter(moment: Moment) -> bool:
-    """The copy of a record that is given up was just confirmed."""
+    """The copy of an archived record was just confirmed."""
     return _moved(moment, COPIED)
 
 
 def _refused(moment: Moment) -> bool:
-    """What a member said of its records was refused."""
+    """A member's acknowledgements were rejected."""
     return any(
         isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledging.error)
         for app in moment.world.applications.values()
@@ -89,7 +89,7 @@ def _refused(moment: Moment) -> bool:
 
 
 def _start_moved(moment: Moment) -> bool:
-    """A share-partition starts behind a record that was delivered: the record is done."""
+    """A share-partition starts after a record that was delivered: the record is done."""
     return any(
         isinstance(role, ShareLeader)
         and any(

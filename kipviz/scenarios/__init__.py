@@ -1,1 +1,1 @@
-"""Stories: a cluster, a script in beats, and what is expected of each design."""
+"""Stories: a cluster, a script in steps, and what is expected of each design."""

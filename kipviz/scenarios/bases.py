@@ -1,6 +1,6 @@
-"""Clusters and processes that a story document starts from, by name: it says what differs.
+"""Clusters and processes from which a story document starts, by name: the document states the differences.
 
-Here they are in the profile `small`; in `kafka-defaults` they have Kafka's values in place of what that profile leaves out.
+Here they are in the profile `small`; in `kafka-defaults` they have Kafka's values for what that profile leaves out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DATABASE = SMALL.of_brokers(
     )
 )
 
-# In the order in which a writer of documents takes the first that leaves least to say.
+# In the order in which the writer of documents takes the first base with the fewest differences.
 CLUSTERS: Mapping[str, ClusterSpec] = {
     "regular-group": _REGULAR,
     "regular-group-and-reader": _REGULAR.but(
@@ -86,8 +86,8 @@ def _reader(name: str) -> ApplicationSpec:
     return reader_of(group_app()).but(name=name)
 
 
-# A process by the name of its kind: what an application of a given name is like. Its number, as in app-2, is in the
-# transactional id and the member id, too.
+# Processes by kind: what an application of a given name is like. The number in the name, as in app-2, is also in the
+# transactional id and the member id.
 PROCESSES: Mapping[str, Callable[[str], ApplicationSpec]] = {
     "group-member": _group_member,
     "joining-member": group_setting.member,
@@ -101,13 +101,13 @@ PROCESSES: Mapping[str, Callable[[str], ApplicationSpec]] = {
 
 
 def cluster_in(profile: Profile, name: str) -> ClusterSpec:
-    """Return the cluster of a name, a key of `CLUSTERS`, as a profile has it."""
+    """Return the cluster of a name, a key of `CLUSTERS`, in a profile."""
     base = CLUSTERS[name]
     return base if profile is SMALL else profile.of_brokers(base)
 
 
 def process_in(profile: Profile, kind: str, name: str) -> ApplicationSpec:
-    """Return the application of a name and a kind, a key of `PROCESSES`, as a profile has it."""
+    """Return the application of a name and a kind, a key of `PROCESSES`, in a profile."""
     base = PROCESSES[kind](name)
     return base if profile is SMALL else profile.of_application(base)
 

@@ -1,11 +1,12 @@
 """Programs of the first users of KIP-1289's draft implementation: a plain loop, a Flink job and a Streams ingress.
 
-SOURCE: the draft's client API (pull request 22357), the design notes of the Flink connector (apache/flink-connector-kafka,
-pull request 271; FLIP-573, a draft) and a Streams branch; all of it is unmerged. What is told here is what they do, in
-our words: an explicit-mode source polls, acknowledges and drains; the object travels with the record; a sink stages
-it. A checkpoint is a place that is durable at once (`database`): what is in it survives the process.
-NOT MODELLED: a source and a sink in two processes (a shuffle of two members into one sink is one process here), payload
-ids, and a second sink whose recovery commits again by the checkpoint (there the checkpoint holds the state of one producer).
+SOURCE: the draft's client API (pull request 22357), the design notes of the Flink connector
+(apache/flink-connector-kafka, pull request 271; FLIP-573, a draft) and a Streams branch; all of it is unmerged. The
+programs do what they do, in our words: an explicit-mode source polls, acknowledges and drains; the object travels with
+the record; a sink stages it. A checkpoint is a store that is durable at once (`database`): its content survives the
+process. NOT MODELLED: a source and a sink in two processes (a shuffle of two members into one sink is one process
+here), payload ids, and a second sink whose recovery commits again by the checkpoint (there the checkpoint holds the
+state of one producer).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _READ: tuple[Line, ...] = (POLL, ACKNOWLEDGE, DRAIN)
 
 
 def _caught(lines: tuple[Line, ...], tried: range, catch: int) -> tuple[Line, ...]:
-    """Return a program in which some lines go to the line `catch` on a KafkaException."""
+    """Return a program in which some lines continue at the line `catch` on a KafkaException."""
     return tuple(line.but(on_error=catch) if at in tried else line for at, line in enumerate(lines))
 
 
@@ -41,9 +42,9 @@ def _caught(lines: tuple[Line, ...], tried: range, catch: int) -> tuple[Line, ..
 LOOP: tuple[Line, ...] = _caught(
     (INIT, *_READ, BEGIN, SEND, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 8), 8
 )
-# One attempt: what a search of one transaction needs.
+# One attempt: enough for a search of one transaction.
 ONCE: tuple[Line, ...] = (*LOOP[:7], LOOP[7].but(then=9), LOOP[8].but(then=9))
-# The same in which processing fails once, and fails again and again (a poison record).
+# The same with processing that fails once, and with processing that always fails (a poison record).
 ABORT_ONCE: tuple[Line, ...] = (
     *LOOP[:7],
     Line("throw new KafkaException(); // producer.abortTransaction();", C.ABORT_TRANSACTION),
@@ -56,21 +57,21 @@ ABORT_ONCE: tuple[Line, ...] = (
     ),
 )
 ABORT_ALWAYS: tuple[Line, ...] = (*LOOP[:7], ABORT_ONCE[7].but(then=1))
-# A filter drops every record: the transaction has acknowledgements alone.
+# A filter drops every record: the transaction has only acknowledgements.
 FILTER: tuple[Line, ...] = _caught(
     (INIT, *_READ, BEGIN, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 7), 7
 )
-# A consumer that leaves once its records are staged.
+# A consumer that leaves after its records are staged.
 STAGE_AND_CLOSE: tuple[Line, ...] = (*LOOP[:7], CLOSE, COMMIT)
-# The same that aborts: what is staged is in the transaction's hands, and not in the member's.
+# The same with an abort: the staged records belong to the transaction, not to the member.
 STAGE_CLOSE_AND_ABORT: tuple[Line, ...] = (*LOOP[:7], CLOSE, ABORT_ONCE[7])
-# A staging that is refused, an ordinary acknowledgement of the same record, and an abort: the record is skipped.
+# A rejected staging, an ordinary acknowledgement of the same record, and an abort: the record is skipped.
 ACKNOWLEDGE_AFTER_REFUSAL: tuple[Line, ...] = (
     *LOOP[:7],
     Line("shareConsumer.commitSync(); // the staging was refused: skip the record", C.COMMIT_SYNC),
     ABORT.but(text="producer.abortTransaction();", then=1),
 )
-# A pipeline that is slow: the source polls the record again, to the same member, before its first copy is staged.
+# A slow pipeline: the source polls the record again, by the same member, before its first copy is staged.
 SECOND_DELIVERY: tuple[Line, ...] = (
     INIT,
     BEGIN,
@@ -90,7 +91,7 @@ SECOND_DELIVERY: tuple[Line, ...] = (
     COMMIT.but(then=11, on_error=10),
     ABORT,
 )
-# The same in which the second copy has a transaction of its own. A staging that is refused aborts its transaction.
+# The same with a second transaction for the second copy. A rejected staging aborts its transaction.
 SECOND_DELIVERY_NEXT: tuple[Line, ...] = (
     *(line.but(on_error=10 if line.on_error >= 0 else -1) for line in SECOND_DELIVERY[:7]),
     SECOND_DELIVERY[8].but(on_error=10),
@@ -119,8 +120,8 @@ COMPLETE = Line(
     C.COMPLETE_TRANSACTION,
     target=STORED,
 )
-# Arrangement 1: outputs and acknowledgements in one transaction, prepared at the barrier and completed when the
-# checkpoint is. A restart keeps what is prepared and completes it by the checkpoint (KIP-939).
+# Arrangement 1: outputs and acknowledgements in one transaction, prepared at the barrier and completed with the
+# checkpoint. A restart keeps the prepared transaction and completes it by the checkpoint (KIP-939).
 FLINK_ONE_TRANSACTION: tuple[Line, ...] = _caught(
     (
         Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
@@ -138,7 +139,7 @@ FLINK_ONE_TRANSACTION: tuple[Line, ...] = _caught(
     range(6, 9),
     12,
 )
-# The same without two-phase commit: a restart aborts what the checkpoint wants to have committed.
+# The same without two-phase commit: a restart aborts what the checkpoint expects to be committed.
 FLINK_WITHOUT_TWO_PHASE: tuple[Line, ...] = _caught(
     (
         INIT,
@@ -154,7 +155,7 @@ FLINK_WITHOUT_TWO_PHASE: tuple[Line, ...] = _caught(
     range(5, 7),
     10,
 )
-# Arrangement 2: a second sink with a transactional id of its own takes the acknowledgements, in no fixed order.
+# Arrangement 2: a second sink with its own transactional id handles the acknowledgements, in no fixed order.
 ACKS = "acks"
 _INIT_ACKS = INIT.but(text="acks.initTransactions();", client=ACKS)
 _BEGIN_ACKS = BEGIN.but(text="acks.beginTransaction();", client=ACKS)
@@ -177,7 +178,7 @@ FLINK_ACKS_FIRST: tuple[Line, ...] = (
     _ABORT_ACKS.but(on_error=12),
     ABORT.but(then=2, on_error=2),
 )
-# Arrangement 3: outputs first, then acknowledgements; a staging that failed is dropped, its outputs are out already.
+# Arrangement 3: outputs first, then acknowledgements; a failed staging is dropped, its outputs are already committed.
 FLINK_OUTPUTS_FIRST: tuple[Line, ...] = (
     *_TWO_SINKS,
     COMMIT.but(on_error=11),
@@ -188,7 +189,7 @@ FLINK_OUTPUTS_FIRST: tuple[Line, ...] = (
 
 
 def _once(program: tuple[Line, ...], first: int) -> tuple[Line, ...]:
-    """Return a program that ends where it would read again: one attempt, and after a restart one more."""
+    """Return a program that ends instead of reading again: one attempt, and one more after a restart."""
     end = len(program)
     return tuple(
         line.but(
@@ -211,8 +212,8 @@ def looping(program: tuple[Line, ...], first: int = 2) -> tuple[Line, ...]:
     )
 
 
-# One attempt of each, for a search. A call that stages blocks until the broker has answered (draft, seen in source), and
-# here it does not: so the acknowledging sink prepares, which waits for the answer, before anything is committed.
+# One attempt of each, for a search. A call that stages blocks until the broker has responded (draft, seen in source),
+# and here it does not. So the acknowledging sink prepares, which waits for the response, before anything is committed.
 FLINK_ONE_TRANSACTION_ONCE = _once(FLINK_ONE_TRANSACTION, 2)
 _PREPARED: tuple[Line, ...] = (
     *_TWO_SINKS[:6],
@@ -235,7 +236,7 @@ FLINK_OUTPUTS_FIRST_ONCE: tuple[Line, ...] = (
     _COMMIT_ACKS.but(then=15, on_error=13),
     *_GIVE_UP,
 )
-# Acknowledgements are staged at the checkpoint, behind the outputs' commit; a staging that fails is dropped.
+# Acknowledgements are staged at the checkpoint, after the outputs' commit; a staging that fails is dropped.
 FLINK_STAGES_LATE: tuple[Line, ...] = (
     *_TWO_SINKS[:6],
     SEND.but(on_error=12),
@@ -248,7 +249,8 @@ FLINK_STAGES_LATE: tuple[Line, ...] = (
 )
 FLINK_STAGES_LATE_ONCE = _once(FLINK_STAGES_LATE, 2)
 
-# Two sources feed one sink through a shuffle: the records and the drained objects of two members are in one transaction.
+# Two sources feed one sink through a shuffle: the records and the drained objects of two members are in one
+# transaction.
 SECOND_MEMBER = "M9"
 _SECOND_READ = tuple(line.but(client=SECOND_MEMBER) for line in _READ)
 FLINK_SHUFFLE: tuple[Line, ...] = (
@@ -268,7 +270,8 @@ FLINK_SHUFFLE: tuple[Line, ...] = (
     ABORT.but(then=1),
 )
 
-# Two sources that count their payloads alike: the sink knows the id of the second one, with other offsets, and throws.
+# Two sources that number their payloads in the same way: the sink knows the id of the second one, with other offsets,
+# and throws.
 FLINK_PAYLOAD_ID: tuple[Line, ...] = (
     INIT,
     BEGIN,
@@ -285,8 +288,8 @@ FLINK_PAYLOAD_ID: tuple[Line, ...] = (
 # -- a Streams ingress -----------------------------------------------------------------------------
 
 # The forwarder of the exactly-once path is LOOP with the ingress topic as its output. At least once: the results of
-# send() are ignored and flush() does not throw for them; then everything is acknowledged. (The model reports the
-# result of a send() at flush(); going on there is what a program does that does not look at it.)
+# send() are ignored and flush() does not throw for them; then everything is acknowledged. (The model reports the result
+# of a send() at flush(); to continue there is what a program does that ignores it.)
 INGRESS_AT_LEAST_ONCE: tuple[Line, ...] = (
     POLL,
     SEND.but(text="producer.send(ingress(records)); // a future that nobody keeps"),
@@ -294,7 +297,7 @@ INGRESS_AT_LEAST_ONCE: tuple[Line, ...] = (
     ACKNOWLEDGE,
     Line("shareConsumer.commitSync();", C.COMMIT_SYNC, then=0),
 )
-# Acknowledged, failed before it was drained, and closed: what was acknowledged goes out as it is.
+# Acknowledged, failed before it was drained, and closed: the acknowledgements are sent as they are.
 INGRESS_CLOSED: tuple[Line, ...] = (
     INIT,
     *_READ[:2],
@@ -306,9 +309,9 @@ INGRESS_CLOSED: tuple[Line, ...] = (
     ),
     CLOSE,
 )
-# The same in which it polls on instead of closing: poll() sends what was decided and not drained.
+# The same with another poll instead of a close: poll() sends what was decided and not drained.
 INGRESS_POLLED: tuple[Line, ...] = (*INGRESS_CLOSED[:5], INGRESS_CLOSED[5].but(then=1))
-# The map of tasks knows only this client's: a record of another partition throws before anything is decided.
+# The map of tasks contains only this client's: a record of another partition throws before anything is decided.
 INGRESS_UNKNOWN_TASK: tuple[Line, ...] = (
     POLL,
     Line(

@@ -1,4 +1,4 @@
-"""The cluster of the stories about regular groups: two source partitions, members that come and go."""
+"""The cluster of the stories about regular groups: two source partitions, and members that join and leave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECORDS = (("src-0", 100, ("a", "b")), ("src-1", 200, ("c", "d")))
 
 
 def member(name: str = "app-1", **changes: object) -> ApplicationSpec:
-    """Give an application whose consumer joins the group with its first poll (KIP-848)."""
+    """Return an application whose consumer joins the group with its first poll (KIP-848)."""
     number = name.rpartition("-")[2]
     tid = TRANSACTIONAL_ID if number == "1" else f"{TRANSACTIONAL_ID}-{number}"
     app = group_app(
@@ -38,18 +38,18 @@ def member(name: str = "app-1", **changes: object) -> ApplicationSpec:
 
 
 def reader(name: str) -> ApplicationSpec:
-    """Give a member that reads and does nothing else."""
+    """Return a member that only reads."""
     return member(name, program=programs.READ)
 
 
 def spec_of(*apps: ApplicationSpec) -> ClusterSpec:
-    """Give the cluster: src-0 has a and b from offset 100 on, src-1 has c and d from 200 on."""
+    """Return the cluster: src-0 has a and b from offset 100 on, src-1 has c and d from 200 on."""
     spec = ClusterSpec((1, 3, 4, 5), PLACEMENTS, (), RECORDS, TOPIC_IDS, PLAYGROUND)
     return SMALL.of_brokers(spec).but(applications=apps)
 
 
 def two_topics(*apps: ApplicationSpec) -> ClusterSpec:
-    """Give the same cluster with another topic that members may subscribe to: old-0 has x at offset 300."""
+    """Return the same cluster with another topic that members may subscribe to: old-0 has x at offset 300."""
     return spec_of(*apps).but(
         placements=(*PLACEMENTS, Placement("old-0", 5, (4,))),
         records=(("old-0", 300, ("x",)), *RECORDS),

@@ -1,4 +1,4 @@
-"""The scenarios, by name: each is a document in the folder `stories`, which is read when it is asked for."""
+"""The scenarios, by name: each is a document in the folder `stories`, which is read when it is first needed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SUFFIX = ".md"
 
 
 class UnknownScenario(ValueError):
-    """A scenario of a name that there is not."""
+    """No scenario has this name."""
 
 
 def documents_in(folder: Traversable) -> dict[str, Traversable]:
-    """Return the story documents in the rooms of a folder, by the names of their files.
+    """Return the story documents in the subfolders of a folder, by their file names.
 
     Raises:
-        BadStory: if two rooms have a document of the same name.
+        BadStory: if two subfolders have a document of the same name.
     """
     found: dict[str, Traversable] = {}
     for room in sorted(folder.iterdir(), key=lambda each: each.name):
@@ -47,7 +47,7 @@ def read_document(file: Traversable) -> Document:
     """Read the document in a file of the library.
 
     Raises:
-        BadStory: if it is no story, or its name is not that of its file.
+        BadStory: if it is not a story, or its name differs from the file's.
     """
     text = file.read_text(encoding="utf-8")
     document = read_story(text, _place(file))
@@ -59,7 +59,7 @@ def read_document(file: Traversable) -> Document:
 
 
 def _place(file: Traversable) -> str:
-    """Return a file's name as an error says it: the whole path if it is on a disk."""
+    """Return a file's name in an error message: the whole path if it is on a disk."""
     return str(file)
 
 
@@ -68,15 +68,15 @@ def _files() -> Mapping[str, Traversable]:
     return MappingProxyType(documents_in(files("kipviz.scenarios") / "stories"))
 
 
-# Of a story that has changed: so many places are told, and so much of a line.
+# For a changed story: the maximum number of changes that are listed, and of letters of a line.
 CHANGES_TOLD, LETTERS_TOLD = 3, 80
 
-# What a reader has brought, by name, for as long as the process lives.
+# The stories that a reader has added, by name, for the life of the process.
 _brought: dict[str, Document] = {}
 
 
 def bring(document: Document) -> None:
-    """Let a story from elsewhere be found by its name in this process; a later one replaces it.
+    """Register a story, so that it is found by its name in this process; a later one replaces it.
 
     Raises:
         ValueError: if the library has a story of that name.
@@ -86,7 +86,7 @@ def bring(document: Document) -> None:
 
 
 def brought_stories() -> tuple[Scenario, ...]:
-    """Return the stories that a reader has brought to this process, in the order of their names."""
+    """Return the stories that a reader has registered in this process, ordered by name."""
     return tuple(_brought[name].scenario for name in sorted(_brought))
 
 
@@ -96,10 +96,10 @@ def _refuse_known(name: str) -> None:
 
 
 def document_of(story: Scenario) -> str:
-    """Return the document that a saved run or a link carries: "" for a story of the library.
+    """Return the document for a saved run or a link: "" for a story of the library.
 
     Raises:
-        ValueError: if the story is no other one's and cannot be written as a document.
+        ValueError: if the story cannot be written as a document.
     """
     if story.name in _files():
         return ""
@@ -117,25 +117,25 @@ def document_of(story: Scenario) -> str:
 
 
 def carried(name: str, text: str) -> Scenario:
-    """Return the story that a saved run or a link is about: the one it carries, or one by its name.
+    """Return the story of a saved run or a link: the one in its document, or one found by name.
 
     Raises:
-        UnknownScenario: if it carries none, and there is none of that name.
-        ValueError: if what it carries is no story, or has the name of one of the library.
+        UnknownScenario: if it has no document, and no story has its name.
+        ValueError: if its document is no story, or has the name of one in the library.
     """
     if not text:
         return scenario(name)
-    # One without a profile was written when there were none, and was played with the values of `small`.
+    # A document without a profile is older than profiles, and was played with the values of `small`.
     story = read_story(text, "the story that it carries", SMALL).scenario
     _refuse_known(story.name)
     return story
 
 
 def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str, ...]:
-    """Say how the story that a saved run or a link carries differs from the one that this process has by its name.
+    """Return how the story in a saved run or a link differs from the one that is registered under its name.
 
-    Nothing is said where it carries none, where there is no other one, and where both say the same, as they are or with
-    the settings of the run (`under`).
+    It is empty if there is no document, no other story, or if both are the same, as they are or with the settings of
+    the run (`under`).
     """
     now = _brought.get(read_story(text, unnamed=SMALL).scenario.name) if text else None
     if now is None:
@@ -158,7 +158,7 @@ def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str
 
 
 def _written(under: Callable[[Scenario], Scenario], story: Scenario) -> str:
-    """Return the document of a story with a run's settings, "" if it cannot have them by now."""
+    """Return the document of a story with a run's settings, "" if it cannot have them any more."""
     try:
         return write_story(Document(under(story)))
     except (ValueError, AttributeError, KeyError, TypeError):
@@ -177,10 +177,10 @@ def _changed_lines(line: int, was: list[str], now: list[str]) -> str:
 
 
 def document(name: str) -> Document:
-    """Return the document of a scenario by its name.
+    """Find the document of a scenario by name.
 
     Raises:
-        UnknownScenario: if there is none; the message has the names nearest to it.
+        UnknownScenario: if there is none; the message suggests the nearest names.
     """
     return _brought.get(name) or _own(name)
 
@@ -194,16 +194,16 @@ def _own(name: str) -> Document:
 
 
 def scenario(name: str) -> Scenario:
-    """Give a scenario by name.
+    """Find a scenario by name.
 
     Raises:
-        UnknownScenario: if there is none; the message has the names nearest to it.
+        UnknownScenario: if there is none; the message suggests the nearest names.
     """
     return document(name).scenario
 
 
 def is_scenario(name: str) -> bool:
-    """Say whether there is a scenario of that name."""
+    """Return whether there is a scenario of that name."""
     return name in _files() or name in _brought
 
 
@@ -215,7 +215,7 @@ def _in_order() -> tuple[Scenario, ...]:
 
 
 class Library(Sequence[Scenario]):
-    """All scenarios in the order in which a list shows them; the first look reads all documents."""
+    """All scenarios in the order of the list; the first access reads all documents."""
 
     @overload
     def __getitem__(self, at: int) -> Scenario: ...
@@ -231,5 +231,5 @@ class Library(Sequence[Scenario]):
         return iter(_in_order())
 
 
-# What a release ships first, then the drafts.
+# Shipped KIPs first, then the drafts.
 LIBRARY = Library()

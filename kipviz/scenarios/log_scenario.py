@@ -1,4 +1,4 @@
-"""What a broker's logs tell, as a scenario: its story is what was written, and nobody can change it."""
+"""The content of a broker's logs as a scenario: its story is what was written, and it cannot be changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DESIGN = "kafka"
 class LoggedScenario(Scenario, frozen=True):
     """The batches of some logs, in order; the first `skipped` of them are read before the start.
 
-    `not_read` says of each batch and log that could not be read why, and where it is.
+    `not_read` lists each batch and log that could not be read, with the reason and its position.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -29,19 +29,20 @@ class LoggedScenario(Scenario, frozen=True):
     not_read: tuple[str, ...] = ()
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> RebuiltModel:
-        """Give the logs as a model; no fault can happen in it, whatever the budget."""
+        """Return the logs as a model; no fault can happen in it, whatever the budget."""
         rules = (design.broker_rules(), design.client_rules())
         return RebuiltModel(self.spec, *rules, self.entries, self.skipped, self.elections)
 
     def play(
         self, design: Design, go_on: Callable[[int, int], bool] | None = None
     ) -> tuple[Trace, tuple[Chapter, ...]]:
-        """Read everything to the end, or until `go_on` says no, which hears how many batches are read and how many there are."""
+        """Read everything to the end, or until `go_on` returns False; it gets the numbers of batches read and in all."""
         model: Any = self.model(design)
-        # No promise is judged: a log does not say from which record an output was made.
+        # No property is judged: a log does not show from which record an output was made.
         trace = Trace.start(model, ())
         there_are = len(self.entries) - self.skipped
-        # The page asks for the mark of every step. Asked along the way a log's digest rolls on; later, each would begin at its start.
+        # The page needs the mark of every step. Computed on the way, a log's digest is incremental; later, each would
+        # start from its beginning.
         fingerprint(trace.world)
         while possible := model.enabled(trace.world):
             if go_on is not None and not go_on(trace.depth, there_are):
@@ -59,9 +60,9 @@ def scenario_of(
     placements: tuple[Placement, ...] = (),
     elections: tuple[Election, ...] = (),
 ) -> LoggedScenario:
-    """Give the scenario of some logs, of which the last so many batches are steps.
+    """Return the scenario of some logs, of which the last `last` batches are steps.
 
-    `placements` say who led what at first, where there are several brokers, and `elections` who did later.
+    `placements` are the first leaders if there are several brokers, and `elections` the later ones.
     """
     spec = spec_of(entries, internal_partitions, placements)
     skipped = max(0, len(entries) - last)

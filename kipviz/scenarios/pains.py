@@ -1,7 +1,7 @@
-"""What users run into, by symptom: what one sees, why, the way out, and the story that shows it.
+"""Common problems of users, by symptom: what they see, the cause, the remedy, and the story that shows it.
 
-`kipviz pains` lists them. The symptoms are collected from issue trackers and mailing lists. A story
-shows its symptom at the end of a beat; where it is only a relative of it, `missing` says so.
+`kipviz pains` lists them. The symptoms are collected from issue trackers and mailing lists. A story shows its symptom
+at the end of a beat; if the story is only similar, `missing` says so.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from kipviz.core.values import Value
 
 
 class Pain(Value, frozen=True):
-    """A symptom: its number, in the words of its users, and what stands behind it.
+    """A symptom: its number, its description in users' words, and its cause.
 
-    `story` shows it at the end of the beat of that number, from 1. `missing` says what the model
-    lacks, if the story is only a relative of the symptom.
+    `story` shows it at the end of the beat with the given number, from 1. `missing` is what the model lacks, if the
+    story is only similar to the symptom.
     """
 
     number: int
@@ -28,7 +28,7 @@ class Pain(Value, frozen=True):
 
 
 class UnknownPain(ValueError):
-    """A number that no symptom has."""
+    """No symptom has this number."""
 
 
 PAINS: tuple[Pain, ...] = (
@@ -295,7 +295,7 @@ PAINS: tuple[Pain, ...] = (
 
 
 def pain(number: int) -> Pain:
-    """Give a symptom by its number.
+    """Find a symptom by its number.
 
     Raises:
         UnknownPain: if there is none.

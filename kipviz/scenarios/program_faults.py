@@ -1,12 +1,12 @@
 """What a story's own programs break, whatever the brokers and clients below them do.
 
-A design is judged by what it does to a program that is written for exactly once. Some programs are not:
-they send outputs in a transaction and leave their position out of it, two groups each write a copy, a
-reader acknowledges what it never answers. Such a program is at-least-once (or at-most-once) under every
-design, so a run in which that shows says nothing of the design.
+A design is judged by its effect on a program that is written for exactly once. Some programs are not: they send outputs
+in a transaction and leave their position out of it, two groups each write a copy, a reader acknowledges records without
+an output. Such a program is at-least-once (or at-most-once) under every design, so such a violation is no evidence
+against the design.
 
-Nothing here is a list of stories. Each fault is read off the lines of the programs and the groups that
-they are in, and each causes only some kinds of break.
+There is no list of stories here. Each fault is derived from the lines of the programs and their groups, and each causes
+only some kinds of violation.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
 
 DUPLICATE, LOSS, IN_DOUBT = "duplicate", "loss", "in doubt"
-# A record whose output is committed can come again, and a transaction that nobody ends.
+# A record whose output is committed can be delivered again; a transaction is never ended.
 AGAIN, STUCK = "again", "stuck"
 
-# How the reason of a broken property ends or begins for each kind of break.
+# How the reason of a broken property ends or starts for each kind of violation.
 THE_PROGRAM = "the program, not the design"
 _ENDS = (
     ("it is duplicated", DUPLICATE),
@@ -41,7 +41,7 @@ _RECOVERING = (Call.DATABASE_COMMIT, Call.DATABASE_ROLLBACK)
 
 
 class ProgramFault(Value, frozen=True):
-    """One thing that a program does wrong: whose program, which kinds of break it causes, and why."""
+    """One error in a program: the application, the kinds of violation that it causes, and why."""
 
     application: str
     causes: tuple[str, ...]
@@ -55,7 +55,7 @@ def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
 
 
 def blamed(spec: ClusterSpec, broken: str) -> str:
-    """Say which program explains a break, or return "" if the design has to.
+    """Return which program causes a violation, or "" if the design is at fault.
 
     Args:
         spec: the cluster with its programs.
@@ -66,7 +66,7 @@ def blamed(spec: ClusterSpec, broken: str) -> str:
 
 
 def kind_of(reason: str) -> str:
-    """Return the kind of break that the reason of a broken property tells of, "" for another one."""
+    """Return the kind of violation that the reason of a broken property describes, "" for any other."""
     if reason.startswith(_OF_A_DATABASE):
         return IN_DOUBT
     return next((kind for end, kind in _ENDS if reason.endswith(end)), "")
@@ -82,7 +82,7 @@ def _of_one(app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]) -> Iterator
 
 
 def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
-    """Tell of outputs without the position that they stand for, or with one that nobody can fence."""
+    """Yield outputs without the position that belongs to them, or with one that cannot be fenced."""
     calls = {line.call.role for line in app.program}
     if not _copies(app):
         return
@@ -110,14 +110,14 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
 
 
 def _what_comes_of_it(app: ApplicationSpec) -> str:
-    """Say what follows where outputs and position are apart: only a share group takes a record without its output."""
+    """Return the effect of separating outputs and position: only a share group can lose a record's output."""
     if app.share and _acknowledges(app):
         return "a record can be acknowledged without its output, or be sent again"
     return "a restart sends them again"
 
 
 def _causes_of_no_position(app: ApplicationSpec) -> tuple[str, ...]:
-    """Say what comes of outputs without a position; a share group's record is free until it is acknowledged."""
+    """Return the violations that outputs without a position cause; a share group's record stays available."""
     if not _acknowledges(app):
         return (DUPLICATE,)
     return (DUPLICATE, LOSS, AGAIN) if app.share else (DUPLICATE, LOSS)
@@ -126,7 +126,7 @@ def _causes_of_no_position(app: ApplicationSpec) -> tuple[str, ...]:
 def _acknowledges_for_nothing(
     app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]
 ) -> Iterator[ProgramFault]:
-    """Tell of a member that takes records for good and sends nothing, in a group that sends outputs."""
+    """Yield a member that acknowledges records and sends nothing, in a group that sends outputs."""
     others = [other for other in apps if other.group_id == app.group_id and _copies(other)]
     if others and not _copies(app) and _acknowledges(app):
         yield ProgramFault(
@@ -140,7 +140,7 @@ def _acknowledges_for_nothing(
 def _copies_of_two_groups(
     app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]
 ) -> Iterator[ProgramFault]:
-    """Tell of a second group that writes its own output of the same records."""
+    """Yield a second group that writes its own output of the same records."""
     if not _copies(app):
         return
     for other in apps[: apps.index(app)]:
@@ -156,7 +156,7 @@ def _copies_of_two_groups(
 
 
 def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
-    """Tell of a program that votes in a database and, started again, does not look for its vote."""
+    """Yield a program that prepares in a database and does not look for the prepared transaction after a restart."""
     lines = app.program
     votes = [k for k, line in enumerate(lines) if line.call is Call.DATABASE_VOTE]
     if votes and not any(line.call in _RECOVERING for line in lines[: votes[0]]):
@@ -169,7 +169,7 @@ def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
 
 
 def _two_transactions(app: ApplicationSpec) -> Iterator[ProgramFault]:
-    """Tell of outputs in the transaction of one producer and their acknowledgements in that of another one."""
+    """Yield outputs in one producer's transaction with acknowledgements in another producer's."""
     senders = {line.client for line in app.program if line.call.role is Call.SEND}
     stagers = {line.client for line in app.program if line.call.role in _STAGING}
     if senders and stagers and senders.isdisjoint(stagers) and app.session is None:
@@ -182,7 +182,7 @@ def _two_transactions(app: ApplicationSpec) -> Iterator[ProgramFault]:
 
 
 def _never_completes(app: ApplicationSpec) -> Iterator[ProgramFault]:
-    """Tell of a program that prepares a transaction without a time limit and has no line that ends it."""
+    """Yield a program that prepares a transaction without a time limit and never ends it."""
     calls = {line.call.role for line in app.program}
     ends = {Call.COMPLETE_TRANSACTION, Call.COMMIT_TRANSACTION, Call.ABORT_TRANSACTION}
     if app.two_phase_commit and Call.PREPARE_TRANSACTION in calls and calls.isdisjoint(ends):
@@ -194,13 +194,13 @@ def _never_completes(app: ApplicationSpec) -> Iterator[ProgramFault]:
 
 
 def _copies(app: ApplicationSpec) -> bool:
-    """Say whether a program reads records and sends outputs of them."""
+    """Return whether a program reads records and sends outputs of them."""
     calls = {line.call.role for line in app.program}
     return Call.POLL in calls and Call.SEND in calls
 
 
 def _acknowledges(app: ApplicationSpec) -> bool:
-    """Say whether a program takes records for good outside a transaction."""
+    """Return whether a program acknowledges records outside a transaction."""
     calls = {line.call.role for line in app.program}
     if Call.POLL not in calls:
         return False

@@ -1,4 +1,4 @@
-"""The programs that applications run, in the words of the KIPs' pseudo code, one call a line."""
+"""The programs of applications, in the words of the KIPs' pseudo code, one call on each line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE_STAGE = (
     "producer.sendShareAcknowledgementsToTransaction("
     "toBatches(acks), shareConsumer.shareGroupMetadata());"
 )
-# Both catch blocks of KIP-1289's pseudo code, and the one block that its corner case 9 asks for.
+# Both catch blocks of KIP-1289's pseudo code, and the one block that its corner case 9 requires.
 SHARE_CATCH = Line(
     "} catch (ProducerFencedException | UnsupportedVersionException fatal) { throw fatal; } "
     "catch (KafkaException abortable) { producer.abortTransaction(); }",
@@ -48,7 +48,7 @@ def _loop(at: int, poll: str, stage: str, call: Call, catch: Line) -> tuple[Line
     )
 
 
-# The statements of KIP-1289's pseudo code, one line each; the inner loop over the records is one, too.
+# The statements of KIP-1289's pseudo code, one line each; the inner loop over the records is one line, too.
 _OF_THE_TEXT = {
     C.POLL: f"{SHARE_POLL} if (records.isEmpty()) continue;",
     C.SEND: 'for (record : records) { producer.send(new ProducerRecord<>("destination-topic", '
@@ -67,14 +67,14 @@ def _group_loop(at: int) -> tuple[Line, ...]:
     return _loop(at, GROUP_POLL, GROUP_STAGE, C.SEND_OFFSETS, catch)
 
 
-# KIP-1289 "Pseudo code", and the same in which processing fails once, after all was staged.
+# KIP-1289 "Pseudo code", and the same with processing that fails once, after everything was staged.
 SHARE_LOOP: tuple[Line, ...] = (INIT, *_share_loop(1))
 # The same with the one catch block of corner case 9, "user must abort the transaction".
 SHARE_LOOP_OF_CASE_9: tuple[Line, ...] = (
     *SHARE_LOOP[:-1],
     ABORT_OF_CASE_9.but(then=1),
 )
-# The same with the snapshot taken at the beginning of the transaction, as the javadoc allows.
+# The same with a snapshot at the beginning of the transaction, as the javadoc allows.
 SNAPSHOT_LOOP: tuple[Line, ...] = (
     *(line.but(on_error=7) if line.on_error >= 0 else line for line in SHARE_LOOP[:3]),
     Line("metadata = shareConsumer.shareGroupMetadata();", C.SHARE_GROUP_METADATA, on_error=7),
@@ -88,7 +88,7 @@ SNAPSHOT_LOOP: tuple[Line, ...] = (
 
 
 def failing(times: int) -> tuple[Line, ...]:
-    """Give the loop in which processing fails so many times in a row before it goes well."""
+    """Return the loop in which processing fails `times` times in a row before it succeeds."""
     lines = [INIT]
     for _ in range(times):
         lines += [*_share_loop(len(lines))[:4], FAIL]
@@ -101,7 +101,7 @@ SHARE_ABORT: tuple[Line, ...] = failing(1)
 GROUP_LOOP: tuple[Line, ...] = (INIT, *_group_loop(1))
 GROUP_ABORT: tuple[Line, ...] = (INIT, *_group_loop(1)[:4], FAIL, *_group_loop(6))
 
-# The same of a process that is stopped after each transaction, and started again.
+# The same for a process that is stopped after each transaction and restarted.
 GROUP_LOOP_AND_UNSUBSCRIBE: tuple[Line, ...] = (
     *GROUP_LOOP[:5],
     GROUP_LOOP[5].but(then=7),
@@ -111,7 +111,7 @@ GROUP_LOOP_AND_UNSUBSCRIBE: tuple[Line, ...] = (
 
 
 def reading(*targets: str) -> tuple[Line, ...]:
-    """Give the program that subscribes and reads once for each of some targets, and the last one in a loop."""
+    """Return the program that subscribes and reads once for each of some targets, and the last one in a loop."""
     lines: list[Line] = []
     for target in targets:
         lines += [_subscribe(target), READ[0].but(then=-1)]
@@ -126,7 +126,7 @@ def _subscribe(target: str) -> Line:
     return Line(f"consumer.subscribe({given});", C.SUBSCRIBE, target=target)
 
 
-# An operator: looks for transactions that nobody ends, and ends one.
+# An operator: finds hanging transactions, and ends one.
 FIND = "kafka-transactions.sh find-hanging --topic output-A --partition 0"
 
 
@@ -139,15 +139,15 @@ ABORT_BY_HAND: tuple[Line, ...] = (
     Line("kafka-transactions.sh abort --start-offset 0", C.ABORT_BY_HAND, target="output-A-0"),
 )
 
-# What KIP-447 warns of: the producer is told the group's id and not who is its member.
+# KIP-447 warns of this: the producer gets the group's id but not its member.
 _BARE = "producer.sendOffsetsToTransaction(offsets, new ConsumerGroupMetadata(groupId));"
 GROUP_LOOP_BARE: tuple[Line, ...] = tuple(
     line.but(text=_BARE, metadata=False) if line.call is C.SEND_OFFSETS else line
     for line in GROUP_LOOP
 )
 
-# What goes wrong for users: two batches in one transaction; one transaction that fails and one that
-# does not; a share consumer by itself, implicit, explicit and slow.
+# Users' mistakes: two batches in one transaction; one transaction that fails and one that does not; a share consumer by
+# itself, implicit, explicit and slow.
 COPY_TWICE: tuple[Line, ...] = (
     INIT,
     Line(GROUP_POLL, C.POLL, on_error=6),
@@ -174,7 +174,7 @@ SHARE_READ: tuple[Line, ...] = (
     Line("records = shareConsumer.poll(Duration.ofSeconds(5)); process(records);", C.POLL, then=0),
 )
 
-# Two transactions, the second of which is given up: what is late of the first may end it.
+# Two transactions, the second of which is aborted: a late request of the first may end it.
 COMMIT_THEN_ABORT: tuple[Line, ...] = (
     INIT,
     Line(GROUP_POLL, C.POLL),
@@ -187,7 +187,7 @@ COMMIT_THEN_ABORT: tuple[Line, ...] = (
     Line("producer.abortTransaction();", C.ABORT_TRANSACTION),
 )
 
-# A plain reader: it polls, and polls again; the same with a producer that stages no offsets.
+# A plain reader: it polls repeatedly; the same with a producer that stages no offsets.
 READ: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL, then=0),)
 READ_AND_UNSUBSCRIBE: tuple[Line, ...] = (
     Line(GROUP_POLL, C.POLL),
@@ -201,8 +201,8 @@ COPY: tuple[Line, ...] = (
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1),
 )
 
-# KIP-939, dual write: the database decides, Kafka follows. The state of Kafka's transaction goes into
-# the database with the rows; the next process reads it there and ends what it finds open.
+# KIP-939, dual write: the database decides, Kafka follows. The state of Kafka's transaction is written to the database
+# with the rows; the next process reads it there and ends the open transaction.
 CATCH = "} catch (KafkaException e) { producer.abortTransaction(); }"
 UNDO = "database.rollback(); // what was not committed"
 SEEK = "consumer.seek(database.position());"
@@ -226,8 +226,8 @@ DUAL_WRITE: tuple[Line, ...] = (
     Line("producer.completeTransaction(state);", C.COMPLETE_TRANSACTION, then=3, target=STORED),
     Line(CATCH, C.ABORT_TRANSACTION, then=2),
 )
-# The same for a member of a share group: there is no position to seek, the acknowledgements are in the
-# transaction that the database decides on (KIP-1289 Follow-up KIP; our inference).
+# The same for a member of a share group: there is no position to seek, the acknowledgements are in the transaction on
+# which the database decides (KIP-1289 Follow-up KIP; our inference).
 SHARE_DUAL_WRITE: tuple[Line, ...] = (
     *DUAL_WRITE[:2],
     Line(SHARE_POLL, C.POLL),
@@ -238,7 +238,7 @@ SHARE_DUAL_WRITE: tuple[Line, ...] = (
     DUAL_WRITE[9].but(then=2),
     DUAL_WRITE[10],
 )
-# The same, and the database is told who writes before anything else is done.
+# The same, and the database is told the writer's identity before anything else.
 DUAL_WRITE_CLAIMED: tuple[Line, ...] = (
     DUAL_WRITE[0],
     Line("database.claim(producer); // refuse whom this one replaces", C.DATABASE_CLAIM),
@@ -250,7 +250,7 @@ DUAL_WRITE_CLAIMED: tuple[Line, ...] = (
         for line in DUAL_WRITE[1:]
     ),
 )
-# The same with what Kafka 4.4.0 serves: a broker that keeps nothing.
+# The same with Kafka 4.4.0, whose broker keeps no transaction.
 DUAL_WRITE_RELEASED: tuple[Line, ...] = (
     INIT,
     *(line.but(on_error=9 if line.on_error == 10 else -1) for line in DUAL_WRITE[2:9]),
@@ -260,7 +260,7 @@ DUAL_WRITE_RELEASED: tuple[Line, ...] = (
 
 
 def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Give KIP-1310 4.5: both vote, Kafka commits, then the database; after a crash, a recovery."""
+    """Return KIP-1310 4.5: both prepare, Kafka commits, then the database; after a crash, a recovery."""
     at = len(recovery)
     catch = at + 7
     return (
@@ -280,7 +280,7 @@ VOTES: tuple[Line, ...] = (
     Line("database.insert(rows(records)); database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE),
     Line("session.prepareTransaction();", C.PREPARE_TRANSACTION),
 )
-# The text has no recovery. One gives up what is in doubt, the other one makes it last.
+# The text has no recovery. One rolls the prepared transaction back, the other one commits it.
 KAFKA_FIRST_UNDOES = _kafka_first(
     (
         Line("producer.initTransactions();", C.INIT_TRANSACTIONS),
@@ -301,15 +301,15 @@ RECOVER: tuple[Line, ...] = (
     Line(SEEK, C.SEEK),
 )
 KAFKA_FIRST_COMMITS = _kafka_first(RECOVER, VOTES)
-# The same with the votes the other way round: that the database is in doubt says that Kafka is ready.
+# The same with the prepares in the other order: a prepared transaction in the database then means that Kafka is ready.
 KAFKA_FIRST_REPAIRED = _kafka_first(RECOVER, VOTES[::-1])
-# A member of a share group in explicit mode (KIP-932): it says of each record what became of it.
+# A member of a share group in explicit mode (KIP-932): it acknowledges each record separately.
 ACCEPT_EACH = "for (record : records) shareConsumer.acknowledge(record, AcknowledgeType.ACCEPT);"
 COMMIT_SYNC = "shareConsumer.commitSync();"
 
 
 def worker(verdicts: tuple[tuple[int, AcknowledgeType], ...], text: str) -> tuple[Line, ...]:
-    """Give a loop that polls, says this of the records, and waits until it is durable."""
+    """Return a loop that polls, acknowledges the records in this way, and waits until it is durable."""
     return (
         Line(SHARE_POLL, C.POLL),
         Line(text, C.ACKNOWLEDGE, verdicts=verdicts),
@@ -319,7 +319,7 @@ def worker(verdicts: tuple[tuple[int, AcknowledgeType], ...], text: str) -> tupl
 
 WORK: tuple[Line, ...] = worker(((-1, AcknowledgeType.ACCEPT),), ACCEPT_EACH)
 
-# The same, asking for more time before it is done (KIP-1222).
+# The same with a lock renewal before it is done (KIP-1222).
 RENEW: tuple[Line, ...] = (
     Line(SHARE_POLL, C.POLL),
     Line(
@@ -331,7 +331,7 @@ RENEW: tuple[Line, ...] = (
     *(line.but(then=3 if line.then == 0 else -1) for line in WORK),
 )
 
-# Poll once, and leave in good order.
+# Poll once, and close the consumer.
 POLL_AND_CLOSE: tuple[Line, ...] = (
     Line(SHARE_POLL, C.POLL),
     Line("shareConsumer.close();", C.CLOSE_CONSUMER),
@@ -344,7 +344,7 @@ COPY_ABORT: tuple[Line, ...] = (
     *(line.but(then=5 if line.then >= 0 else -1) for line in COPY[1:]),
 )
 
-# One record that is rejected in a transaction, or copied and accepted in it; and a poll() inside.
+# One record that is rejected in a transaction, or copied and accepted in it; and a poll() inside the transaction.
 _REJECT = Line(
     "producer.sendShareAcknowledgementsToTransaction(reject(records), metadata);",
     C.SEND_SHARE_ACKNOWLEDGEMENTS,
@@ -364,7 +364,7 @@ POLL_INSIDE: tuple[Line, ...] = (
     Line(SHARE_POLL, C.POLL),
 )
 
-# Two batches in one transaction, each from the partition that the poll brought it from.
+# Two batches in one transaction, each from the partition that its poll returned.
 STAGE_TWICE: tuple[Line, ...] = (
     *(line.but(on_error=-1) for line in SHARE_LOOP[:3]),
     Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS, on_error=7),
@@ -377,9 +377,9 @@ STAGE_TWICE: tuple[Line, ...] = (
 
 
 def per_task(tasks: tuple[str, ...]) -> tuple[Line, ...]:
-    """Give a thread that works on each partition with a producer of its own ("" is the first one).
+    """Return a thread that processes each partition with its own producer ("" is the first one).
 
-    Kafka Streams, exactly_once until 2.6. A name that comes twice is a producer from a pool.
+    Kafka Streams, exactly_once until 2.6. A repeated name is a producer from a pool.
     """
     inits = tuple(INIT.but(client=name) for name in dict.fromkeys(tasks))
     lines: tuple[Line, ...] = ()
@@ -391,7 +391,7 @@ def per_task(tasks: tuple[str, ...]) -> tuple[Line, ...]:
 
 
 def per_thread(partitions: int) -> tuple[Line, ...]:
-    """Give a thread that works on all partitions in one transaction (KIP-447, exactly_once_v2)."""
+    """Return a thread that processes all partitions in one transaction (KIP-447, exactly_once_v2)."""
     poll, begin, send, stage, commit = (
         each.but(then=-1, on_error=-1) for each in _group_loop(0)[:5]
     )
@@ -410,7 +410,7 @@ COPY_AND_COMMIT: tuple[Line, ...] = (
     Line("consumer.commitSync();", C.COMMIT_SYNC, then=1),
 )
 
-# The same, in a loop that goes on when it hears that its partitions are somebody else's.
+# The same, in a loop that continues when its partitions were reassigned.
 COPY_COMMIT_GO_ON: tuple[Line, ...] = (
     *COPY_AND_COMMIT[:5],
     Line(
@@ -421,13 +421,13 @@ COPY_COMMIT_GO_ON: tuple[Line, ...] = (
     ),
 )
 
-# A producer without a transactional id: some records one by one, and then it waits for all of them.
+# A producer without a transactional id: it sends some records one by one, and then waits for all of them.
 _POLL_AND_SEND: tuple[Line, ...] = (Line(GROUP_POLL, C.POLL), Line(SEND, C.SEND))
 _FLUSH = Line("producer.flush();", C.FLUSH)
 SEND_THREE: tuple[Line, ...] = (*_POLL_AND_SEND * 3, _FLUSH)
 SEND_FOUR: tuple[Line, ...] = (*_POLL_AND_SEND * 4, _FLUSH)
 
-# Some records in a transaction, one batch each, with the offset behind the last one.
+# Some records in a transaction, one batch each, with the offset after the last one.
 _MANY: tuple[Line, ...] = (
     INIT,
     Line(GROUP_POLL, C.POLL),
@@ -446,7 +446,7 @@ MANY_IN_A_TRANSACTION: tuple[Line, ...] = (
     Line(GROUP_CATCH, C.ABORT_TRANSACTION, then=1),
 )
 
-# A commit that is made again until it comes back, and one that is taken for failed after a time-out.
+# A commit that is retried until it returns, and one that is considered failed after a timeout.
 COMMIT_AGAIN: tuple[Line, ...] = (
     *COPY[:4],
     Line(
@@ -462,13 +462,13 @@ ABORT_INSTEAD: tuple[Line, ...] = (
     Line("} catch (TimeoutException e) { producer.abortTransaction(); }", C.ABORT_TRANSACTION),
 )
 
-# A sink and its recovery (Flink): the checkpoint keeps an identity, and another process commits by it.
+# A sink and its recovery (Flink): the checkpoint contains an identity, with which another process commits.
 WRITE_NOTHING: tuple[Line, ...] = (INIT, Line("producer.beginTransaction();", C.BEGIN_TRANSACTION))
 WRITE_ON: tuple[Line, ...] = COPY
 
 
 def recover_by_reflection(checkpoint: str) -> tuple[Line, ...]:
-    """Give the recovery of a checkpoint ("name id epoch"): take the transaction up and commit it."""
+    """Return the recovery of a checkpoint ("name id epoch"): resume the transaction and commit it."""
     return (
         Line(
             "producer.resumeTransaction(id, epoch); // reflection, from the checkpoint",
@@ -480,7 +480,7 @@ def recover_by_reflection(checkpoint: str) -> tuple[Line, ...]:
 
 
 RECOVER_BY_REFLECTION: tuple[Line, ...] = recover_by_reflection("my-txn 9 0")
-# The source stands where the checkpoint says: behind the first record.
+# The source starts where the checkpoint says: after the first record.
 WRITE_ON_FROM_THE_SECOND: tuple[Line, ...] = (
     INIT,
     Line("source.seek(checkpoint); // behind the first record", C.POLL),

@@ -1,4 +1,4 @@
-"""A scenario: a cluster, a story on it, and what each design makes of the story."""
+"""A scenario: a cluster, a story on it, and the effect of each design on the story."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from kipviz.scenarios.teaching_notes import Checkpoint, Watch
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
 
 
-# What a design may have another default of: transaction.timeout.ms of every producer.
+# The setting whose default can differ in a design: transaction.timeout.ms of every producer.
 TIMEOUT = "transaction_timeout_ms"
 
 
 class Unplayable(ValueError):
-    """A scenario under a design that lacks what its story is about."""
+    """The design lacks what the scenario's story needs."""
 
 
 class Choice(Value, frozen=True):
-    """One answer to a question, whether it is right, and what to say to it."""
+    """One answer to a question, whether it is right, and the comment on it."""
 
     text: str
     right: bool
@@ -43,7 +43,7 @@ class Choice(Value, frozen=True):
 
 
 class Question(Value, frozen=True):
-    """What a learner is asked before the beat of that number is played."""
+    """A question to the learner before the beat with the given number."""
 
     beat: int
     text: str
@@ -51,9 +51,9 @@ class Question(Value, frozen=True):
 
 
 def at_levels(spec: ClusterSpec, design: Design) -> ClusterSpec:
-    """Give a cluster at the feature levels, and with the settings, that a design stands for.
+    """Return a cluster with the feature levels and the settings of a design.
 
-    A default of the producer is that of every application which leaves it as Kafka has it.
+    A default of the producer applies to every application that keeps Kafka's default.
     """
     for name, level in design.levels:
         if name == TIMEOUT:
@@ -77,10 +77,9 @@ def _leaves_timeout(app: ApplicationSpec) -> bool:
 class Scenario(Value, frozen=True):
     """A story that can be played under any design.
 
-    `lanes` are the hosts to show first, at most four. `designs` are those it was written for,
-    the first one is the default. `clause` says where the story comes from. `watch` and
-    `checkpoints` are what it is taught with. `untold` stands in place of a title that tells the
-    answer, until the question was answered.
+    `lanes` are the hosts to show first, at most four. `designs` are those for which it was written; the first one is
+    the default. `clause` is the source of the story. `watch` and `checkpoints` are its teaching material. `untold`
+    replaces a title that gives the answer away, until the question is answered.
     """
 
     name: str
@@ -97,12 +96,11 @@ class Scenario(Value, frozen=True):
     untold: str = ""
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
-        """Give the scenario's cluster under a design, with another fault budget if one is given.
+        """Return the scenario's cluster under a design, optionally with another fault budget.
 
         Raises:
-            Unplayable: if the story stages acknowledgements, or has a TransactionSession, and the
-                design has no such thing.
-            BadSpec: if a field of the scenario is not of its type, or the cluster cannot be.
+            Unplayable: if the story stages acknowledgements, or has a TransactionSession, and the design has none.
+            BadSpec: if a field of the scenario has the wrong type, or the cluster is not valid.
         """
         wrong = why_not_as_declared(self, Scenario, "the scenario")
         if wrong:

@@ -1,4 +1,4 @@
-"""Scripts: a story told in beats, each a bullet of a KIP and a few instructions.
+"""Scripts: the beats of a story, each a bullet of a KIP with a few instructions.
 
 An instruction is a line of text:
 
@@ -11,8 +11,8 @@ An instruction is a line of text:
     "B1 B3 | B4 app-1 are cut apart"  cut every host of the one side from every one of the other, or
                                     "B1 | *" one from all others; "are joined" heals that cut
 
-`cluster.behaviour.action_name` has the texts of all actions. A script that asks for something impossible
-stops with what is possible instead.
+`cluster.behaviour.action_name` has the texts of all actions. A script with an impossible instruction stops with an
+error that lists the possible ones.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 
-# In which order "quiet" lets things happen; what is not here waits for an instruction.
-# A coordinator takes office before messages go on: else one that is answered "not yet" and asks
-# again at once would keep it waiting for ever.
+# The order in which "quiet" takes actions; other kinds wait for an instruction. A coordinator loads before messages
+# continue: otherwise a client that gets "not yet" and retries at once would delay it without end.
 ORDER = ("load", "deliver", "replicate", "sender")
 QUIET_MAX = 5_000
 HOSTS = re.compile(r"([^|]*\|[^|]*) (are cut apart|are joined)")
 
 
 class Beat(Value, frozen=True):
-    """One big step of a story: a title, what it says, and the instructions that play it."""
+    """One big step of a story: a title, its text, and its instructions."""
 
     title: str
     say: str
@@ -48,7 +47,7 @@ class Beat(Value, frozen=True):
 
 
 class Chapter(Value, frozen=True):
-    """A beat as it was played: the steps of the trace from `first` up to, not including, `end`."""
+    """A beat as it was played: the steps of the trace from `first` up to, but not including, `end`."""
 
     title: str
     say: str
@@ -57,13 +56,13 @@ class Chapter(Value, frozen=True):
 
 
 class ScriptError(ValueError):
-    """An instruction that cannot be followed: what was asked, and what was possible."""
+    """An instruction that cannot be followed: the instruction, and what is possible."""
 
 
 def play(
     trace: Trace, model: ClusterModel, beats: tuple[Beat, ...]
 ) -> tuple[Trace, tuple[Chapter, ...]]:
-    """Play beats from where a trace stands.
+    """Play beats from the current step of a trace.
 
     Raises:
         ScriptError: if an instruction matches nothing, or more than one action.
@@ -126,7 +125,7 @@ def pick(model: ClusterModel, world: World, pattern: str, where: str) -> Cluster
 
 
 def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
-    """Let messages and senders run until nothing of theirs is left but what is held back."""
+    """Let messages and senders run until nothing of theirs is left except what is held back."""
 
     def is_held(action: ClusterAction) -> bool:
         return fnmatchcase(script_name(trace.world, action), held)
@@ -142,7 +141,7 @@ def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
 def next_by_itself(
     model: ClusterModel, world: World, held: Callable[[ClusterAction], bool] | None = None
 ) -> ClusterAction | None:
-    """Give what would happen next by itself, first in `ORDER`, or None; not what is held back."""
+    """Return the next action that happens by itself, the first kind in `ORDER`, or None; held-back actions are skipped."""
     best: ClusterAction | None = None
     for action in model.enabled(world):
         kind = action.KIND

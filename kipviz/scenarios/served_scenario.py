@@ -1,4 +1,4 @@
-"""What real clients did, as a scenario: it has no story of its own, and is saved with its cluster."""
+"""A run of real clients as a scenario: it has no story of its own, and is saved with its cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LANES_MAX = 4
 
 
 class ServedScenario(Scenario, frozen=True):
-    """A cluster, the real clients that were connected to it, and what they logged."""
+    """A cluster, the real clients that were connected to it, and their log lines."""
 
     clients: tuple[RealClient, ...] = ()
     lines: tuple[ClientLine, ...] = ()
@@ -31,7 +31,7 @@ class ServedScenario(Scenario, frozen=True):
         """Return the cluster under a design, with its real clients.
 
         Raises:
-            BadSpec: if the cluster cannot be.
+            BadSpec: if the cluster is not valid.
         """
         spec = self.spec if budget is None else self.spec.but(budget=budget)
         rules = (design.broker_rules(), design.client_rules())
@@ -44,7 +44,7 @@ def served_scenario(
     clients: tuple[RealClient, ...] = (),
     lines: tuple[ClientLine, ...] = (),
 ) -> ServedScenario:
-    """Return what real clients did on a cluster as a scenario."""
+    """Return the run of real clients on a cluster as a scenario."""
     softwares = dict.fromkeys(client.software for client in clients if client.software)
     brokers = tuple(broker_host(broker) for broker in spec.brokers)
     names = tuple(client.name for client in clients)
@@ -64,7 +64,7 @@ def served_scenario(
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """What a trace file says of a served cluster: the spec's bytes in base64, its clients and their lines."""
+    """The served cluster in a trace file: the spec's bytes in base64, its clients and their log lines."""
 
     spec: str
     clients: tuple[RealClient, ...] = ()
@@ -72,7 +72,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 def written(scenario: ServedScenario, nodes: Mapping[int, int]) -> dict[str, Any]:
-    """Return what a trace file says of a served cluster; `nodes` are the numbers that its nodes get there."""
+    """Return a served cluster as a trace file stores it; `nodes` are the numbers that its nodes get there."""
     spec = b64encode(serialize(scenario.spec)).decode("ascii")
     said = _Said(spec, scenario.clients, renumbered(scenario.lines, nodes))
     found: dict[str, Any] = msgspec.to_builtins(said)

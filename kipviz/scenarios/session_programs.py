@@ -1,4 +1,4 @@
-"""The programs of KIP-1310's use cases, with its TransactionSession: in the page's words, one call a line."""
+"""The programs of KIP-1310's use cases, with its TransactionSession: in the KIP's words, one call on each line."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ SEND_OFFSETS = Line(
 
 
 def loop(poll: str, *body: Line) -> tuple[Line, ...]:
-    """Give a loop: initialize() once, then poll, begin, the body, commit; the last line catches.
+    """Return a loop: initialize() once, then poll, begin, the body, commit; the last line catches.
 
-    The page begins before it polls in 4.2 and polls first in 4.6; here all poll first.
+    The KIP begins before it polls in 4.2 and polls first in 4.6; here all programs poll first.
     """
     head = (Line(poll, C.POLL), BEGIN)
     lines = (*head, *body, COMMIT.but(then=1))
@@ -46,7 +46,7 @@ def loop(poll: str, *body: Line) -> tuple[Line, ...]:
 
 
 def fail_once(program: tuple[Line, ...], fail: Line) -> tuple[Line, ...]:
-    """Give a loop whose first turn ends in an exception of processing, caught and aborted."""
+    """Return a loop whose first round ends in an exception of processing, which is caught and aborted."""
     turns = len(program) - 2
     first = tuple(line.but(on_error=-1) for line in program[1:turns])
     again = tuple(
@@ -59,7 +59,7 @@ def fail_once(program: tuple[Line, ...], fail: Line) -> tuple[Line, ...]:
     return (program[0], *first, fail, *again)
 
 
-# KIP-1310 4.2 and 4.6: the acknowledgements go out by the consumer, or by the session.
+# KIP-1310 4.2 and 4.6: the consumer or the session sends the acknowledgements.
 SHARE_CONSUMER = loop(SHARE_POLL, SEND, ACKNOWLEDGE)
 SHARE_SINK = loop(SHARE_POLL, SEND, ADD_ACKS)
 SHARE_SINK_FAILS = fail_once(
@@ -70,7 +70,7 @@ COPY = loop(GROUP_POLL, SEND)
 # A regular consumer group: sendOffsetsToTransaction() of the session.
 GROUP = loop(GROUP_POLL, SEND, SEND_OFFSETS)
 
-# KIP-1310 4.4: a source task writes what it read, and how far it has read, in one transaction.
+# KIP-1310 4.4: a source task writes what it read, and its position, in one transaction.
 SOURCE_POLL = "records = sourceTask.poll();"
 SOURCE_OFFSETS = Line(
     "producer.send(offsetsTopic, sourceOffset);", C.SEND, target="connect-offsets-0 position"
@@ -85,7 +85,7 @@ SOURCE_PRODUCER: tuple[Line, ...] = (
     Line("producer.commitTransaction();", C.COMMIT_TRANSACTION, then=1),
 )
 
-# KIP-1310 4.1: the writer stops when its checkpoint is taken; a committer ends its transaction.
+# KIP-1310 4.1: the writer stops at its checkpoint; a committer ends its transaction.
 WRITER: tuple[Line, ...] = (
     INIT,
     Line("records = source.poll();", C.POLL),
@@ -113,7 +113,7 @@ COMMITTER: tuple[Line, ...] = (RESUME, COMMIT, Line("session.close();", C.CLOSE,
 CLOSE = Line("session.close();", C.CLOSE, client=SESSION)
 SHUT_DOWN: tuple[Line, ...] = (INITIALIZE, Line(GROUP_POLL, C.POLL), BEGIN, SEND, CLOSE)
 
-# KIP-1310 4.5: both vote, then Kafka commits, then the database. The page has no recovery.
+# KIP-1310 4.5: both prepare, then Kafka commits, then the database. The KIP has no recovery.
 VOTE = Line("database.prepareTransaction(dbTxnId);", C.DATABASE_VOTE)
 DATABASE_COMMIT = Line("database.commitTransaction(dbTxnId);", C.DATABASE_COMMIT)
 SOURCE = Line("records = source.poll();", C.POLL)
@@ -148,7 +148,7 @@ POLL = Line(GROUP_POLL, C.POLL)
 
 
 def _caught(*lines: Line) -> tuple[Line, ...]:
-    """Give a program whose lines are caught by an abort at its end, behind the commit."""
+    """Return a program whose lines are caught by an abort at its end, after the commit."""
     after = len(lines) + 1
     body = (line.but(on_error=len(lines)) for line in lines[1:-1])
     return (lines[0], *body, lines[-1].but(then=after, on_error=len(lines)), ABORT)
@@ -158,7 +158,7 @@ def _caught(*lines: Line) -> tuple[Line, ...]:
 TWO_SENDERS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SECOND, SEND_OFFSETS, COMMIT)
 # The second batch is in the accumulator when the session commits.
 TWO_SENDS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SEND, SEND_OFFSETS, COMMIT)
-# The application names the partition that it is going to write to, or leaves it to the producer.
+# The application names the partition that it is going to write to, or leaves this to the producer.
 ADD_PARTITIONS = Line(
     "session.addPartitionsToTransaction(List.of(output));", C.ADD_PARTITIONS, client=SESSION
 )
@@ -168,7 +168,7 @@ UNNAMED = _caught(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 TWICE = _caught(
     *(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 )
-# A program of today that was half rewritten: the session was added, and what was there was left.
+# A program of today that was half rewritten: the session was added, and the old calls were left.
 HALF_REWRITTEN: tuple[Line, ...] = (
     INITIALIZE,
     Line(
@@ -185,7 +185,7 @@ HALF_REWRITTEN: tuple[Line, ...] = (
     Line("producer.commitTransaction(); // as before", C.COMMIT_TRANSACTION),
     COMMIT,
 )
-# A library that was handed a producer, and asks it for its session.
+# A library that was given a producer, and asks it for its session.
 BY_THE_PRODUCER = loop(
     GROUP_POLL,
     Line("session = producer.transactionSession(); // in a library", C.TRANSACTION_SESSION),
@@ -193,7 +193,7 @@ BY_THE_PRODUCER = loop(
     SEND_OFFSETS.but(client=GIVEN),
     COMMIT.but(text=f"{GIVEN}.commitTransaction(); // in the library", client=GIVEN),
 )
-# A writer that goes on after its checkpoint.
+# A writer that continues after its checkpoint.
 LIVE_WRITER: tuple[Line, ...] = (
     *WRITER,
     Line("records = source.poll(); // awake again after a pause", C.POLL),

@@ -1,7 +1,7 @@
 """Programs of a TransactionSession and a database: two orders of the two commits, and recoveries.
 
-The page has the calls (KIP-1310 2.1, 4.5); what a process does after a crash is not in its text:
-our inference, and each way to do it is a program of its own.
+The KIP has the calls (KIP-1310 2.1, 4.5). What a process does after a crash is not in its text: our inference, and each
+way to do it is a separate program.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMPLETE_STORED = _of_session(
 
 
 def _database_first(recovery: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Give KIP-939's order with a session: the database decides, Kafka follows."""
+    """Return KIP-939's order with a session: the database decides, Kafka follows."""
     at = len(recovery)
     catch = at + 8
     return (
@@ -54,9 +54,9 @@ def _database_first(recovery: tuple[Line, ...]) -> tuple[Line, ...]:
     )
 
 
-# Recovery with what the page has and nothing else: initialize() takes no argument, so it aborts.
+# Recovery with only what the KIP has: initialize() takes no argument, so it aborts.
 INITIALIZES: tuple[Line, ...] = _database_first((INITIALIZE,))
-# What KIP-939 has and the page has not: initialize() keeps what is open, as initTransactions(true).
+# What KIP-939 has and the KIP lacks: initialize() keeps the open transaction, like initTransactions(true).
 KEEPS: tuple[Line, ...] = _database_first(
     (
         _of_session(
@@ -69,7 +69,7 @@ KEEPS: tuple[Line, ...] = _database_first(
         ),
     )
 )
-# The page's own means: a session is resumed with what the database has, and then a new one begins.
+# The KIP's own means: a session is resumed with the database's state, and then a new one begins.
 RESUMES: tuple[Line, ...] = _database_first(
     (
         RESUME_STORED.but(on_error=2),
@@ -81,7 +81,7 @@ RESUMES: tuple[Line, ...] = _database_first(
 
 
 def _kafka_first(recovery: tuple[Line, ...], votes: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Give the order of KIP-1310 4.5: both vote, Kafka commits, then the database."""
+    """Return the order of KIP-1310 4.5: both prepare, Kafka commits, then the database."""
     at = len(recovery)
     catch = at + 8
     return (
@@ -107,9 +107,9 @@ VOTES: tuple[Line, ...] = (
     PREPARE.but(text="kafkaSession.prepareTransaction();"),
 )
 ROLLBACK = Line("database.rollback(dbTxnId); // whatever is in doubt", C.DATABASE_ROLLBACK)
-# Whoever starts begins anew on both sides.
+# A restart begins again on both sides.
 UNDOES: tuple[Line, ...] = _kafka_first((INITIALIZE, ROLLBACK), VOTES)
-# "Recovery-friendly": what is in doubt in the database is resumed and committed in Kafka, then here.
+# "Recovery-friendly": the transaction that is prepared in the database is resumed and committed in Kafka, then here.
 RECOVER: tuple[Line, ...] = (
     _of_session(
         "resumed = TransactionSession.resume(txnId, pid, epoch, configs); // of what is in doubt",
@@ -124,5 +124,6 @@ RECOVER: tuple[Line, ...] = (
     INITIALIZE,
 )
 COMMITS: tuple[Line, ...] = _kafka_first(RECOVER, VOTES)
-# The same with the votes the other way round: a database in doubt then says that Kafka has all of it.
+# The same with the prepares in the other order: a prepared transaction in the database then means that Kafka has all of
+# it.
 SWAPPED: tuple[Line, ...] = _kafka_first(RECOVER, VOTES[::-1])

@@ -1,4 +1,4 @@
-"""The clusters that the stories are set on: who leads what, and which programs run; all in the profile `small`."""
+"""The clusters of the stories: which broker leads which partition, and which programs run; all in the profile `small`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPIC_IDS = (("src", SOURCE_ID), ("output-A", OUTPUT_ID))
 TRANSACTIONAL_ID = "my-txn"
 SHARE_GROUP = "g1"
 
-# KIP-1289 lets "my-group" hash to 7; Kafka's hash gives 12 of 50 for it, and 7 for this one.
+# In KIP-1289 "my-group" hashes to 7; Kafka's hash returns 12 of 50 for it, and 7 for this name.
 GROUP = "my-group-4"
 
 PLAYGROUND = FaultBudget(
@@ -35,7 +35,7 @@ PLAYGROUND = FaultBudget(
 
 
 def home(topic: str, key: str) -> str:
-    """Give the partition of an internal topic that a key hashes to, of 50 as Kafka has by default."""
+    """Return the partition of an internal topic to which a key hashes, of 50 as in Kafka's default."""
     return f"{topic}-{partition_for(key, 50)}"
 
 
@@ -47,7 +47,7 @@ SHARE_PLACEMENTS = (
     Placement("output-A-0", 3, (1,)),
     Placement("src-0", 5, (3,)),
     Placement(STATE_BY_KEY, 7, (3,)),
-    # The KIP's drawing puts the state partition of the group on the broker that leads the source.
+    # In the KIP's drawing the state partition of the group is on the broker that leads the source.
     Placement(STATE_BY_GROUP, 5, (7,)),
 )
 GROUP_PLACEMENTS = (
@@ -58,13 +58,13 @@ GROUP_PLACEMENTS = (
 )
 
 
-# Where a reader would put its own outputs, which it has none of.
+# Where a reader would write its outputs, of which it has none.
 READER_PLACEMENT = Placement("output-B-0", 4, (3,))
 READER_TOPIC_ID = ("output-B", "AAAAAAAAAAAAAAAAAAAABA")
 
 
 def reader_of(app: ApplicationSpec) -> ApplicationSpec:
-    """Give a consumer of committed records, in a group of its own, that reads what an application puts out."""
+    """Return a read_committed consumer, in its own group, that reads what an application produces."""
     return app.but(
         name="reader",
         transactional_id="my-txn-3",
@@ -78,7 +78,7 @@ def reader_of(app: ApplicationSpec) -> ApplicationSpec:
 
 
 def share_app(name: str = "app-1", **changes: object) -> ApplicationSpec:
-    """Give a member of the share group that runs the loop of KIP-1289, with some things changed."""
+    """Return a member of the share group that runs the loop of KIP-1289, with some fields changed."""
     number = name.rpartition("-")[2]
     tid = TRANSACTIONAL_ID if number == "1" else f"{TRANSACTIONAL_ID}-{number}"
     app = ApplicationSpec(
@@ -88,7 +88,7 @@ def share_app(name: str = "app-1", **changes: object) -> ApplicationSpec:
 
 
 def group_app(**changes: object) -> ApplicationSpec:
-    """Give a member of the regular group that runs the loop of KIP-1289, with some things changed."""
+    """Return a member of the regular group that runs the loop of KIP-1289, with some fields changed."""
     app = ApplicationSpec(
         "app-1",
         TRANSACTIONAL_ID,
@@ -104,7 +104,7 @@ def group_app(**changes: object) -> ApplicationSpec:
 
 
 def share_spec(*apps: ApplicationSpec, values: tuple[str, ...] = ("a", "b")) -> ClusterSpec:
-    """Give the cluster of the share group stories: source records with these values from 100 on."""
+    """Return the cluster of the share group stories: source records with these values from offset 100 on."""
     spec = ClusterSpec(
         (1, 3, 5, 7), SHARE_PLACEMENTS, (), (("src-0", 100, values),), TOPIC_IDS, PLAYGROUND
     )
@@ -112,7 +112,7 @@ def share_spec(*apps: ApplicationSpec, values: tuple[str, ...] = ("a", "b")) -> 
 
 
 def group_spec(app: ApplicationSpec) -> ClusterSpec:
-    """Give the cluster of the regular group stories."""
+    """Return the cluster of the regular group stories."""
     spec = ClusterSpec(
         (1, 3, 4, 5),
         GROUP_PLACEMENTS,

@@ -1,14 +1,12 @@
-"""A setting changed, in words: an option of a design, a limit of the brokers, a client's switch.
+"""Changes of settings, in words: an option of a design, a limit of the brokers, a client's configuration.
 
-"lock_expiry=back_to_available"     a slot of the design
-"delivery_count_limit=2"            a limit of the brokers, or Kafka's own name for it
-"profile=kafka-defaults"            what the cluster leaves out of Kafka (`kipviz.cluster.specs.abstraction`)
-"replication=stepwise"              how fine the model looks at replication
-"app-1.max_records=2"               what a client is configured with
-"clock=timed"                       whether a timer has to be due before it runs out
-"consumer_session_timeout_ms=45000" how long a timer takes, or Kafka's own name for it
-"crash_broker=5"                    how often something may go wrong
-"splits=B1 B3 | B5; app-1 | *"      which cuts between sets of hosts searches and dice try
+"lock_expiry=back_to_available"     a slot of the design "delivery_count_limit=2"            a limit of the brokers, or
+Kafka's own name for it "profile=kafka-defaults"            what the cluster leaves out of Kafka
+(`kipviz.cluster.specs.abstraction`) "replication=stepwise"              the granularity of replication in the model
+"app-1.max_records=2"               a client's configuration "clock=timed"                       whether a timer has to
+be due before it expires "consumer_session_timeout_ms=45000" the duration of a timer, or Kafka's own name for it
+"crash_broker=5"                    how often a fault may happen "splits=B1 B3 | B5; app-1 | *"      the network
+partitions between sets of hosts that searches and dice try
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ KAFKA_NAMES = {
     "transaction.version": "transaction_version",
     **FIELDS,
 }
-# `targets_wait` is nobody's to set: it says how far the time is that an untimed clock does not show.
+# `targets_wait` cannot be set: it states how far the time is that an untimed clock does not show.
 OF_BROKERS: tuple[str, ...] = tuple(
     name for name in BrokerSettings.__struct_fields__ if name != "targets_wait"
 )
@@ -66,7 +64,7 @@ OF_CLIENTS = (
     "work_ms",
     "heartbeat_interval_ms",
 )
-# Only where a spec says so at all: else a consumer goes to the earliest record, without a round trip.
+# Only if a spec sets it: otherwise a consumer starts at the earliest record, without a round trip.
 RESET = "auto_offset_reset"
 RESET_OPTIONS = (
     ("earliest", "at the first record that there is"),
@@ -75,17 +73,17 @@ RESET_OPTIONS = (
 )
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
 PROFILE = "profile"
-# What comes up only where a group of the classic protocol is.
+# Settings that matter only for a group of the classic protocol.
 OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms", "group_max_size")
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
-# Nothing to choose from: a page asks for the two sides where it cuts.
+# It has no options: a page asks for the two sides when it partitions the network.
 SPLITS = "splits"
 REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
 OF_BOUNDS = ("delay_max_ms", "pause_max_ms", "refresh_ms")
 OF_CLOCKS = ("clock", "tick", "stamps", "backs_off", *OF_BOUNDS)
-# Settings of brokers that are shown only where they are not Kafka's: few clusters come near them.
+# Settings of brokers that are shown only if they differ from Kafka's: few clusters come near them.
 WHERE_SET = (
     "state_upkeep",
     "share_group_max_size",
@@ -141,13 +139,13 @@ _WORDS = {
 
 
 class BadChange(ValueError):
-    """A change of a setting that cannot be made, in one sentence."""
+    """A change of a setting that cannot be made; the message states the reason in one sentence."""
 
 
 class Setting(Value, frozen=True):
-    """Something that can be changed: its name, what it asks, what it is now, and its options.
+    """A setting that can be changed: its name, its question, its current value, and its options.
 
-    `options` are (name, sentence); none where any whole number will do.
+    `options` are (name, sentence); empty if any integer is allowed.
     """
 
     name: str
@@ -157,7 +155,7 @@ class Setting(Value, frozen=True):
 
 
 def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
-    """Give every setting of a cluster under a design."""
+    """Return every setting of a cluster under a design."""
     profile = profile_of(spec).profile
     found = [
         Setting(
@@ -212,11 +210,11 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
 def changed(
     spec: ClusterSpec, design: Design, changes: Sequence[str]
 ) -> tuple[ClusterSpec, Design]:
-    """Give the cluster and the design after some changes, each of the form name=value.
+    """Return the cluster and the design after some changes, each of the form name=value.
 
     Raises:
-        BadChange: if there is no such setting, or it cannot have that value.
-        UnknownDesign: if there is no such option of a slot.
+        BadChange: if a setting is unknown, or cannot have that value.
+        UnknownDesign: if a slot has no such option.
     """
     for change in changes:
         name, equals, value = change.partition("=") if isinstance(change, str) else ("", "", "")
@@ -232,12 +230,12 @@ def changed(
 
 
 def under(story: Scenario, design: Design, settings: Sequence[str]) -> Scenario:
-    """Give a scenario with some settings changed; those of a design are in its name already.
+    """Return a scenario with some settings changed; those of a design are already in its name.
 
-    Its budget stays its own: a run says by itself which faults it allows.
+    Its budget stays its own: a run states itself which faults it allows.
 
     Raises:
-        BadChange: if there is no such setting, or it cannot have that value.
+        BadChange: if a setting is unknown, or cannot have that value.
     """
     slots = [slot.name for slot in SLOTS]
     own = [change for change in settings if change.partition("=")[0].strip() not in slots]
@@ -292,7 +290,7 @@ def _under_profile(spec: ClusterSpec, value: str) -> ClusterSpec:
 
 
 def _of_clock(clock: Clock) -> list[Setting]:
-    """Give what can be said of how time passes; an untimed clock has nothing else to say."""
+    """Return the settings of the clock; an untimed clock has only one."""
     kinds = (
         (UNTIMED, "at any moment after it was set"),
         (TIMED, "when its time is over, no sooner and no later"),
@@ -318,7 +316,7 @@ def _of_clock(clock: Clock) -> list[Setting]:
 
 
 def _of_durations(spec: ClusterSpec) -> Iterator[Setting]:
-    """Give the durations that can begin in a cluster with a timed clock, under Kafka's names."""
+    """Yield the durations that can start in a cluster with a timed clock, under Kafka's names."""
     for row, _ in occurring(spec) if spec.clock.timed else ():
         field = FIELDS.get(row.setting)
         if field is not None:
@@ -343,7 +341,7 @@ def _clock(clock: Clock, name: str, value: str) -> Clock:
 
 
 def _asked_of(slot: Slot, design: Design) -> bool:
-    """Say whether a slot's question comes up under a design: Kafka's own rules are in every one."""
+    """Return whether a slot's question matters under a design: Kafka's own rules are in every design."""
     return design.stages_shares or slot.finding == KAFKAS_OWN
 
 
@@ -364,7 +362,7 @@ def _session(session: SessionSpec, value: str) -> SessionSpec:
 
 
 def _usual(name: str, profile: Profile) -> Any:
-    """Return what few would ask about: the value that a setting of brokers has in a profile."""
+    """Return the usual value: the one that a setting of brokers has in a profile."""
     row = next((row for row in CHOSEN if row.field == name), None)
     return getattr(BrokerSettings(), name) if row is None else row.values[profile.simple]
 
@@ -389,7 +387,7 @@ def _number(name: str, value: str, least: int) -> int:
 
 
 def _options(name: str, now: bool | int | str) -> tuple[tuple[str, str], ...]:
-    """Give what a setting of brokers can be, where that can be listed: a text is Kafka's or stays."""
+    """Return the values of a brokers' setting if they can be listed: a text is Kafka's or stays."""
     if isinstance(now, str):
         return ((now, "as it is set"), (getattr(BrokerSettings(), name), "Kafka's own"))
     return YES_OR_NO if isinstance(now, bool) else ()

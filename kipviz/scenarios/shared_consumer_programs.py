@@ -14,9 +14,9 @@ STAGE = Line(SHARE_STAGE, C.SEND_SHARE_ACKNOWLEDGEMENTS)
 
 
 def polls_and_stages(polling: tuple[Line, ...]) -> tuple[tuple[Line, ...], int]:
-    """Give the program of both threads, and the line with which the worker begins.
+    """Return the program of both threads, and the worker's first line.
 
-    The worker has a transaction of its own for the records that it was submitted with.
+    The worker has its own transaction for the records that were submitted to it.
     """
     first = len(polling)
     catch = first + 4
@@ -26,6 +26,6 @@ def polls_and_stages(polling: tuple[Line, ...]) -> tuple[tuple[Line, ...], int]:
     return (*polling[:-1], polling[-1].but(then=end), *worker), first
 
 
-# The first thread polls on while the worker works; and it waits for the worker before it polls on.
+# The first thread polls again while the worker works; or it waits for the worker before it polls again.
 POLLS_ON, FIRST_OF_WORKER = polls_and_stages((INIT, POLL, SUBMIT, POLL))
 WAITS, FIRST_OF_AWAITED = polls_and_stages((INIT, POLL, SUBMIT, GET, POLL))

@@ -1,9 +1,9 @@
 """Which producer a Kafka Streams application uses, by its version and two configurations (KIP-447, drafts).
 
-The middle version of the KIP has CONSUMER_GROUP_AWARE_TRANSACTION: a producer for each thread where it is true. The
-later one has UPGRADE_FROM instead: with it an application of the new version keeps a producer for each task,
-whose offsets name the member already. What was shipped is processing.guarantee.
-NOT MODELLED: asking the brokers for their version at the start, which the KIP rejects.
+The middle version of the KIP has CONSUMER_GROUP_AWARE_TRANSACTION: a producer for each thread if it is true. The later
+one has UPGRADE_FROM instead: with it an application of the new version keeps a producer for each task, whose offsets
+already name the member. Kafka shipped processing.guarantee. NOT MODELLED: asking the brokers for their version at the
+start, which the KIP rejects.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kipviz.scenarios import programs
 from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.setting import TRANSACTIONAL_ID
 
-# The release of Kafka Streams that brings a producer for each thread, and the ones before it.
+# The release of Kafka Streams that introduces a producer for each thread, and the ones before it.
 WITH_THREADS, WITH_TASKS = "2.4", "2.3"
 
 
 class StreamsConfig(Value, frozen=True):
     """An instance of an application: its version, and the two configurations of the drafts.
 
-    `upgrade_from` is a version or "" for unset; `group_aware` is True, False, or None where there is no such
+    `upgrade_from` is a version or "" for unset; `group_aware` is True, False, or None if there is no such
     configuration.
 
     Raises:
@@ -46,19 +46,19 @@ class StreamsConfig(Value, frozen=True):
 
     @property
     def per_thread(self) -> bool:
-        """Whether it has a producer for each thread, with a name of its own."""
+        """Whether it has a producer for each thread, with its own transactional id."""
         return (
             self.version == WITH_THREADS and not self.upgrade_from and self.group_aware is not False
         )
 
     @property
     def names_member(self) -> bool:
-        """Whether its producers say who of the group they are: the first bounce is there for that."""
+        """Whether its producers name their member of the group, which is the purpose of the first bounce."""
         return self.version == WITH_THREADS
 
 
 def instance(name: str, number: int, config: StreamsConfig) -> ApplicationSpec:
-    """Give an instance with one task: under the task's name, or under one of its thread's own."""
+    """Return an instance with one task: under the task's transactional id, or under its thread's own."""
     return member(
         name,
         member_id=f"C{number}",

@@ -8,7 +8,7 @@ from kipviz.scenarios.session_programs import ABORT, BEGIN, COMMIT, INITIALIZE, 
 
 C = Call
 
-# The further thread, and the consumer that it has for itself: a KafkaConsumer is not thread-safe.
+# The second thread, and its own consumer: a KafkaConsumer is not thread-safe.
 WORKER, ITS_CONSUMER = "worker", "consumer-2"
 SUBMIT = Line("future = executor.submit(worker);", C.SUBMIT, target=WORKER)
 GET = Line("future.get(); // waits for the worker, and throws what it threw", C.GET, target=WORKER)
@@ -19,9 +19,9 @@ ITS_POLL = Line(
 
 
 def _of_two(first: tuple[Line, ...], second: tuple[Line, ...]) -> tuple[tuple[Line, ...], int]:
-    """Give the program of both threads, and the line with which the second one begins.
+    """Return the program of both threads, and the second one's first line.
 
-    Whatever is thrown in the first thread after the session has begun is caught by an abort, its last line.
+    Any exception in the first thread after the session has begun is caught by an abort, its last line.
     """
     end = len(first) + 1 + len(second)
     catch = len(first)
@@ -42,7 +42,7 @@ _SECOND = (
 COMMITS_AT_ONCE, FIRST_OF_WORKER = _of_two((*_FIRST, COMMIT), _SECOND)
 WAITS_FOR_IT, FIRST_OF_AWAITED = _of_two((*_FIRST, GET, COMMIT), _SECOND)
 
-# The worker sends what the first thread has read. That one gives the work up, and does it again by itself.
+# The worker sends what the first thread has read. The first thread abandons this work, and does it again by itself.
 _GIVEN_UP = (
     INITIALIZE,
     POLL,

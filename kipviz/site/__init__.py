@@ -1,1 +1,1 @@
-"""The site: static files that show every story without a server, and answer with the model in a worker."""
+"""The site: static files that show every story without a server, and run the model in a worker."""

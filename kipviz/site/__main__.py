@@ -14,7 +14,7 @@ PORT = 8899
 
 
 def main(words: list[str]) -> int:
-    """Do what the words say; return the exit status."""
+    """Carry out the command; return the exit status."""
     if words not in ([], ["serve"]):
         print(
             f"kipviz: the site takes `serve` or nothing, not {' '.join(words)!r}", file=sys.stderr

@@ -1,4 +1,4 @@
-"""Build the site: the gallery, a page for each story, the papers, and what runs the model."""
+"""Build the site: the gallery, a page for each story, the papers, and the model for the browser."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TABS = {
     "notebooks": "Notebooks",
     **{name: title for name, (_, title) in PAPERS.items()},
 }
-# Nothing is asked of any other host; only the worker compiles WebAssembly. The one style sheet that is no file of
-# the site is the stepper's, by its hash.
+# No other host is contacted; only the worker compiles WebAssembly. The one style sheet that is no file of the site is
+# the stepper's, by its hash.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' '{sheet}'; "
     "img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
@@ -49,20 +49,20 @@ HEAD = """<!doctype html>
 <body{data}>
 <header><b>kipviz</b><nav aria-label="site">{tabs}</nav></header>
 """
-# Reading: words a minute of technical text, and seconds to look at a step of the diagram.
+# Reading: words of technical text per minute, and seconds to look at a step of the diagram.
 WORDS_A_MINUTE, SECONDS_A_STEP = 180, 2
-# What each level is, by the number of small steps of the story.
+# The levels, by the number of small steps of the story.
 LEVELS = ((35, "short"), (80, "medium"), (10**9, "long"))
 
 
 def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = LIBRARY) -> int:
-    """Write the whole site into a folder, which is made anew; return the number of stories.
+    """Write the whole site into a folder, which is created again; return the number of stories.
 
     Args:
-        root: the folder of the project, where its papers are.
+        root: the folder of the project, with its papers.
         into: the folder of the site.
         fetched: Pyodide's files and msgspec's wheel, as `runtime.fetch` returns them.
-        stories: which stories have a page; all of them, if left out.
+        stories: the stories that get a page; by default all of them.
     """
     shutil.rmtree(into, ignore_errors=True)
     for folder in ("story", "runs", "pictures"):
@@ -90,13 +90,13 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
     for name, (paper, title) in (*PAPERS.items(), *KIP_PAPERS.items()):
         text = (root / paper).read_text(encoding="utf-8")
         _write(into / f"{name}.html", _table_page(name, title, html_of(text, names)))
-    (into / ".nojekyll").touch()  # GitHub Pages serves the files as they are
+    (into / ".nojekyll").touch()  # GitHub Pages then serves the files unchanged
     _service_worker(into)
     return len(cards)
 
 
 def stored_run(name: str, payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files of a story's run by their names: what is drawn first, and the rest."""
+    """Return the files of a story's run by their names: the part that is drawn first, and the rest."""
     parts = zip((f"{name}.json", f"{name}.rest.json"), split(payload), strict=True)
     return {
         file: json.dumps(pack(part), separators=(",", ":"), ensure_ascii=True)
@@ -125,7 +125,7 @@ def _policy() -> str:
 
 
 def story_page(story: Scenario | None) -> str:
-    """Return the page of a story; of none, the page on which a permalink opens."""
+    """Return the page of a story, or without a story the page on which a permalink opens."""
     name = "" if story is None else story.name
     title = "A run" if story is None else escape(story.untold or story.title)
     root = "" if story is None else "../"
@@ -306,7 +306,7 @@ def _symptom(pain: Pain, ends: list[int] | None) -> str:
 
 
 def _service_worker(into: Path) -> None:
-    """Name the files that the first visit keeps, and a version that changes with any of them."""
+    """Write the service worker: the files that the first visit stores, and a version that changes with any of them."""
     first = [f"{name}.html" for name in (*TABS, "open")]
     first += ["./", "site.css", "gallery.js", "story.js", "unpack.js", "stepper.js", "worker.mjs"]
     first += [f"runtime/{file.name}" for file in sorted((into / "runtime").iterdir())]

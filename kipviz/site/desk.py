@@ -1,6 +1,6 @@
-"""The model behind a page of the site: it opens runs, answers wishes, compares and searches.
+"""The model behind a page of the site: it opens runs, answers requests, compares and searches.
 
-It runs in a Web Worker, under Pyodide. Everything that crosses to the page is a line of JSON.
+It runs in a Web Worker, under Pyodide. Everything that it exchanges with the page is a line of JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kipviz.widgets.files import file_of
 from kipviz.widgets.line import line_of
 from kipviz.widgets.lines import Lab
 
-# What a search in a page may keep: 50,000 states are about 120 MB in a browser.
+# The limit of a search in a page: 50,000 states take about 120 MB in a browser.
 STATES_MAX = 50_000
 
 
@@ -37,20 +37,20 @@ def designs() -> str:
 
 
 class Desk:
-    """What one page has open: a run with its branches, and the work that is under way."""
+    """The state of one page: a run with its branches, and the work in progress."""
 
     def __init__(self) -> None:
-        """Start with nothing open."""
+        """Start without an open run."""
         self._lab: Lab | None = None
         self._branches: list[dict[str, Any]] = []
         self._work: Generator[str, None, dict[str, Any]] | None = None
         self._number: Any = None
 
     def open(self, name: str, design: str = "") -> str:
-        """Open a story under a design, its own if none is named.
+        """Open a story under a design, by default its own.
 
         Raises:
-            ValueError: if there is no such story or design, in one sentence.
+            ValueError: if the story or design is unknown, in one sentence.
         """
         return self._opened(runs.play(name, design or None))
 
@@ -58,7 +58,7 @@ class Desk:
         """Open a permalink at its step and branch.
 
         Raises:
-            ValueError: if the text is no whole permalink, in one sentence.
+            ValueError: if the text is no complete permalink, in one sentence.
         """
         return self._opened(open_link(text))
 
@@ -71,7 +71,7 @@ class Desk:
         return _line({"payload": lab.payload, "branch": branch, "step": step, "changes": changed})
 
     def ask(self, command: str) -> str:
-        """Answer a wish of the page, or begin to work on it; `go_on` then brings the answer."""
+        """Answer a request of the page, or start to work on it; `go_on` then returns the answer."""
         wish = json.loads(command)
         self._number = wish.get("id")
         if self._lab is None:
@@ -86,7 +86,7 @@ class Desk:
         return self._answer(answer)
 
     def go_on(self) -> str:
-        """Work for a moment; return the answer, or how far the work is."""
+        """Work for a moment; return the answer, or the progress of the work."""
         if self._work is None:
             return _line({"id": self._number, "error": "Nothing is under way."})
         try:
@@ -100,7 +100,7 @@ class Desk:
         return _line({"id": self._number, "busy": said})
 
     def stop(self) -> str:
-        """Give up the work that is under way; the run stays as it was before."""
+        """Stop the work in progress; the run stays as it was before."""
         if self._work is not None:
             self._work.close()
             self._work = None
@@ -134,17 +134,17 @@ def compare(name: str, left: str, right: str) -> str:
 
 
 def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) -> str:
-    """Visit every state that a story's cluster can reach; return the result and links to what breaks.
+    """Visit every state that a story's cluster can reach; return the result and links to the violations.
 
     Raises:
-        ValueError: if a name is unknown or a fault is none, in one sentence.
+        ValueError: if a name or a fault is unknown, in one sentence.
     """
     story, chosen, budget = scenario_named(name), design_named(design), budget_of(faults)
     found = explore(story.model(chosen, budget), min(states_max, STATES_MAX))
     examples = []
     for example in found.counterexamples:
         run = runs.follow(story, chosen, budget, example.actions)
-        run = run.at(run.trace.jump(run.trace.line[-1]))  # the link opens where it breaks
+        run = run.at(run.trace.jump(run.trace.line[-1]))  # the link opens at the violation
         examples.append(
             {
                 "property": example.property,

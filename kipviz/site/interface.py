@@ -1,6 +1,6 @@
-"""The page of the public interface, made from the docstrings of what `import kipviz` gives.
+"""The page of the public interface, made from the docstrings of the names in `kipviz`.
 
-``python -m kipviz.site.interface`` writes INTERFACE.md; a test sees when it is older than a docstring.
+``python -m kipviz.site.interface`` writes INTERFACE.md; a test fails if it is older than a docstring.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ The following can change in every version:
 - Every module, class and function that is not on this page, such as those below `kipviz.brokers` and `kipviz.widgets`. A rule, a program or a test of your own can use them, and is adapted to each version.
 
 """
-# A docstring's parts that are lists of names with their descriptions.
+# The parts of a docstring that are lists of names with their descriptions.
 LISTS = ("Args", "Attributes", "Raises")
 PARTS = (*LISTS, "Example", "Returns")
 
 
 def page() -> str:
-    """Return the page as Markdown: the promise, every public name, and the methods of what they return."""
+    """Return the page as Markdown: the promise, every public name, and the methods of the classes that they return."""
     names = [name for name in kipviz.__all__ if not name.startswith("__")]
     parts = [HEAD, PROMISE.format(version=kipviz.__version__), "## Functions and classes\n\n"]
     parts += [part for name in names for part in _entry(f"kipviz.{name}", getattr(kipviz, name))]
@@ -58,7 +58,7 @@ def page() -> str:
 
 
 def returned(names: list[str]) -> tuple[type, ...]:
-    """Return the classes of kipviz that the functions of these names return, by the classes' names."""
+    """Return the kipviz classes that the functions of these names return, ordered by name."""
     found = {
         cls
         for name in names
@@ -69,7 +69,7 @@ def returned(names: list[str]) -> tuple[type, ...]:
 
 
 def _classes(function: Callable[..., object]) -> Iterator[type]:
-    """Find the classes of kipviz that a function returns, by its annotation."""
+    """Yield the kipviz classes that a function returns, according to its annotation."""
     known = {**function.__globals__, "CampaignView": CampaignView}
     for name in re.findall(r"\w+", function.__annotations__["return"]):
         cls = known.get(name)
@@ -104,12 +104,12 @@ def _first(made: object) -> str:
 
 
 def signature(name: str, made: Callable[..., object], returns: str = " -> ") -> str:
-    """Return how something is called, as its source has it; on several lines where it is long.
+    """Return the signature of a callable as in its source; on several lines if it is long.
 
     Args:
-        name: what to call it.
+        name: the name to show.
         made: a function, a method or a class.
-        returns: what stands before the returned type; "" leaves the type out.
+        returns: the text before the returned type; "" leaves the type out.
     """
     found = inspect.signature(made)
     parts, keywords = [], False
@@ -144,7 +144,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 def _default(value: object) -> str:
     if not value and hasattr(value, "keys"):
         return "{}"
-    # A function is told by its name: its repr has an address, which differs from run to run.
+    # A function is shown by its name: its repr has an address, which differs from run to run.
     return value.__name__ if inspect.isfunction(value) else repr(value)
 
 
@@ -158,7 +158,7 @@ def _type(annotation: object) -> str:
 
 
 def _described(made: object) -> Iterator[str]:
-    """Return a docstring as Markdown: its text, then lists, then the example as code."""
+    """Yield a docstring as Markdown: its text, then lists, then the example as code."""
     lines = (inspect.getdoc(made) or "").splitlines()
     part, held = "", list[str]()
     for line in (*lines, "End:"):
@@ -195,7 +195,7 @@ def _listed(entry: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escape what Markdown would take for its own, but not inside of code."""
+    """Escape Markdown's special characters outside code."""
     parts = re.split(r"(`+[^`]+`+)", text)
     return "".join(
         f"`{part.strip('`')}`" if n % 2 else re.sub(r"\S.*\S|\S", _escaped, part)
@@ -208,7 +208,7 @@ def _escaped(words: re.Match[str]) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Write the page into a folder, the current one if none is named."""
+    """Write the page into a folder, by default the current one."""
     place = Path(argv[0] if argv else ".") / PAGE
     place.write_text(page(), encoding="utf-8")
     return 0

@@ -1,6 +1,6 @@
 """JupyterLite on the site: every notebook that needs neither Spark nor a socket, run by Python in the browser.
 
-`lite.json` has the wheels with their hashes. The build itself is done by jupyterlite-core (`kipviz[site]`).
+`lite.json` has the wheels with their hashes. jupyterlite-core (`kipviz[site]`) does the build itself.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ import kipviz
 from kipviz.site import runtime
 
 LOCK = Path(__file__).with_name("lite.json")
-# Former names of notebooks, each with today's, so that an address somebody kept still opens.
+# Former names of notebooks, each with its present one, so that an old address still opens.
 RENAMED = Path(__file__).with_name("renamed.json")
-# Tools for whoever makes the site, and the pages of the site themselves, are no part of a notebook.
+# Tools for building the site, and the pages of the site themselves, are no part of a notebook.
 LEFT_OUT = ("command", "serving", "site", "spark")
 KERNEL = "jupyterlite_pyodide_kernel"
-# The wheels that bring a part of JupyterLab's page.
+# The wheels that contain a part of JupyterLab's page.
 EXTENSIONS = ("anywidget-", "jupyterlab_widgets-", f"{KERNEL}-")
-# JavaScript for pages that are not made here; plotly hands over plotly.min.js with a chart.
+# JavaScript for other kinds of pages; plotly includes plotly.min.js in a chart itself.
 PAGE_PARTS = ("plotly/package_data/widgetbundle.js", "plotly/labextension/", ".data/data/")
-# What a browser has not, by what a cell says that needs it.
+# What a browser lacks, by the text of a cell that needs it.
 MISSING = {
     r"kipviz\.spark": "not in the browser: it needs Spark",
     r"kipviz\.serve\(": "not in the browser: it needs sockets, which a page has not",
 }
-# What notebooks read besides themselves. JupyterLite reads every file whose ending begins with "json" as one JSON
-# value, so a recording's lines would not reach the notebook: the folder is handed over as a zip file (`folder_at`).
+# What notebooks read besides themselves. JupyterLite parses every file whose ending starts with "json" as one JSON
+# value, so a recording's lines would not reach the notebook: the folder is packed as a zip file (`folder_at`).
 RECORDINGS = "tests/recordings/kafka-4.4.0"
 
 
 def notebooks(root: Path) -> dict[Path, str]:
-    """Return all notebooks in the order of their names, each with why it cannot run in a browser, or ""."""
+    """Return all notebooks ordered by name, each with the reason why it cannot run in a browser, or ""."""
     return {file: _missing(file) for file in sorted((root / "notebooks").glob("*.ipynb"))}
 
 
@@ -57,12 +57,12 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
 
     Args:
         root: the folder of the project.
-        into: the folder, which is made anew.
+        into: the folder, which is created again.
         pyodide: Pyodide's files, as `runtime.fetch` returns them.
         wheels: the wheels of `lite.json`, as `runtime.fetch_wheels` returns them.
 
     Raises:
-        runtime.FetchError: if jupyterlite-core is not installed or refuses the build, in one sentence.
+        runtime.FetchError: if jupyterlite-core is not installed or its build fails, in one sentence.
     """
     shutil.rmtree(into, ignore_errors=True)
     chosen = [file for file, missing in notebooks(root).items() if not missing]
@@ -95,7 +95,7 @@ def build(root: Path, into: Path, pyodide: Path, wheels: Path) -> int:
 
 
 def with_former_names(page: str) -> str:
-    """Give JupyterLab's page with a script before all others that leads a former name to today's notebook."""
+    """Return JupyterLab's page with a first script that redirects a former name to the present notebook."""
     head = "<head>"
     if head not in page:
         raise runtime.FetchError("JupyterLite's page has no head to put a script into.")
@@ -176,7 +176,7 @@ def _copy_without_page_parts(file: Path, into: Path) -> None:
 
 
 def _kernel_wheels(extension: Path, into: Path) -> None:
-    """Take the kernel's own wheels out of the one that brings it."""
+    """Extract the kernel's own wheels from the wheel that contains them."""
     with zipfile.ZipFile(extension) as archive:
         for name in archive.namelist():
             file = name.rpartition("/")[2]
@@ -184,7 +184,7 @@ def _kernel_wheels(extension: Path, into: Path) -> None:
                 (into / file).write_bytes(archive.read(name))
 
 
-# What each needs in a browser; the wheels' own lists name terminals and sockets, too.
+# The dependencies of each in a browser; the wheels' own lists also name terminals and sockets.
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "anywidget": ("ipywidgets", "psygnal", "typing-extensions"),
     "ipykernel": ("pyodide-kernel",),
@@ -214,7 +214,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 
 
 def _entry(file: Path) -> dict[str, Any]:
-    """Describe a wheel as Pyodide's list of packages does."""
+    """Return the entry of a wheel in Pyodide's list of packages."""
     name, version = file.name.split("-")[:2]
     name = re.sub(r"[-_.]+", "-", name).lower()
     with zipfile.ZipFile(file) as archive:
@@ -238,7 +238,7 @@ def _entry(file: Path) -> dict[str, Any]:
 
 
 def wheel(into: Path) -> Path:
-    """Write kipviz as a wheel with what a notebook needs, the same bytes on every machine."""
+    """Write kipviz as a wheel with everything that a notebook needs, the same bytes on every machine."""
     name = f"kipviz-{kipviz.__version__}"
     about = f"{name}.dist-info"
     texts = {

@@ -1,12 +1,12 @@
-"""Split a stored run in two files and write its lists as columns, so that it loads quickly.
+"""Split a stored run into two files and write its lists as columns, so that it loads quickly.
 
-The first file has what the stepper draws and steps through. The second one has what a reader asks for
-afterwards: the bytes of the messages, the choices, the questions about each step and the settings that can be
-changed. `unpack.js` reads both.
+The first file has what the stepper draws and steps through. The second one has what a reader requests afterwards: the
+bytes of the messages, the choices, the questions about each step and the settings that can be changed. `unpack.js`
+reads both.
 
-A list of objects becomes ``{"~o": [[name, column], ...]}``; a list of lists of one length becomes
-``{"~l": [column, ...]}``; rising integers are written as differences, ``{"~d": [...]}``. One field of a
-hundred rows then stands together, where gzip finds what repeats.
+A list of objects becomes ``{"~o": [[name, column], ...]}``; a list of lists of equal length becomes ``{"~l": [column,
+...]}``; ascending integers are written as differences, ``{"~d": [...]}``. Then the values of one field in a hundred
+rows are adjacent, and gzip finds the repetitions.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-# What nobody sees before the whole run has loaded, each with what stands in its place until then.
+# Parts that are not visible before the whole run has loaded, each with its placeholder.
 LATER: dict[str, Any] = {"wire": {}, "choices": [], "asks": {}, "settings": []}
 MARKS = ("~o", "~l", "~d")
-# Stands in a column where an object has no field of that name.
+# The entry of a column for an object that lacks the field.
 ABSENT = "~"
 
 
@@ -26,8 +26,8 @@ def split(payload: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a stepper's payload into the part that is drawn first and the rest.
 
     Returns:
-        The first part is a payload itself, with nothing in the places of `LATER` and no bytes of messages.
-        The rest has the parts of `LATER`, and the bytes in the order of the messages.
+        The first part is a payload itself, with placeholders for `LATER` and no bytes of messages. The rest has the
+            parts of `LATER`, and the bytes in the order of the messages.
     """
     messages = payload["messages"]
     first = {
@@ -40,10 +40,10 @@ def split(payload: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def pack(value: Any) -> Any:
-    """Write every list of a JSON value that has repeating parts as columns.
+    """Write every list with repeating parts in a JSON value as columns.
 
     Raises:
-        ValueError: if the value has a field or a text that is a mark of this format.
+        ValueError: if the value has a field or a text that is a marker of this format.
     """
     if isinstance(value, dict):
         if any(mark in value for mark in MARKS):
@@ -67,14 +67,14 @@ def pack(value: Any) -> Any:
 
 
 def _column(values: list[Any]) -> Any:
-    """Pack a column, in which `ABSENT` may stand."""
+    """Pack a column, which may contain `ABSENT`."""
     if ABSENT not in values:
         return pack(values)
     return [each if each == ABSENT else pack(each) for each in values]
 
 
 def _common_order(objects: Sequence[Mapping[str, Any]]) -> list[str] | None:
-    """Return an order of all the objects' fields that each object keeps to, or None if there is none found."""
+    """Return an order of all fields that each of the objects follows, or None if there is none."""
     names = list(dict.fromkeys(name for each in objects for name in each))
     place = {name: n for n, name in enumerate(names)}
     for each in objects:

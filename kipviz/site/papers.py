@@ -13,7 +13,7 @@ from kipviz.designs.catalogue import is_design
 from kipviz.kips.library import KIPS
 from kipviz.views.reports.kips_page import file_of
 
-# What is a page, by the page's name: the paper, and the word on the tab.
+# The papers, by the name of the page: the file, and the word on the tab.
 PAPERS = {
     "course": ("notebooks/COURSE.md", "Course"),
     "teaching": ("TEACHING.md", "Teach"),
@@ -24,7 +24,7 @@ PAPERS = {
     "kips": ("docs/kips/KIPS.md", "KIPs"),
     "interface": ("docs/INTERFACE.md", "Python"),
 }
-# A page for each KIP, behind the one with all of them.
+# A page for each KIP, after the one with all of them.
 KIP_PAPERS = {f"kip-{kip.number}": (f"docs/kips/{file_of(kip)}", kip.name) for kip in KIPS}
 _PAGES = {
     PurePosixPath(paper).name: name for name, (paper, _) in (*PAPERS.items(), *KIP_PAPERS.items())
@@ -35,13 +35,13 @@ _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _STRONG = re.compile(r"\*\*([^*]+)\*\*")
 _CELL = re.compile(r"(?<!\\)\|")
-# A story's name in running words; those that no story has stay as they are.
+# A story's name in running text; names of no story are left unchanged.
 _NAME = re.compile(r"(?<![\w./=-])[a-z]+(?:-\w+)+(?![\w/=-])")
 _NOTEBOOK = re.compile(r"\d\d-[a-z0-9-]+")
 _NUMBERED = re.compile(r"\d+\. ")
 _ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~$])")
 
-# A cell with more letters than these is a sentence, and gets the room of one.
+# A longer cell is a sentence, and gets more room.
 SENTENCE = 70
 _LONG = ' class="long"'
 
@@ -50,7 +50,7 @@ def html_of(text: str, stories: frozenset[str]) -> str:
     """Return a paper's Markdown as HTML: headings, paragraphs, lists, tables, code and links.
 
     A permalink becomes a link that opens its run, a story's name a link to its page (under the design of its row, if
-    the table says one), a notebook's name a link to where notebooks are opened.
+    the table has one), a notebook's name a link to where notebooks are opened.
     """
     parts: list[str] = []
     at = 0
@@ -67,7 +67,7 @@ def _blocks(text: str, stories: frozenset[str]) -> Iterator[str]:
 
 
 def _code_block(text: str) -> str:
-    """Return code as a block that scrolls by itself; the keyboard reaches it."""
+    """Return code as a block that scrolls by itself and can be reached with the keyboard."""
     return f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
 
 
@@ -116,7 +116,7 @@ def _table(lines: list[str], stories: frozenset[str]) -> str:
 
 
 def _is_long(cell: str) -> bool:
-    """Whether a cell is a sentence: in a narrow column its words would be broken."""
+    """Return whether a cell is a sentence, whose words would be broken in a narrow column."""
     return len(_RUN.sub("", cell)) > SENTENCE and " " in cell
 
 
@@ -125,12 +125,12 @@ def _cells(line: str) -> list[str]:
 
 
 def inline(text: str, stories: frozenset[str], design: str = "") -> str:
-    """Return one line of Markdown as HTML; no HTML in it is taken as such.
+    """Return one line of Markdown as HTML; HTML in it is escaped.
 
     Args:
         text: the line.
         stories: the names that become links.
-        design: under which design such a link opens its story; the story's own, if left out.
+        design: the design under which such a link opens its story; by default the story's own.
     """
     kept: list[str] = []
 
@@ -166,7 +166,7 @@ def _story(name: str, design: str) -> str:
 
 
 def under(design: str) -> str:
-    """Return the part of a story's address that opens it under a design; nothing for its own."""
+    """Return the part of a story's address that opens it under a design; "" for its own."""
     return f"#design={quote(design, safe='')}" if design else ""
 
 

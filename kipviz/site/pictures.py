@@ -1,4 +1,4 @@
-"""A small picture of a run for the gallery: its lanes, its messages, and what goes wrong."""
+"""A small picture of a run for the gallery: its lanes, its messages, and the violations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LANES_MAX = 7
 
 
 def picture(payload: Mapping[str, Any]) -> str:
-    """Return a run as an SVG of 300 x 132, light on every ground, without a style sheet."""
+    """Return a run as an SVG of 300 x 132, legible on every background, without a style sheet."""
     lanes = payload["lanes"][:LANES_MAX]
     gap = WIDE / len(lanes)
     at = {lane["id"]: round(gap * (n + 0.5), 1) for n, lane in enumerate(lanes)}

@@ -1,6 +1,6 @@
-"""What runs the model in a browser: Pyodide from npm, msgspec from PyPI, and kipviz as a zip file.
+"""The runtime of the model in a browser: Pyodide from npm, msgspec from PyPI, and kipviz as a zip file.
 
-The versions and the hashes stand in `runtime.json`. Nothing fetched is part of the project.
+The versions and the hashes are in `runtime.json`. Nothing that is fetched is part of the project.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 LOCK = Path(__file__).with_name("runtime.json")
-# What Pyodide reads when a module worker loads it.
+# The files that Pyodide reads when a module worker loads it.
 FILES = (
     "pyodide.mjs",
     "pyodide.asm.mjs",
@@ -28,21 +28,21 @@ FILES = (
     "python_stdlib.zip",
     "pyodide-lock.json",
 )
-# Floors that need Spark, a shell, sockets or real logs stay out of a browser.
+# Floors that need Spark, a shell, sockets or real logs are left out in a browser.
 LEFT_OUT = ("command", "recordings", "serving", "spark")
-# A zip file without the time at which it was made has the same bytes everywhere.
+# Without the time of creation a zip file has the same bytes everywhere.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 class FetchError(RuntimeError):
-    """A package could not be fetched, or is not the one of the lock; one sentence."""
+    """A package could not be fetched, or differs from the lock; the message is one sentence."""
 
 
 def fetch(into: Path) -> Path:
-    """Return the folder with Pyodide's files and msgspec's wheel; fetch what is not there yet.
+    """Return the folder with Pyodide's files and msgspec's wheel; fetch missing files.
 
     Raises:
-        FetchError: if a registry cannot be reached, or what came has another hash.
+        FetchError: if a registry cannot be reached, or a file has another hash.
     """
     lock = json.loads(LOCK.read_text(encoding="utf-8"))
     done = into / hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
@@ -82,10 +82,10 @@ def fetch(into: Path) -> Path:
 
 
 def fetch_wheels(listed: Path, into: Path) -> Path:
-    """Return the folder with the wheels that a file lists; fetch them where they are not there yet.
+    """Return the folder with the wheels that a file lists; fetch missing wheels.
 
     Raises:
-        FetchError: if the registry cannot be reached, or what came has another hash.
+        FetchError: if the registry cannot be reached, or a file has another hash.
     """
     done = into / hashlib.sha256(listed.read_bytes()).hexdigest()[:16]
     if done.is_dir():
@@ -105,7 +105,7 @@ def fetch_wheels(listed: Path, into: Path) -> Path:
 
 
 def _put(made: Path, done: Path) -> None:
-    """Move a finished folder to its place; one that came first stays, its files have the same hashes."""
+    """Move a finished folder to its place; an existing one stays, because its files have the same hashes."""
     try:
         made.rename(done)
     except OSError:
@@ -132,7 +132,7 @@ def _check(file: Path, asked: dict[str, Any], listed: Path = LOCK) -> None:
 
 
 def sources(left_out: Sequence[str] = LEFT_OUT) -> Iterator[Path]:
-    """Return the files of the package that a browser needs, without some of its folders."""
+    """Yield the files of the package that a browser needs, without some of its folders."""
     for folder, folders, names in os.walk(PACKAGE):
         at = Path(folder)
         folders.sort()
@@ -161,7 +161,7 @@ def lay_out(fetched: Path, into: Path) -> None:
         shutil.copyfile(file, into / file.name)
     (wheel,) = into.glob("*.whl")
     package(into / "kipviz.zip")
-    # Pyodide asks this list for packages by name; the site has none besides.
+    # Pyodide looks packages up in this list; the site has no others.
     lock = json.loads((into / "pyodide-lock.json").read_text(encoding="utf-8"))
     (into / "pyodide-lock.json").write_text(json.dumps({**lock, "packages": {}}), encoding="utf-8")
     (into / "names.json").write_text(json.dumps({"wheel": wheel.name}), encoding="utf-8")

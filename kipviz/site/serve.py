@@ -1,4 +1,4 @@
-"""Serve the site on this machine only, as a static host does: MIME types, gzip, nothing else."""
+"""Serve the site on this machine only, like a static host: MIME types and gzip, nothing else."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PACKED = ("text/", "application/json", "application/wasm", "image/svg+xml")
 
 
 class Quiet(http.server.ThreadingHTTPServer):
-    """A server that says nothing of a page that was left before all of it was there."""
+    """A server that does not report pages that were left before they were complete."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of a mistake; that a browser hung up is none."""
+        """Print the traceback of an error, except when the browser closed the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
-    """Return a server of a folder on loopback; `sent` of it lists (path, bytes) of every answer."""
+    """Return a server of a folder on loopback; its `sent` lists (path, bytes) of every response."""
     root = root.resolve()
     sent: list[tuple[str, int]] = []
 
@@ -66,7 +66,7 @@ def server(root: Path, port: int) -> http.server.ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class names it
-            """Say nothing: what was sent is in `sent`."""
+            """Print nothing: `sent` has what was sent."""
 
     made = Quiet(("127.0.0.1", port), Handler)
     made.sent = sent  # type: ignore[attr-defined]

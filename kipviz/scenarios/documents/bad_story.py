@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from kipviz.core.suggestions import nearest
 
-# How many allowed names a sentence lists.
+# The maximum number of allowed names in a sentence.
 LISTED_MAX = 40
-# How many letters of what was written a sentence repeats.
+# The maximum number of letters of the input that a sentence repeats.
 REPEATED_MAX = 80
 
 
@@ -16,7 +16,7 @@ class BadStory(ValueError):
     """A document that is no story: the file, the line, what is wrong and what is allowed."""
 
     def __init__(self, file: str, line: int, what: str) -> None:
-        """Keep the place beside the sentence."""
+        """Keep the position beside the message."""
         super().__init__(f"{file}:{line}: {what}")
         self.file = file
         self.line = line
@@ -24,26 +24,26 @@ class BadStory(ValueError):
 
 
 class Wrong(ValueError):
-    """What is wrong in a line of a document whose file's name is not known here."""
+    """An error in a line of a document whose file name is not known here."""
 
     def __init__(self, line: int, what: str) -> None:
-        """Keep the line beside the sentence."""
+        """Keep the line beside the message."""
         super().__init__(what)
         self.line = line
         self.what = what
 
     def of(self, file: str) -> BadStory:
-        """Return the same mistake with the file it is in."""
+        """Return the same error with its file."""
         return BadStory(file, self.line, self.what)
 
 
 def repeated(text: str) -> str:
-    """Return what was written, cut off where a sentence would become a page."""
+    """Return the input, cut off if it would be too long for a sentence."""
     return text if len(text) <= REPEATED_MAX else f"{text[:REPEATED_MAX]}…"
 
 
 def not_known(kind: str, name: str, names: Iterable[str]) -> str:
-    """Return a sentence: what is unknown, the nearest name that exists, and all that are allowed."""
+    """Return a sentence: what is unknown, the nearest existing name, and all allowed names."""
     known, name = tuple(names), repeated(name)
     if not known:
         return f"Unknown {kind} {name!r}. None is allowed here."

@@ -1,7 +1,7 @@
 """The blocks of a story document: headings, paragraphs, lists and fenced blocks, each with its line.
 
-This is a small part of Markdown, read line by line. What Markdown has beyond it (tables, HTML, nested
-lists, emphasis) means nothing to a story and is refused where it would be lost.
+This is a small part of Markdown, read line by line. The rest of Markdown (tables, HTML, nested lists, emphasis) has no
+meaning in a story and is rejected if it would be lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEADING, PARAGRAPH, ITEM, FENCE = "heading", "paragraph", "item", "fence"
 TICKS = "```"
 REPLY = "> "
 _HEADING = re.compile(r"(#{1,6}) +([^ ].*\S|\S) *")
-# What would begin another block if a line began with it; a backslash before the sign takes that away.
+# What would start another block at the beginning of a line; a backslash before it prevents this.
 _BEGINS = re.compile(r"(\d*)([-+*=]+(?= |$)|#{1,6}(?= |$)|[>|~<]|(?<=\d)[.)](?= |$)|`{3})")
 _TO_ESCAPE = re.compile(rf"{_BEGINS.pattern[:-1]}|\\)")
 _ESCAPED = re.compile(r"\A(\d*)\\([-+*>#=|~<.)`\\])")
@@ -26,10 +26,9 @@ Numbered = tuple[int, str]
 
 
 class Block(Value, frozen=True):
-    """One block. `text` is a heading's, a paragraph's, an item's or what stands behind a fence's ticks.
+    """One block. `text` is that of a heading, a paragraph or an item, or what follows a fence's ticks.
 
-    `level` is that of a heading. `lines` are those inside a fence. `reply` is what an item quotes in the
-    lines below it.
+    `level` is that of a heading. `lines` are those inside a fence. `reply` is the quotation below an item.
     """
 
     kind: str
@@ -57,7 +56,7 @@ def parted(text: str) -> tuple[list[Numbered], list[Numbered]]:
 
 
 def read_blocks(lines: Sequence[Numbered]) -> Iterator[Block]:
-    """Give the blocks of a body in order.
+    """Yield the blocks of a body in order.
 
     Raises:
         Wrong: if a line belongs to no block.
@@ -129,12 +128,12 @@ def _joined(texts: Iterator[str] | Sequence[str]) -> str:
 
 
 def wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:
-    """Give a text as lines of at most `WIDTH` characters, none of which begins another block.
+    """Yield a text as lines of at most `WIDTH` characters, none of which starts another block.
 
     Args:
-        text: words with one space between each two.
-        first: what stands before the first line.
-        later: what stands before each line after it.
+        text: words with one space between them.
+        first: the prefix of the first line.
+        later: the prefix of every further line.
     """
     text = _TO_ESCAPE.sub(r"\1\\\2", text, count=1) if _TO_ESCAPE.match(text) else text
     units: list[str] = []

@@ -1,9 +1,9 @@
-"""Clusters in the heads of story documents: a known cluster, and what differs from it.
+"""Clusters in the heads of story documents: a known cluster, and the differences from it.
 
-The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`. What a head
-does not say is as its `profile` has it (`kipviz.cluster.specs.abstraction`), and as Kafka has it where it names none.
-A few are written as a person would say them: a placement is "partition: [leader, other brokers]", records
-are "src-0 from 100: [a, b]", and an ACL is a sentence such as "app-1 may READ TOPIC src".
+The keys are the fields of `ClusterSpec`; those of an application are the fields of `ApplicationSpec`. A missing key has
+the value of the head's `profile` (`kipviz.cluster.specs.abstraction`), or Kafka's value if it names none. A few have a
+readable form: a placement is "partition: [leader, other brokers]", records are "src-0 from 100: [a, b]", and an ACL is
+a sentence such as "app-1 may READ TOPIC src".
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ACL = re.compile(r"(\S+) (may|must not) (\S+) (\S+) (.+)")
 
 @cache
 def fields(kind: type[Value]) -> tuple[FieldInfo, ...]:
-    """Return the fields of a class with their types, which take long to find out."""
+    """Return the fields of a class with their types, which are slow to determine."""
     return read_fields(kind)
 
 
@@ -69,15 +69,15 @@ def fields(kind: type[Value]) -> tuple[FieldInfo, ...]:
 def read_cluster(
     keys: Keys, programs: Mapping[str, Program], unnamed: Profile = KAFKA
 ) -> ClusterSpec:
-    """Read the cluster that a head names, with the changes that it makes.
+    """Read the cluster that a head names, with its changes.
 
     Args:
-        keys: those of the head that belong to the cluster.
-        programs: the programs that the document has itself, by name.
-        unnamed: the profile of a head that names none.
+        keys: the keys of the head that belong to the cluster.
+        programs: the document's own programs, by name.
+        unnamed: the profile for a head that names none.
 
     Raises:
-        Wrong: if a key or a value cannot be, or contradicts the profile that the head names.
+        Wrong: if a key or a value is not valid, or contradicts the profile that the head names.
     """
     base: ClusterSpec | None = None
     asked, named = keys.get(PROFILE), keys.get(CLUSTER)
@@ -96,14 +96,14 @@ def read_cluster(
 
 
 def _said(keys: Keys) -> dict[str, int]:
-    """Return the names of the fields that a head gives a value, those of the brokers' settings too, each with its line."""
+    """Return the fields that a head sets, including those of the brokers' settings, each with its line."""
     inner = keys.get(SETTINGS)
     settings = inner.entries if isinstance(inner, Keys) else ()
     return {name: line for name, line, _ in (*keys.entries, *settings)}
 
 
 def _check_profile(keys: Keys, spec: ClusterSpec) -> None:
-    """Refuse a value that Kafka cannot have in a head that says the cluster is as in Kafka."""
+    """Reject a value that Kafka cannot have in a head that declares the cluster to be like Kafka."""
     apps = keys.get(APPLICATIONS)
     of_apps = {name: node for name, _, node in apps.entries} if isinstance(apps, Keys) else {}
     _refuse_simple(spec, _said(keys), spec)
@@ -265,7 +265,7 @@ def _default(row: FieldInfo) -> Any:
 
 
 def _empty(kind: type) -> Any:
-    """Return a value of a class at its defaults, None if it has fields without one."""
+    """Return a value of a class with its defaults, or None if it has fields without a default."""
     return None if any(row.required for row in fields(kind)) else kind()
 
 
@@ -305,11 +305,11 @@ def _acl(at: int, text: str) -> Acl:
 
 
 def write_cluster(spec: ClusterSpec, programs: dict[Program, str]) -> dict[str, Plain]:
-    """Return the keys of a cluster: the profile and the base that leave least to say, and what differs from them.
+    """Return the keys of a cluster: the profile and the base with the fewest differences, and the differences.
 
     Args:
         spec: the cluster.
-        programs: the names of programs that the document has itself; those that are needed are added.
+        programs: the names of the document's own programs; further ones are added as needed.
     """
     apps = spec.applications
     for app in apps:
@@ -353,14 +353,14 @@ def _write_application(
 
 
 def _shortest(key: str, said: Mapping[str, dict[str, Plain]]) -> dict[str, Plain]:
-    """Return the changes from the base that leaves least to say, the first one of those."""
+    """Return the changes from the base with the fewest differences, the first one of those."""
     lines = {name: len(list(write_head(changes))) for name, changes in said.items()}
     best = min(said, key=lambda name: lines[name])
     return {key: best, **said[best]}
 
 
 def _struct(value: Value, base: Any) -> dict[str, Plain]:
-    """Return the fields in which a value differs from a base; all but the defaults without one."""
+    """Return the fields in which a value differs from a base; without a base, all that differ from their defaults."""
     found: dict[str, Plain] = {}
     for row in fields(type(value)):
         mine = getattr(value, row.name)

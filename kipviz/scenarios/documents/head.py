@@ -11,9 +11,9 @@ same data from it:
     key:                        a list of texts, one a line
       - one
 
-This reader is our own for two reasons. The core depends on msgspec alone and runs in a browser,
-where PyYAML is not loaded; and every value keeps its line, so that a mistake is shown where it is. What
-YAML has beyond this (anchors, tags, flow maps, texts of several lines) is refused.
+This reader is our own for two reasons. The core depends on msgspec alone and runs in a browser, where PyYAML is not
+loaded; and every value keeps its line, so that an error names it. The rest of YAML (anchors, tags, flow maps, texts of
+several lines) is rejected.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from kipviz.scenarios.documents.bad_story import Wrong
 
 MARK = "---"
 WIDTH = 100
-# A list in a list in a list is more than any key has.
+# No key needs lists nested more deeply than this.
 DEPTH_MAX = 3
 
-# What a writer gives: texts, numbers, lists and maps, before they are lines.
+# The input of the writer: texts, numbers, lists and maps.
 Plain: TypeAlias = str | int | bool | Sequence["Plain"] | Mapping[str, "Plain"] | None
 
 
@@ -51,7 +51,7 @@ class Row(Value, frozen=True):
 
 
 class Keys(Value, frozen=True):
-    """A map: its keys in order, each with the line that it is in and its value."""
+    """A map: its keys in order, each with its line and its value."""
 
     line: int
     entries: tuple[tuple[str, int, Node], ...]
@@ -67,7 +67,7 @@ _KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +(
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ITEM = re.compile(r"( *)- +([^ ].*\S|\S) *")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
-# What YAML takes for something else than a text.
+# Text that YAML would read as something else.
 _OTHER = re.compile(r"-?[\d.][\d_.,:eExXoO+-]*|true|false|null|yes|no|on|off|y|n|~|", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:-(?=\d))?[A-Za-z0-9_/(.](?:[^:#]|:(?! |$)|(?<! )#)*")
 _PLAIN_IN_ROW = re.compile(r"(?:-(?=\d))?[A-Za-z0-9_/(.][^\[\]{},#:\"]*")
@@ -80,7 +80,7 @@ def read_head(lines: Sequence[tuple[int, str]]) -> Keys:
     """Read the lines of a head, each with its number.
 
     Raises:
-        Wrong: if a line is no part of this language, or a key comes twice.
+        Wrong: if a line is not part of this language, or a key is repeated.
     """
     kept = [(at, text) for at, text in lines if text.strip() and not text.startswith("#")]
     for at, text in kept:
@@ -162,10 +162,10 @@ def _value(at: int, text: str) -> Word | Row:
 
 
 def unquoted(at: int, text: str) -> str:
-    """Return the text that stands in quotes, as JSON writes it.
+    """Return the text of a quoted string, which is written as in JSON.
 
     Raises:
-        Wrong: if it is none, or has half a sign.
+        Wrong: if it is not one, or has half a surrogate pair.
     """
     try:
         found = str(json.loads(text))
@@ -176,7 +176,7 @@ def unquoted(at: int, text: str) -> str:
 
 
 def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row, int]:
-    """Read one value of a list from a place in the line; return it and where it ends."""
+    """Read one value of a list from a position in the line; return it and where it ends."""
     if depth > DEPTH_MAX:
         raise Wrong(at, f"Lists go at most {DEPTH_MAX} deep.")
     if text[start : start + 1] == '"':
@@ -212,7 +212,7 @@ def _past_spaces(text: str, start: int) -> int:
 
 
 def write_head(keys: Mapping[str, Plain], indent: int = 0) -> Iterator[str]:
-    """Give the lines of a head: one form for each content."""
+    """Yield the lines of a head: one form for each content."""
     before = " " * indent
     for key, value in keys.items():
         name = f"{before}{_word(key, row=True)}:"
@@ -257,5 +257,5 @@ def _word(value: str | int | bool | None, *, row: bool = False) -> str:
 
 
 def is_number(word: Word) -> bool:
-    """Say whether a word is a whole number."""
+    """Return whether a word is an integer."""
     return not word.quoted and _NUMBER.fullmatch(word.text) is not None

@@ -1,9 +1,9 @@
-"""Programs in Java's spelling, read as the syntax tree of the same program in Python; nothing is compiled or run.
+"""Programs in Java, read as the syntax tree of the same program in Python; nothing is compiled or run.
 
-Read are calls, `while (true)`, `for (… : records)`, `try` and `catch`, `throw`, `break`, `continue`, declarations and comments.
-Three things that the loops of the KIPs have are shown and take no step of their own: `if (records.isEmpty()) continue;`,
-a client or a collection that is made with `new`, and what is put into a collection of acknowledgements in a for.
-`toBatches(acks)` then stands for these acknowledgements.
+It reads calls, `while (true)`, `for (… : records)`, `try` and `catch`, `throw`, `break`, `continue`, declarations and
+comments. Three things in the loops of the KIPs are shown and take no step of their own: `if (records.isEmpty())
+continue;`, a client or a collection that is made with `new`, and acknowledgements that a for puts into a collection.
+`toBatches(acks)` then represents these acknowledgements.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class _Token(Value, frozen=True):
 
 
 def is_java(lines: Sequence[str]) -> bool:
-    """Say whether a program's lines are meant as Java: a statement ends with a semicolon, or a block begins with a brace."""
+    """Return whether a program is written in Java: a statement ends with a semicolon, or a block starts with a brace."""
     return any(_JAVA.search(line.partition("//")[0]) for line in lines)
 
 
 def parse_java(lines: Sequence[str]) -> ast.Module:
-    """Read a program in Java as the tree of the same program in Python; lines are counted from 1.
+    """Read a program in Java as the tree of the same program in Python; lines are numbered from 1.
 
     Raises:
-        Wrong: if it is no Java, or has what no program of the model has.
+        Wrong: if it is not Java, or contains something that a program of the model cannot have.
     """
     reading = _Reading(tuple(_tokens("\n".join(lines))), len(lines))
     body = []
@@ -77,7 +77,7 @@ def camel(name: str) -> str:
 
 
 def in_java(what: str, lines: Sequence[str]) -> str:
-    """Return a sentence about a program in Python's spelling as one about the program in Java that it is."""
+    """Return a sentence about a Python program with the names of the Java program from which it was read."""
     for python, java in _SAID.items():
         what = what.replace(python, java)
     written = "\n".join(lines)
@@ -90,7 +90,7 @@ def in_java(what: str, lines: Sequence[str]) -> str:
     return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", spelt, what)
 
 
-# What sentences about programs say in Python's words, longer ones first.
+# Python words in sentences about programs, longer ones first.
 _SAID = {
     "while True:": "while (true) {",
     "while True": "while (true)",
@@ -125,11 +125,11 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 class _Reading:
-    """Takes one token after the other."""
+    """Reads one token after the other."""
 
     def __init__(self, tokens: tuple[_Token, ...], lines: int) -> None:
         self._tokens, self._at, self._lines = tokens, 0, lines
-        # Collections of acknowledgements, and what is said of each record that is put into one.
+        # Collections of acknowledgements, and the type for each record that is put into one.
         self._collected: dict[str, ast.expr | None] = {}
         self._records = self._each = ""
 
@@ -144,12 +144,12 @@ class _Reading:
         return self._lines if token is None else token.line
 
     def is_next(self, *texts: str) -> bool:
-        """Say whether the next tokens are these."""
+        """Return whether the next tokens are these."""
         ahead = self._tokens[self._at : self._at + len(texts)]
         return tuple(each.text for each in ahead) == texts
 
     def take(self, text: str = "") -> _Token:
-        """Take the next token, which has to be `text` if that is given."""
+        """Read the next token, which must be `text` if that is given."""
         token = self.token
         if token is None or (text and token.text != text):
             found = "the end" if token is None else repr(repeated(token.text))
@@ -171,7 +171,7 @@ class _Reading:
     # -- statements --------------------------------------------------------------------------------
 
     def block(self, depth: int) -> list[ast.stmt]:
-        """Read { … }, or the one statement that stands for it."""
+        """Read { … }, or the single statement instead of it."""
         if depth > _DEPTH_MAX:
             self.refuse("This program is nested too deeply to be read.")
         if not self.is_next("{"):
@@ -184,7 +184,7 @@ class _Reading:
         return body or [_at(line, ast.Pass())]
 
     def statement(self, depth: int) -> list[ast.stmt]:
-        """Read one statement; none for what is shown and takes no step."""
+        """Read one statement; return none if it is only shown and takes no step."""
         line = self.line
         word = self.token.text if self.token is not None else ""
         if word in _NOT_IN_A_PROGRAM:
@@ -278,7 +278,7 @@ class _Reading:
             and isinstance(body[0], ast.Continue)
             and not self.is_next("else")
         ):
-            return []  # poll() of a program gives records
+            return []  # poll() of a program returns records
         return [_at(line, ast.If(test, body, []))]
 
     def _throw(self) -> ast.stmt:
@@ -314,7 +314,7 @@ class _Reading:
         return [_at(line, ast.Expr(value))]
 
     def _made(self, name: str) -> list[ast.stmt]:
-        """Pass what is made with `new`: a client, which is there already, or a collection."""
+        """Skip what is made with `new`: a client, which exists already, or a collection."""
         made = self.expression(0)
         self.take(";")
         if not (isinstance(made, ast.Call) and isinstance(made.func, ast.Name)):
@@ -324,7 +324,7 @@ class _Reading:
         return []
 
     def _collects(self, value: ast.expr) -> bool:
-        """Say whether a call puts a record's acknowledgement into a collection, and keep what it says."""
+        """Return whether a call puts a record's acknowledgement into a collection, and record its type."""
         match value:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr=way), args=[key, said]
@@ -344,7 +344,7 @@ class _Reading:
                 return False
 
     def _is_declaration(self) -> bool:
-        """Say whether a type and a name come next: `var x`, `ConsumerRecords<K, V> x`."""
+        """Return whether a type and a name come next: `var x`, `ConsumerRecords<K, V> x`."""
         at, depth = self._at, 0
         if at >= len(self._tokens) or self._tokens[at].kind != "name" or self.is_next("new"):
             return False
@@ -360,7 +360,7 @@ class _Reading:
         return False
 
     def _declared(self) -> str:
-        """Take a declaration's type and name, and return the name; in a for the type may be missing."""
+        """Read a declaration's type and name, and return the name; in a for the type may be missing."""
         while True:
             name = self.named()
             if self.is_next("<"):
@@ -392,7 +392,7 @@ class _Reading:
     # -- expressions -------------------------------------------------------------------------------
 
     def expression(self, depth: int) -> ast.expr:
-        """Read a name, a literal, a constructor or a call; nothing else is in a program."""
+        """Read a name, a literal, a constructor or a call; a program has no other expression."""
         if depth > _DEPTH_MAX:
             self.refuse("This program is nested too deeply to be read.")
         token = self.take()
@@ -456,7 +456,7 @@ class _Reading:
         return self._as_python(line, called, given)
 
     def _as_python(self, line: int, called: ast.expr, given: list[ast.expr]) -> ast.expr:
-        """Return a call as the program in Python has it: durations as numbers, acknowledgements as a dict."""
+        """Return a call in the form of the Python program: durations as numbers, acknowledgements as a dict."""
         match called:
             case ast.Attribute(value=ast.Name(id="Duration")) if len(given) == 1:
                 return given[0]
@@ -476,7 +476,7 @@ class _Reading:
         return _at(line, ast.Call(called, given, []))
 
     def _said(self, name: str) -> ast.expr | None:
-        """Return what a collection says of the records, as a dict of Python."""
+        """Return the acknowledgements in a collection as a Python dict."""
         for collection, said in self._collected.items():
             if snake(collection) == name and said is not None:
                 record = ast.Name("record", ast.Load())
@@ -489,7 +489,7 @@ class _Reading:
 
 
 def _at(line: int, node: N) -> N:
-    """Return a node of the tree at a line, with the parts of it that have none yet."""
+    """Return a node of the tree at a line, including those of its parts that have no line yet."""
     for each in ast.walk(node):
         if not hasattr(each, "lineno"):
             each.lineno = each.end_lineno = line  # type: ignore[attr-defined]

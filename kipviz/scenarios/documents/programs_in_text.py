@@ -1,7 +1,7 @@
-"""Programs in story documents: by the name of one that the package has, as Python, or line by line.
+"""Programs in story documents: by the name of one in the package, as Python, or line by line.
 
-`python_program` says what a program in Python may be. A block whose lines begin with numbers has, for each call,
-a line: its number, its call and, behind a colon, the line of source that a reader sees:
+`python_program` describes programs in Python. A block whose lines start with numbers has a line for each call: its
+number, its call and, after a colon, the line of source that a reader sees:
 
     0 initTransactions: producer.initTransactions();
     1 poll: records = consumer.poll(Duration.ofSeconds(5));
@@ -9,7 +9,7 @@ a line: its number, its call and, behind a colon, the line of source that a read
     3 commitTransaction, then 1, on error 4: producer.commitTransaction();
     4 abortTransaction, then 1, rethrows ProducerFencedException: } catch (KafkaException e) { ... }
 
-`then` and `on error` name a line of the program, or one behind the last, which is the end.
+`then` and `on error` name a line of the program, or the number after the last line, which is the end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kipviz.scenarios.documents.head import unquoted
 from kipviz.scenarios.documents.python_program import Written, is_python, read_python
 
 Program = tuple[Line, ...]
-# The modules with programs, and what stands before the names of theirs.
+# The modules with programs, and the prefix of the names of theirs.
 _MODULES = (
     ("", programs),
     ("session-", session_programs),
@@ -94,7 +94,7 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
     """Read a program from the lines of its block, each with its number in the document.
 
     Raises:
-        Wrong: if a line is none of a program.
+        Wrong: if a line is not a program's.
     """
     kept = [(at, text) for at, text in lines if text.strip()]
     if not kept:
@@ -151,7 +151,7 @@ def _meaning(at: int, name: str, match: re.Match[str]) -> object:
 
 
 def write_program(program: Program) -> Iterator[str]:
-    """Give the lines of a program's block: as Python, if that is what it was written in."""
+    """Yield the lines of a program's block: as Python, if it was written in Python."""
     if is_python(program):
         yield from (each.text for each in source_of(program))
         return

@@ -1,6 +1,6 @@
-"""The client calls that a program in Python may make: whose they are, and what is read from their arguments.
+"""The client calls that a program in Python may make: their clients, and what is read from their arguments.
 
-The methods have the names of Kafka's clients, in Python's spelling: `producer.begin_transaction()`.
+The methods have the names of Kafka's clients, in Python's style: `producer.begin_transaction()`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[.-]")
 
 
 def _spelt(call: Call) -> str:
-    """Give a call's name in Python's spelling: begin_transaction for beginTransaction."""
+    """Return a call's name in Python's style: begin_transaction for beginTransaction."""
     return _WORDS.sub("_", call.value.rpartition(".")[2]).lower()
 
 
@@ -45,7 +45,7 @@ _PRODUCERS = (
 _CONSUMERS = (C.POLL, C.COMMIT_SYNC, C.SUBSCRIBE, C.UNSUBSCRIBE, C.SEEK)
 _SHARE_CONSUMERS = (C.POLL, C.ACKNOWLEDGE, C.COMMIT_SYNC, C.COMMIT_ASYNC, C.SHARE_GROUP_METADATA)
 _OPERATORS = tuple(call for call, calling in CALLS.items() if calling.of == ADMIN)
-# What a program may call, by the name of the client and that of its method.
+# The calls of a program, by the name of the client and that of its method.
 METHODS: Mapping[str, Mapping[str, Call]] = {
     PRODUCER: {_spelt(call): call for call in _PRODUCERS},
     CONSUMER: {_spelt(call): call for call in _CONSUMERS},
@@ -61,13 +61,13 @@ METHODS: Mapping[str, Mapping[str, Call]] = {
     },
     ADMIN: {_spelt(call): call for call in _OPERATORS},
 }
-# What a call may give a name to, and how an argument that is one is called here.
+# The results that a call may assign to a name, and the kind of such a name as an argument.
 GIVES = {
     C.POLL: "records",
     C.SHARE_GROUP_METADATA: "metadata",
     C.PREPARE_TRANSACTION: "state",
 }
-# Methods that are an argument and no call of their own.
+# Methods that are an argument rather than a call of their own.
 _GROUP_METADATA = "consumer.group_metadata()"
 _SHARE_METADATA = "share_consumer.share_group_metadata()"
 _DATABASE_STATE = "database.state()"
@@ -76,29 +76,29 @@ _OFFSETS = "the offsets behind records, such as offsets(records)"
 
 
 class Names(Value, frozen=True):
-    """The names that are there at a line: what each of them is, such as `records` of a poll()."""
+    """The names that are defined at a line: what each of them is, such as `records` of a poll()."""
 
     known: tuple[tuple[str, str], ...] = ()
     each: str = ""
 
     def given(self, name: str, kind: str) -> Names:
-        """Give the names with one more, or with another meaning of one."""
+        """Return the names with one more, or with another meaning of one."""
         kept = tuple(pair for pair in self.known if pair[0] != name)
         return self.but(known=(*kept, (name, kind)))
 
     def kind(self, name: str) -> str:
-        """Give what a name stands for, "" for nothing."""
+        """Return the kind of a name, "" if it is not defined."""
         if name and name == self.each:
             return GIVES[C.POLL]
         return dict(self.known).get(name, "")
 
     def of(self, kind: str) -> str:
-        """Give the name of what is of a kind, "" if there is none."""
+        """Return the name of a kind, "" if there is none."""
         return next((name for name, has in self.known if has == kind), "")
 
 
 def refuse(node: ast.AST, what: str) -> NoReturn:
-    """Refuse a part of a program; its line is counted in the block.
+    """Reject a part of a program; its line is counted within the block.
 
     Raises:
         Wrong: always.
@@ -107,7 +107,7 @@ def refuse(node: ast.AST, what: str) -> NoReturn:
 
 
 def method_of(node: ast.Call) -> tuple[str, Call] | None:
-    """Give the client and the call that an expression makes, or None if it calls a plain function."""
+    """Return the client and the call of an expression, or None if it calls a plain function."""
     called = node.func
     if isinstance(called, ast.Name):
         return None
@@ -129,7 +129,7 @@ def read_arguments(node: ast.Call, call: Call, names: Names) -> dict[str, object
     """Read the arguments of a call as the fields of its line that differ from the defaults.
 
     Raises:
-        Wrong: if the model's call does not take them.
+        Wrong: if the model's call does not accept them.
     """
     named = {each.arg: each.value for each in node.keywords}
     if None in named or any(isinstance(each, ast.Starred) for each in node.args):
@@ -152,12 +152,12 @@ class _Arguments:
         self.node, self.call, self.given, self.named, self.names = node, call, given, named, names
 
     def wants(self, form: str) -> NoReturn:
-        """Refuse what is given."""
+        """Reject the arguments, with the accepted form."""
         name = ast.unparse(self.node.func)
         refuse(self.node, f"{name}() is written {name}({form}) in a program of a story.")
 
     def text(self, node: ast.expr) -> str:
-        """Give what stands in quotes, "" if nothing does."""
+        """Return the text of a string literal, "" for anything else."""
         is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
         return str(node.value) if is_text and isinstance(node, ast.Constant) else ""
 
@@ -165,7 +165,7 @@ class _Arguments:
         return ast.unparse(node)
 
     def is_of_records(self, node: ast.expr) -> bool:
-        """Say whether an expression is the records of the poll(), or a function of them."""
+        """Return whether an expression is the records of the poll(), or a function of them."""
         if isinstance(node, ast.Name):
             if not self.names.kind(node.id):
                 refuse(node, _no_such_name(node.id, self.names))
@@ -246,7 +246,7 @@ def _offsets(asked: _Arguments) -> dict[str, object]:
 
 
 def _is_bare_metadata(node: ast.expr) -> bool:
-    """Say whether it is ConsumerGroupMetadata("my-group"): a group's id and not who is its member."""
+    """Return whether it is ConsumerGroupMetadata("my-group"): a group id without its member."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -269,7 +269,7 @@ def _stage(asked: _Arguments) -> dict[str, object]:
 
 
 def _verdicts(asked: _Arguments, node: ast.expr) -> tuple[tuple[int, AcknowledgeType], ...]:
-    """Read what is said of which record: {record.offset: AcknowledgeType.ACCEPT for record in records}."""
+    """Read the acknowledgement of each record: {record.offset: AcknowledgeType.ACCEPT for record in records}."""
     if isinstance(node, ast.DictComp):
         return (_of_each(asked, node),)
     if not isinstance(node, ast.Dict) or not node.keys:
@@ -348,7 +348,7 @@ def _insert(asked: _Arguments) -> dict[str, object]:
 
 
 def _only(form: str) -> Callable[[_Arguments], dict[str, object]]:
-    """Give the reader of a call with one argument that is always the same."""
+    """Return the reader of a call with one argument that is always the same."""
 
     def read(asked: _Arguments) -> dict[str, object]:
         if asked.named or [asked.written(each) for each in asked.given] != [form]:
@@ -359,7 +359,7 @@ def _only(form: str) -> Callable[[_Arguments], dict[str, object]]:
 
 
 def _named_by_text(asked: _Arguments) -> dict[str, object]:
-    """Read the one text that says what a call is about, as the target of its line."""
+    """Read the one text that names the subject of a call, as the target of its line."""
     texts = [asked.text(each) for each in asked.given]
     if asked.named or len(texts) > 1 or not all(texts):
         asked.wants('"WHAT IT IS ABOUT"')

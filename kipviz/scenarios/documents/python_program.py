@@ -14,12 +14,12 @@
         except KafkaException:
             producer.abort_transaction()
 
-In Java's spelling, with `while (true)`, `try` and `catch`, it is the same program (`java_syntax`), so the loop of a KIP can be
-pasted. The text is read (`ast`) and never run: what runs are the model's clients, which make the calls that stand
-in it. A function of the reader's own (`transform(record)`) is shown and takes no step. abort_transaction() also
-puts the model's consumer back to its committed offsets, as the loops of the KIPs do. An exception with which the
-producer is lost, and one that is no KafkaException, ends the process whatever its `except` does. What
-a program of the model cannot carry is refused with its line, its word and what is possible there.
+In Java, with `while (true)`, `try` and `catch`, it is the same program (`java_syntax`), so the loop of a KIP can be
+pasted. The text is read (`ast`) and never run: the model's clients make its calls. A function of the reader's own
+(`transform(record)`) is shown and takes no step. abort_transaction() also resets the model's consumer to its committed
+offsets, as the loops of the KIPs do. An exception that is fatal for the producer, or that is no KafkaException, ends
+the process whatever its `except` does. What a program of the model cannot contain is rejected with its line, its word
+and what is possible there.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Written(Value, frozen=True):
 
     Attributes:
         program: its lines.
-        consumers: for the first call of each kind of consumer: the line in the document, and its name.
+        consumers: for the first call on each kind of consumer: the line in the document, and its name.
     """
 
     program: tuple[Line, ...]
@@ -94,7 +94,7 @@ class Written(Value, frozen=True):
 
 
 class _Label:
-    """A place that lines go to: known once the line there is, or once it is another place."""
+    """A target of jumps: it is resolved once its line, or another target with the same position, is known."""
 
     def __init__(self) -> None:
         self.at = -1
@@ -107,7 +107,7 @@ class _Label:
         self.same = other
 
     def found(self) -> _Label | None:
-        """Give the place that this one is in the end, None if it is a circle without a call."""
+        """Return the target to which this one resolves, None if it is a cycle without a call."""
         here, seen = self, [self]
         while here.same is not None:
             here = here.same
@@ -118,7 +118,7 @@ class _Label:
 
 
 class _Around(Value, frozen=True):
-    """What is around a statement: the loop's beginning and its end, and the catch block with what it takes."""
+    """The context of a statement: the start and the end of the loop, and the catch block with its exceptions."""
 
     start: _Label | None = None
     end: _Label | None = None
@@ -127,7 +127,7 @@ class _Around(Value, frozen=True):
 
 
 class _Draft(Value, frozen=True):
-    """A line whose places are not numbers yet, and where its call stands in the block."""
+    """A line whose targets are not numbers yet, and the position of its call in the block."""
 
     line: Line
     number: int
@@ -139,7 +139,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
     """Read a program from the lines of its block, each with its number in the document.
 
     Raises:
-        Wrong: if it is no Python, or the model cannot carry it.
+        Wrong: if it is not Python, or the model cannot represent it.
     """
     while lines and not lines[-1][1].strip():
         lines = lines[:-1]
@@ -178,7 +178,7 @@ def _parsed(texts: Sequence[str]) -> ast.Module:
 
 
 def is_python(program: tuple[Line, ...]) -> bool:
-    """Say whether a program is what its own source reads as."""
+    """Return whether a program is equal to what its own source is read as."""
     texts = [each.text for each in source_of(program)]
     try:
         return read_python(list(enumerate(texts, 1)), 1).program == program
@@ -187,7 +187,7 @@ def is_python(program: tuple[Line, ...]) -> bool:
 
 
 class _Reading:
-    """Statements read into lines, in their order."""
+    """Reads statements into lines, in order."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
@@ -238,7 +238,7 @@ class _Reading:
     # -- statements --------------------------------------------------------------------------------
 
     def block(self, body: Sequence[ast.stmt], here: _Label, around: _Around) -> _Label | None:
-        """Read statements one after the other; give the place behind them, None if nothing gets there."""
+        """Read statements one after the other; return the target after them, None if it cannot be reached."""
         place: _Label | None = here
         for statement in body:
             if place is None:
@@ -247,7 +247,7 @@ class _Reading:
         return place
 
     def statement(self, node: ast.stmt, here: _Label, around: _Around) -> _Label | None:
-        """Read a statement that begins at a place; give the place behind it."""
+        """Read a statement that starts at a target; return the target after it."""
         match node:
             case ast.Expr(value=ast.Call() as call):
                 return self.call(call, here, around, "")
@@ -271,7 +271,7 @@ class _Reading:
                 return _not_possible(node)
 
     def call(self, node: ast.Call, here: _Label, around: _Around, name: str) -> _Label:
-        """Read a call as a line; a function of the reader's own is none."""
+        """Read a call as a line; a function of the reader's own is no line."""
         found = method_of(node)
         if found is None:
             self.function(node, name)
@@ -307,7 +307,7 @@ class _Reading:
             )
 
     def function(self, node: ast.Call, name: str) -> None:
-        """Let a function of the reader's own pass: it is shown, and no step of the model."""
+        """Accept a function of the reader's own: it is shown, and is no step of the model."""
         called = repeated(ast.unparse(node.func))
         if called in vars(builtins):
             refuse(node, f"{called!r} is a function of Python, which is read here and not run.")
@@ -335,7 +335,7 @@ class _Reading:
         return end if _leaves(node.body) else None
 
     def for_each(self, node: ast.For, here: _Label, around: _Around) -> _Label:
-        """Read a loop over the records, which the model makes in one step, as one line with its call."""
+        """Read a loop over the records, which is one step of the model, as one line with its call."""
         records = self.names.of(GIVES[Call.POLL])
         over = repeated(ast.unparse(node.iter))
         if not isinstance(node.target, ast.Name) or not records or over != records:
@@ -431,7 +431,7 @@ class _Reading:
         return names
 
     def _caught(self, handler: ast.ExceptHandler, around: _Around) -> tuple[str, ...]:
-        """Give what the except that does something takes: () for every KafkaException."""
+        """Return what an except with a body catches: () for every KafkaException."""
         names = _classes(handler)
         if names == (KAFKA_EXCEPTION,):
             return ()
@@ -459,7 +459,7 @@ class _Reading:
 
 
 def _classes(handler: ast.ExceptHandler) -> tuple[str, ...]:
-    """Give the classes that an except names."""
+    """Return the classes that an except names."""
     if handler.type is None:
         refuse(handler, f"'except:' takes what is no KafkaException, too: {_NOT_KAFKAS}")
     nodes = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -503,7 +503,7 @@ def _is_raise(handler: ast.ExceptHandler) -> bool:
 
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
-    """Say whether a loop's own statements have a break, those of inner loops apart."""
+    """Return whether a loop's own statements have a break, those of inner loops excluded."""
     for each in body:
         if isinstance(each, ast.Break):
             return True
@@ -520,7 +520,7 @@ def _word(node: ast.AST) -> str:
 
 
 def _not_possible(node: ast.AST) -> NoReturn:
-    """Refuse what no program of the model has."""
+    """Reject what no program of the model can have."""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
         node = node.value
     if isinstance(node, ast.Break | ast.Continue):

@@ -1,12 +1,12 @@
 """Read a story document: a head, a title, a sentence, and one heading for each beat.
 
     ---
-    name: my-story                      how it is called
-    clause: where it comes from
+    name: my-story                      its name
+    clause: its source
     designs: [kafka]                    the first one is the default
     lanes: [app-1, B1, B3]              the hosts that are shown first
-    untold: A title without its end     in place of a title that tells the answer
-    profile: small                      see `clusters_in_head`; without one the cluster is as Kafka has it
+    untold: A title without its end     instead of a title that gives the answer away
+    profile: small                      see `clusters_in_head`; without one the cluster is like Kafka's
     cluster: regular-group
     ---
 
@@ -36,9 +36,9 @@
 
     - saw the last stable offset held back: `lso held back`
 
-`script` says what a step may be, `kipviz.lessons.goals` what a goal. Programs of the story's own stand between
-the sentence and the first beat, in blocks that begin with "```program NAME": Python (`python_program`), or
-lines with numbers (`programs_in_text`).
+`script` describes the steps, `kipviz.lessons.goals` the goals. The story's own programs stand between the sentence and
+the first beat, in blocks that start with "```program NAME": Python (`python_program`), or lines with numbers
+(`programs_in_text`).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Document(Value, frozen=True):
 
     Attributes:
         scenario: the story.
-        order: its place in the list of the library; what has none comes last.
+        order: its position in the list of the library; a story without one comes last.
         steps: for each beat the line of each of its steps.
         goals: the line of each checkpoint.
         cluster: the line of the cluster.
@@ -114,11 +114,11 @@ def read_story(text: str, file: str = "story", unnamed: Profile = KAFKA) -> Docu
 
     Args:
         text: the whole document.
-        file: what errors call it.
-        unnamed: the profile of a document that names none.
+        file: its name in error messages.
+        unnamed: the profile for a document that names none.
 
     Raises:
-        BadStory: if it is no story; the message has the file, the line, and what is allowed there.
+        BadStory: if it is not a story; the message has the file, the line, and what is allowed there.
     """
     try:
         return _read(text, unnamed)
@@ -180,7 +180,7 @@ def _read(text: str, unnamed: Profile) -> Document:
 
 
 def _check_consumer(app: ApplicationSpec, found: Written) -> None:
-    """Refuse a program that calls a kind of consumer which its application has not."""
+    """Reject a program that calls a kind of consumer that its application does not have."""
     has = SHARE_CONSUMER if app.share else CONSUMER
     for line, called in found.consumers:
         if called != has:
@@ -270,7 +270,7 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
 def _opening(
     title: _Section, *, has_beats: bool
 ) -> tuple[str, dict[str, tuple[int, Written]], tuple[Watch, ...]]:
-    """Return the sentence, the story's own programs, and what to watch in a story without beats."""
+    """Return the sentence, the story's own programs, and the notes of a story without beats."""
     said, watched = "", []
     programs: dict[str, tuple[int, Written]] = {}
     for block in title.blocks:
@@ -294,7 +294,7 @@ def _opening(
 def _beat(
     section: _Section, number: int
 ) -> tuple[Beat, tuple[Watch, ...], Question | None, int, tuple[int, ...]]:
-    """Return a beat, what to watch in it, the question before it and its line, and its steps' lines."""
+    """Return a beat, its notes, the question before it with its line, and the lines of its steps."""
     title = section.heading
     said, asked, at = "", "", 0
     watched, choices = [], []

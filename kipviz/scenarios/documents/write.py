@@ -1,4 +1,4 @@
-"""Write a story as a document: one form for each story, which reads as that story again."""
+"""Write a story as a document: one form for each story, which is read as the same story."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The stories: Markdown documents, in a room for each KIP. `kipviz.scenarios.library` finds them by name."""
+"""The stories: Markdown documents, in a folder for each KIP. `kipviz.scenarios.library` finds them by name."""

@@ -169,9 +169,7 @@ def _is_open(trace: Trace) -> bool:
 
 
 def _held(host: str, waits: str) -> Callable[[ClusterAction], bool]:
-    """Return a predicate for held-back actions: sends and responses of a paused process, and a waiting client's
-    retries.
-    """
+    """Return a predicate for held-back actions: those of a paused process, and the retries of a waiting client."""
 
     def held(action: ClusterAction) -> bool:
         if isinstance(action, Send):
