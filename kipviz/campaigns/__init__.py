@@ -1,1 +1,1 @@
-"""Seeded runs by the hundred: the plan, a loop that makes them, and the table of what came out."""
+"""Seeded runs by the hundred: the plan, a loop that makes them, and the table of their verdicts."""

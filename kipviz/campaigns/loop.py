@@ -1,6 +1,6 @@
-"""A campaign in a plain loop: no Spark, no Arrow, no threads and no processes, so that a browser runs it, too.
+"""A campaign in a plain loop: no Spark, no Arrow, no threads and no processes, so that a browser can run it, too.
 
-`kipviz.spark.campaign` makes the same runs with the same functions where there are more of them.
+`kipviz.spark.campaign` makes the same runs with the same functions for larger campaigns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LoopResult(CampaignResult):
 
 
 class LoopCampaign:
-    """A campaign that runs here, one job after the other; it can be watched and cancelled.
+    """A campaign that runs in this process, one job after the other; it can be watched and cancelled.
 
     Args:
         scenarios: one name or several.
@@ -41,11 +41,11 @@ class LoopCampaign:
         faults: fault profiles, one name or several.
         runs: seeds per combination.
         seed: the first seed; the others follow it.
-        steps_max: where a run is cut.
-        task_module: the module with ``Task`` and ``run``, imported by name where the work is done.
+        steps_max: the maximum number of steps of a run.
+        task_module: the module with ``Task`` and ``run``, imported by name.
 
     Raises:
-        ValueError: for a word that names nothing or a number that is none, in one sentence.
+        ValueError: for an unknown name or an invalid number, in one sentence.
     """
 
     way = "loop"
@@ -68,10 +68,10 @@ class LoopCampaign:
         self._switch = CancelSwitch()
 
     def run(self, on_progress: OnProgress | None = None) -> LoopResult:
-        """Run all jobs and keep the result; ``on_progress`` gets runs done and runs there are.
+        """Run all jobs and keep the result; ``on_progress`` gets the runs done and the total.
 
         Raises:
-            Cancelled: ``cancel`` was called meanwhile; ``result`` has the runs that were made.
+            Cancelled: ``cancel`` was called meanwhile; ``result`` has the finished runs.
         """
         self._switch = switch = CancelSwitch()
         made: list[tuple[Any, ...]] = []
@@ -82,7 +82,7 @@ class LoopCampaign:
         return self.result
 
     def cancel(self) -> None:
-        """Stop the run that is under way; any thread may call it, and it returns at once."""
+        """Stop the current run; any thread may call it, and it returns at once."""
         self._switch.cancel()
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class LoopCampaign:
 def made_in_a_loop(
     plan: Plan, on_progress: OnProgress | None = None, switch: CancelSwitch | None = None
 ) -> list[tuple[Any, ...]]:
-    """Run the plan here, one job after the other, and give the verdict rows in job order.
+    """Run the plan in this process, one job after the other, and return the verdict rows in job order.
 
     Raises:
         Cancelled: the switch was turned meanwhile.

@@ -1,11 +1,11 @@
-"""Which runs a campaign has, by arithmetic: job number -> (scenario, design, faults, seed).
+"""The runs of a campaign, by arithmetic: job number -> (scenario, design, faults, seed).
 
-Nothing is stored per run, so a campaign of a million runs is a value of a few words that ships to a
-worker with the function. Job numbers are in reading order (scenario, design, faults, seed); *places*
-are the order in which jobs are handed out. They differ because neighbours cost alike: a hundred runs
-of the slow design in a row would land on one worker. Place -> job multiplies by a step near N divided
-by the golden ratio and coprime to N, which spreads every stretch of neighbours over all places evenly
-(three-distance theorem), and better than a hash would, which leaves Poisson clumps.
+Nothing is stored per run, so a campaign of a million runs is a small value that is sent to a worker with the function.
+Job numbers are in reading order (scenario, design, faults, seed); *places* are the order in which jobs are handed out.
+They differ because neighbours take about the same time: a hundred runs of the slow design in a row would go to one
+worker. Place -> job multiplies by a step near N divided by the golden ratio and coprime to N, which spreads every
+stretch of neighbours over all places evenly (three-distance theorem), and better than a hash would, which leaves
+Poisson clumps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 class Plan(Value, frozen=True):
     """Every combination of scenarios, designs and fault profiles, each run with the same seeds.
 
-    Make one with ``make_plan``, which checks the words against what there is.
+    Make one with ``make_plan``, which checks the names.
     """
 
     scenarios: tuple[str, ...]
@@ -42,7 +42,7 @@ class Plan(Value, frozen=True):
 
     @property
     def jobs(self) -> int:
-        """How many runs there are in all."""
+        """The number of runs in all."""
         return len(self.scenarios) * len(self.designs) * len(self.faults) * self.runs
 
     def task(self, job: int) -> Any:
@@ -63,13 +63,13 @@ class Plan(Value, frozen=True):
         return place * _spread(self.jobs) % self.jobs
 
     def named(self) -> Plan:
-        """The plan with bare names, as a file has it."""
+        """The plan with plain names, as a file has it."""
         return self.but(
             scenarios=tuple(map(str, self.scenarios)), designs=tuple(map(str, self.designs))
         )
 
     def brought(self) -> tuple[str, ...]:
-        """The text of every story and every rule in the plan that is a reader's own."""
+        """The text of every story and every rule in the plan that the reader has written."""
         from kipviz.designs.own_rule import texts_of
         from kipviz.designs.proposals import DesignName
         from kipviz.lessons.own_story import Story
@@ -97,7 +97,7 @@ def make_plan(
     steps_max: int = 600,
     task_module: str = TASK_MODULE,
 ) -> Plan:
-    """A checked plan: the words exist, the numbers are numbers.
+    """Return a checked plan: the names exist, the numbers are valid.
 
     Raises:
         ValueError: in one sentence, what is wrong and what is allowed.
@@ -126,9 +126,9 @@ def make_plan(
 
 
 def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
-    """The scenarios, designs and fault profiles there are, in the order of their catalogues.
+    """Return the known scenarios, designs and fault profiles, in the order of their catalogues.
 
-    A task module of another model says so itself, with a function ``known_names``.
+    A task module of another model has its own function ``known_names``.
     """
     own = getattr(import_module(task_module), "known_names", None)
     if own is not None:
@@ -146,7 +146,7 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
 
 
 def _brought_along(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
-    """Give the names of what a reader has brought as names that carry it: a worker has only what is sent."""
+    """Return names that carry the reader's own stories and designs: a worker has only what is sent to it."""
     if getattr(import_module(task_module), "known_names", None) is not None:
         return names
     from kipviz.designs.catalogue import design, is_design
@@ -162,9 +162,9 @@ def _brought_along(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
 
 
 def _check_combinations(plan: Plan) -> None:
-    """Let the task module refuse what it cannot run, before a million runs do.
+    """Let the task module reject what it cannot run, before a million runs fail.
 
-    Such as a design made with a slot that there is not, or a scenario that a design cannot play.
+    Examples are a design with an unknown slot, or a scenario that a design cannot run.
     """
     model_of = getattr(import_module(plan.task_module), "model_of", None)
     if model_of is None:

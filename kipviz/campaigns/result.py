@@ -1,4 +1,4 @@
-"""What a campaign leaves behind: one verdict for each run, to be counted, and opened again."""
+"""The result of a campaign: one verdict for each run, to be counted and opened again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CampaignResult(ABC):
         """The verdicts as flat rows with these columns of `verdict_rows.COLUMNS`, or with all."""
 
     def each_row(self, *columns: str) -> Iterator[dict[str, Any]]:
-        """The same rows one after the other, so that a million of them need not be there at once."""
+        """The same rows one after the other, so that a million of them need not be in memory at once."""
         yield from self.rows(*columns)
 
     def rows_except(self, *statuses: str) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ class CampaignResult(ABC):
         )
 
     def summary(self, by: str = "design") -> tuple[SummaryRow, ...]:
-        """How many runs of each design (scenario, fault profile) hold, break what, or failed."""
+        """Return how many runs of each design (scenario, fault profile) hold, break a property, or failed."""
         return summarised(self.each_row, by, self.plan)
 
     def jobs_with(self, *statuses: str) -> tuple[int, ...]:
@@ -47,7 +47,7 @@ class CampaignResult(ABC):
         return tuple(r["job"] for r in self.each_row("job", "status") if r["status"] in statuses)
 
     def first(self, design: str, broken: str = "") -> Any:
-        """The first verdict of a design that broke a property (any, if none is named), to be opened.
+        """Return the first verdict of a design that broke a property (any, if none is named).
 
         Raises:
             LookupError: no run of the design did.
@@ -59,7 +59,7 @@ class CampaignResult(ABC):
         raise LookupError(f"No run of {design} breaks {broken or 'a property'} in this campaign.")
 
     def text(self, by: str = "design") -> str:
-        """The plan and the table of the verdicts in plain characters, a row for each design (scenario, fault profile)."""
+        """Return the plan and the table of verdicts as plain text, one row for each design (scenario, fault profile)."""
         return f"Campaign of {self.plan}\n{summary_text(self.summary(by))}"
 
     def __repr__(self) -> str:

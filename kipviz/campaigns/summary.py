@@ -1,4 +1,4 @@
-"""Count verdicts into a small table: one row per design, one column per thing that happened."""
+"""Count verdicts into a small table: one row per design, one column per result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIMENSIONS = {"scenario": "scenarios", "design": "designs", "faults": "faults"}
 
 
 class Cell(Value, frozen=True):
-    """How often a property broke, and the first run of it to open: smallest seed, then step."""
+    """How often a property broke, and the first run that shows it: smallest seed, then step."""
 
     name: str
     count: int
@@ -27,7 +27,7 @@ class Cell(Value, frozen=True):
 
 
 class SummaryRow(Value, frozen=True):
-    """What became of the runs of one design (or scenario, or fault profile).
+    """The results of the runs of one design (or scenario, or fault profile).
 
     `program` counts the runs that only the story's own program breaks, under every design.
     """
@@ -40,16 +40,16 @@ class SummaryRow(Value, frozen=True):
     errors: Cell | None
 
     def cell(self, name: str) -> Cell | None:
-        """The cell of one property, None where it never broke."""
+        """Return the cell of one property, None if it never broke."""
         return next((cell for cell in self.broken if cell.name == name), None)
 
 
 def summarised(
     rows: Callable[..., Iterable[dict[str, Any]]], by: str, plan: Plan
 ) -> tuple[SummaryRow, ...]:
-    """The summary in the order the plan names things; properties in alphabetical order.
+    """Return the summary in the order of the plan; properties are in alphabetical order.
 
-    `rows` gives the columns of the verdicts that are named to it.
+    `rows` returns the named columns of the verdicts.
     """
     if by not in DIMENSIONS:
         raise ValueError(f"Runs cannot be counted by {by!r}: choose from {', '.join(DIMENSIONS)}.")
@@ -92,17 +92,17 @@ def _counted(cell: Cell | None, row: dict[str, Any]) -> Cell:
     return Cell(cell.name, cell.count + 1, first.scenario, first.faults, first.seed, first.step)
 
 
-# The column of runs that fail no design, where there are some.
+# The column of runs that no design causes to fail, if there are some.
 _BY_PROGRAM = ("the program",)
 
 
 def properties_of(rows: tuple[SummaryRow, ...]) -> tuple[str, ...]:
-    """Every property that broke somewhere, in alphabetical order."""
+    """Return every property that broke in some run, in alphabetical order."""
     return tuple(sorted({cell.name for row in rows for cell in row.broken}))
 
 
 def summary_text(rows: tuple[SummaryRow, ...]) -> str:
-    """The summary as a table of plain characters, the same wherever it is printed."""
+    """Return the summary as a table of plain characters, the same wherever it is printed."""
     properties = properties_of(rows)
     by_program = any(row.program for row in rows)
     lines = [("", "runs", "holds", *(_BY_PROGRAM if by_program else ()), *properties, "errors")]
@@ -126,5 +126,5 @@ def summary_text(rows: tuple[SummaryRow, ...]) -> str:
 
 
 def cell_text(cell: Cell | None) -> str:
-    """A cell in words: how often, and the seed to open."""
+    """Render a cell: how often, and the seed to open."""
     return "-" if cell is None else f"{cell.count} (seed {cell.seed})"

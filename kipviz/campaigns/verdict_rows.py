@@ -1,6 +1,7 @@
 """The verdict of one run as a flat row, wherever it was made.
 
-Each run is caught by itself, so a crash in one of a million is a row with its reason, not the end of the campaign.
+Exceptions are caught for each run, so a crash in one of a million runs is a row with its reason, not the end of the
+campaign.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kipviz.campaigns.plan import Plan
 
-# What a row holds, in this order; `kipviz.spark.worker_runs` says which type each has in a table.
+# The columns of a row, in order; `kipviz.spark.worker_runs` has their types in a table.
 COLUMNS = (
     "job",
     "scenario",
@@ -31,7 +32,7 @@ _REASON_MAX = 300
 
 
 def verdict_row(plan: Plan, job: int) -> tuple[Any, ...]:
-    """The verdict of one job in the order of ``COLUMNS``; a crash gives an error row."""
+    """The verdict of one job in the order of ``COLUMNS``; a crash becomes an error row."""
     task = plan.task(job)
     identity = (job, task.scenario, task.design, task.faults, task.seed)
     try:
@@ -43,7 +44,7 @@ def verdict_row(plan: Plan, job: int) -> tuple[Any, ...]:
 
 
 def one_line(error: BaseException) -> str:
-    """An error as one line: its kind, its words and where it was raised."""
+    """Render an error as one line: its class, its text and where it was raised."""
     words = " ".join(str(error).split())
     place = error.__traceback__
     while place is not None and place.tb_next is not None:

@@ -1,4 +1,8 @@
-"""Catch blocks: the class of the exception that a call throws, and which catch blocks may name it."""
+"""Catch blocks: the class of the exception that a call throws, and which catch blocks may name it.
+
+Source: TransactionManager.maybeFailWithError, TransactionalRequestResult.await, ConsumerCoordinator,
+CommitRequestManager.
+"""
 
 from __future__ import annotations
 

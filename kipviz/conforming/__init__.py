@@ -1,1 +1,1 @@
-"""Random programs of several clients at a real broker, whose every answer is asked of the model: `kipviz conform`."""
+"""Random programs of several clients at a real broker, whose answers `kipviz conform` compares with the model."""

@@ -1,23 +1,23 @@
-"""What the clients of a program remember from one answer to the next: identities, sequences, sessions, and what they hold."""
+"""The clients' memory from one answer to the next: identities, sequences, sessions, and acquired records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-# The identity of a producer that has none.
+# The identity of a producer without one.
 NOBODY = (-1, -1)
 
 
 @dataclass
 class Producer:
-    """What a producer knows: who it is, who it was, and its next sequences."""
+    """What a producer knows: its current and previous identity, and its next sequences."""
 
     now: tuple[int, int] = NOBODY
     before: tuple[int, int] = NOBODY
     sequences: dict[int, int] = field(default_factory=dict)
 
     def becomes(self, who: tuple[int, int]) -> None:
-        """Take another identity; sequences begin again with it."""
+        """Adopt another identity; its sequences start at 0."""
         if who != self.now and who[0] >= 0:
             self.before, self.now = self.now, who
             self.sequences = {}
@@ -25,7 +25,7 @@ class Producer:
 
 @dataclass
 class Session:
-    """What a share member has at one leader: the epoch of its session, and which partitions are in it."""
+    """A share member's session at one leader: its epoch, and the partitions in it."""
 
     epoch: int = 0
     partitions: tuple[int, ...] = ()
@@ -33,9 +33,9 @@ class Session:
 
 @dataclass
 class Member:
-    """What a member knows: its epoch in its group, and for a share member its sessions and what it holds.
+    """What a member knows: its epoch in its group, and for a share member its sessions and acquired records.
 
-    A member of a classic group has the name that it was given; its epoch is a generation.
+    A member of a classic group has the member id that it was assigned; its epoch is a generation.
     """
 
     epoch: int = 0

@@ -1,8 +1,8 @@
-"""What clients do: each step of a program as the requests that it becomes, made from what the answers before it said.
+"""The clients of a program: they turn each step into requests, using the earlier answers.
 
-The clients are as clumsy as their program says: they go on with an identity that was taken from them, repeat a sequence or
-leave one out, and acknowledge what they do not hold. What they never do is to send what the protocol has no words for.
-Of several brokers they ask the one that they believe to be the right one, until it says that it is not.
+The clients are as clumsy as their program says: they use a fenced identity, repeat or skip a sequence, and acknowledge
+records that they have not acquired. They never send a request that the protocol cannot express. With several brokers
+they ask the one that they believe to be right, until it answers that it is not.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ from kipviz.records.batches import DataRecord
 
 TRANSACTION_TIMEOUT_MS = 60_000
 REBALANCE_MS = 60_000
-# A classic member waits for the others so long; one that does not come back is left behind.
+# How long a classic member waits for the others; one that does not return in time is removed.
 CLASSIC_SESSION_MS, CLASSIC_REBALANCE_MS = 10_000, 700
 BYTES = 1_048_576
 ACKNOWLEDGE_TYPES = {"accept": 1, "release": 2, "reject": 3}
-# Who a producer says it is that was never told.
+# The identity of a producer that has not been assigned one.
 STRANGER = (4_711_000, 0)
 JOINS, LEAVES, CLOSES = 0, -1, -1
-# With these a broker says that another one is asked now, or nobody.
+# With these errors a broker says that another broker is responsible, or none.
 ELSEWHERE = frozenset(
     error.value
     for error in (
@@ -81,9 +81,9 @@ ELSEWHERE = frozenset(
 
 
 class Ask(Value, frozen=True):
-    """A request of a step: to which broker, and whether its answer waits for what other clients do.
+    """A request of a step: its broker, and whether its answer waits for other clients.
 
-    `batch` makes the note of the batch that it carries, once it has a number.
+    `batch` notes the batch in the request, once the request has a number.
     """
 
     node: int
@@ -93,20 +93,20 @@ class Ask(Value, frozen=True):
     batch: Callable[[Request], Sent] | None = None
 
 
-# A step: it gives one request after the other, and is told the answer to each.
+# A step: it yields one request after the other, and gets the answer to each.
 Doing: TypeAlias = Generator[Ask, Struct, None]
 Finding: TypeAlias = Generator[Ask, Struct, int]
 
 
 class Names(Value, frozen=True):
-    """What a program's resources are called: many programs run at one broker, and none may meet another."""
+    """The names of a program's resources: many programs run at one broker and must not share any."""
 
     prefix: str
     topic_id: str
 
     @property
     def topic(self) -> str:
-        """The topic that everybody uses."""
+        """The topic that all clients use."""
         return topic_of(self.prefix)
 
     def of(self, what: str) -> str:
@@ -123,12 +123,12 @@ class Clients:
     """The clients of one program, and what they know."""
 
     def __init__(self, made: Program, names: Names, nodes: tuple[int, ...]) -> None:
-        """Let them know nothing but the brokers' numbers."""
+        """Start with clients that know only the brokers' numbers."""
         self._made, self._names, self._nodes = made, names, nodes
         self._producers = {who: Producer() for who in PRODUCERS}
         self._members = {who: Member() for who in (*MEMBERS, *SHARERS, *CLASSIC)}
         self._records = 0
-        # Who leads a partition of the topic, and who coordinates (kind, key), as they were told last.
+        # The leaders of the topic's partitions and the coordinators of (kind, key), as last answered.
         self._leaders: dict[int, int] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
 
@@ -136,15 +136,15 @@ class Clients:
         """Begin a step."""
         return self._DOES[step.does](self, step)
 
-    # -- whom they ask -------------------------------------------------------------------------
+    # -- the brokers that they ask ----------------------------------------------------------------
 
     def heard(self, answer: Struct) -> None:
-        """Take note of an answer that says that another broker is to be asked."""
+        """Note an answer that says that another broker is responsible."""
         if ELSEWHERE.intersection(errors_in(answer)):
             self.forget()
 
     def forget(self) -> None:
-        """Forget who leads and coordinates what."""
+        """Forget the leaders and coordinators."""
         self._leaders.clear()
         self._coordinators.clear()
 
@@ -157,7 +157,7 @@ class Clients:
             for part in told["Topics"][0]["Partitions"]:
                 if part["LeaderId"] >= 0:
                     self._leaders[part["PartitionIndex"]] = part["LeaderId"]
-        # Where nobody leads, anybody may say so.
+        # Without a leader, any broker may say so.
         return self._leaders.get(index, self._nodes[0])
 
     def _coordinator(self, kind: int, key: str) -> Finding:
@@ -183,7 +183,7 @@ class Clients:
         return self._names.of("x" if self._made.shared else f"x-{who}")
 
     def _identity(self, step: Step) -> tuple[int, int]:
-        """Return the identity with which a step is made; LATER is an epoch that nobody has given."""
+        """Return the identity of a step; LATER is an epoch that was never assigned."""
         producer = self._producers[step.client]
         now = producer.now if producer.now != NOBODY else STRANGER
         if step.told[0] == BEFORE and producer.before != NOBODY:
@@ -224,7 +224,7 @@ class Clients:
         sequence = {"next": following, "again": last, "gap": following + 1}[step.told[2]]
         mine = who == producer.now
         if mine:
-            # What is sent at once goes on from here, as if this one will be taken.
+            # Requests sent at once continue from here, as if this one will be accepted.
             producer.sequences[index] = max(following, sequence + 1)
         told = yield from self._append(self._id(step.client), who, index, sequence)
         if told["ErrorCode"] and mine and who == producer.now:
@@ -258,7 +258,7 @@ class Clients:
         return answer
 
     def _stage(self, step: Step) -> Doing:
-        """Commit a group's offset in a transaction; an older client adds the group first."""
+        """Commit a group's offset in a transaction; an older client adds the group to it first."""
         who, group = self._identity(step), self._names.of("readers")
         identity = {
             "TransactionalId": self._id(step.client),
@@ -391,7 +391,7 @@ class Clients:
     # -- members of a classic group ------------------------------------------------------------
 
     def _classic_join(self, step: Step) -> Doing:
-        """Join, under the name that the coordinator gives first; then ask for the assignment, or give it as the leader."""
+        """Join with the id that the coordinator assigns first; then fetch the assignment, or send it as the leader."""
         member, group = self._members[step.client], self._names.of("classics")
         subscription = _of_consumers(SUBSCRIPTION, {"Topics": (self._names.topic,)})
         values = {
@@ -403,7 +403,7 @@ class Clients:
             "Protocols": ({"Name": "range", "Metadata": subscription},),
         }
         node = yield from self._of_group("classics")
-        # Who has no name yet is given one at once.
+        # A member without an id is assigned one at once.
         told = yield Ask(node, JOIN, values, patient=bool(member.name))
         if told["ErrorCode"] == Errors.MEMBER_ID_REQUIRED:
             member.name = told["MemberId"]
@@ -523,7 +523,7 @@ class Clients:
                 ]
 
     def _share_acknowledge(self, step: Step) -> Doing:
-        """Acknowledge the first run that is held, or offset 0 where nothing is."""
+        """Acknowledge the first acquired run, or offset 0 if there is none."""
         member = self._members[step.client]
         index, first, last = member.held.pop(0) if member.held else (0, 0, 0)
         node = yield from self._leader(index)
@@ -571,7 +571,7 @@ class Clients:
 
 
 def errors_in(answer: object) -> frozenset[int]:
-    """Return the error codes that stand anywhere in an answer."""
+    """Return all error codes in an answer."""
     if isinstance(answer, dict):
         found = [errors_in(value) for name, value in answer.items() if name != "ErrorCode"]
         return frozenset({answer.get("ErrorCode", 0)}).union(*found)
@@ -581,6 +581,6 @@ def errors_in(answer: object) -> frozenset[int]:
 
 
 def _of_consumers(schema: Schema, values: Struct) -> bytes:
-    """Return what consumers tell each other through a broker: a version, and the fields."""
+    """Return the bytes that consumers send each other through a broker: a version, and the fields."""
     told = encode(schema, CONSUMER_PROTOCOL, values)
     return CONSUMER_PROTOCOL.to_bytes(2, "big") + told.data

@@ -1,4 +1,4 @@
-"""What came of a round: for each program the answers that the model could not have given."""
+"""The result of a round: for each program the answers that the model could not have given."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from kipviz.recordings.request_context.handmade_requests import Request, Sent, r
 
 
 class Judged(Value, frozen=True):
-    """A round: the whole report, and the refused answers by the prefix of the program that they belong to.
+    """A round: the whole report, and the refused answers by the prefix of their program.
 
-    `requests` tell by client and number which request each of these answers. `mutants` is None where none were asked about.
+    `requests` identify the request of each of these answers by client and number. `mutants` is None if none were
+    compared.
     """
 
     report: Report
@@ -27,10 +28,10 @@ class Judged(Value, frozen=True):
 
 
 def evidence_of(files: Iterable[Files], sent: Iterable[Sent]) -> Evidence:
-    """Return what brokers wrote, with the batches that their clients sent.
+    """Return the brokers' logs and request logs, with the batches that their clients sent.
 
     Raises:
-        RecordingError: if it cannot be read.
+        RecordingError: if they cannot be read.
     """
     brokers = tuple(BrokerFiles(each.logs, (each.requests,)) for each in files)
     return of_brokers(brokers, settings=SETTINGS).but(sent=tuple(sent), first_producer_id=0)
@@ -39,15 +40,15 @@ def evidence_of(files: Iterable[Files], sent: Iterable[Sent]) -> Evidence:
 def judge(
     evidence: Evidence, mutants_max: int = 0, go_on: Callable[[], bool] = lambda: True
 ) -> Judged:
-    """Ask the model for every answer.
+    """Compare every answer with the model.
 
     Args:
-        evidence: what the broker wrote.
-        mutants_max: how many changed answers the model is asked about at most, 0 for none.
-        go_on: whether to ask about the next one.
+        evidence: the broker's logs and requests.
+        mutants_max: the maximum number of changed answers to compare, 0 for none.
+        go_on: whether to compare the next one.
 
     Raises:
-        RecordingError: if a request or an answer lacks what its API has.
+        RecordingError: if a request or an answer lacks a field of its API.
     """
     report = of_evidence(evidence)
     refused: dict[str, tuple[Asked, ...]] = {}
@@ -60,9 +61,9 @@ def judge(
 
 
 def prefix_of(exchange: Exchange, asked: Asked) -> str:
-    """Return the prefix of the program that an exchange belongs to: that of its client, or of what it is about.
+    """Return the prefix of an exchange's program: that of its client, or of its subject.
 
-    What brokers ask each other belongs to the program whose resource it is about.
+    An exchange between brokers belongs to the program whose resource is its subject.
     """
     for name in (exchange.client, asked.about):
         prefix, dash, _ = name.partition("-")

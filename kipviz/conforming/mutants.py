@@ -1,4 +1,4 @@
-"""A broker's answers, each with one number changed by one: which of them the model accepts all the same, and why."""
+"""A broker's answers, each with one number changed by one: the changed ones that the model still accepts, and why."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from kipviz.recordings.request_context.evidence import Evidence
 # Why the model may accept an answer that the broker did not give.
 SEVERAL = "the logs or the coordinator's memory leave several answers open between the request and its answer"
 UNDECIDED = "the model does not decide this number"
-# The model follows these one after the other, so a changed one is asked about by following its group again.
+# The model follows these in order, so a changed one is compared by following its group again.
 FOLLOWED = (*MEMBERS, *JOINING)
 
 
 class Mutants(Value, frozen=True):
-    """How many answers were changed by one in one place, and which of these the model accepts all the same.
+    """How many answers were changed by one in one place, and which of them the model still accepts.
 
     `accepted` are (API, place and difference, reason, number of answers).
     """
@@ -34,9 +34,9 @@ class Mutants(Value, frozen=True):
 
 
 def mutants_of(evidence: Evidence, most: int, go_on: Callable[[], bool]) -> Mutants:
-    """Change one number of one answer at a time, by one more and one less, and ask the model again.
+    """Change one number of one answer at a time, by one more and one less, and compare it with the model.
 
-    An error code's neighbours are errors. Where there are more mutants than are to be asked about, each nth is taken.
+    The neighbours of an error code are errors. If there are more mutants than `most`, each nth is compared.
     """
     acceptor = Acceptor(evidence)
     told = (*acceptor.shared(), *acceptor.joined())
@@ -66,7 +66,7 @@ def mutants_of(evidence: Evidence, most: int, go_on: Callable[[], bool]) -> Muta
 
 
 def _told(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[Asked, ...]:
-    """Return what the model says of a changed answer, and of those that follow from it; nothing if it is none."""
+    """Return the verdicts on a changed answer and those that follow from it; none if it is invalid."""
     try:
         if changed.api in FOLLOWED:
             return acceptor.followed_again(number, changed)
@@ -76,13 +76,13 @@ def _told(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[Asked, ..
 
 
 def _why(number: int, told: tuple[Asked, ...]) -> str:
-    """Return why the model accepts a changed answer: it has several, or it does not decide the number."""
+    """Return why the model accepts a changed answer: several are possible, or it does not decide the number."""
     own = [each for each in told if each.number == number]
     return SEVERAL if any(len(each.possible) > 1 for each in own) else UNDECIDED
 
 
 def _is_judged(acceptor: Acceptor, number: int, exchange: Exchange) -> bool:
-    """Say whether an answer is asked about by itself, and is one that the model accepts."""
+    """Return whether an answer is compared by itself, and accepted by the model."""
     try:
         asked = tuple(acceptor.of(number, exchange))
     except RecordingError:
@@ -91,7 +91,7 @@ def _is_judged(acceptor: Acceptor, number: int, exchange: Exchange) -> bool:
 
 
 def lines_of_mutants(mutants: Mutants) -> Iterator[str]:
-    """Yield what mutants show."""
+    """Yield the report about mutants."""
     accepted = sum(count for *_, count in mutants.accepted)
     refused = mutants.asked - accepted
     yield f"{mutants.asked:,} answers with one number changed by one: {refused:,} refused, {accepted:,} accepted."

@@ -1,4 +1,4 @@
-"""A client of a broker on this machine: it sends requests in the version that its program says, one after the other or several at once."""
+"""A client of a broker on this machine: it sends requests in a given version, in order or several at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lost(ConnectionError):
 
 
 class Waiting(Value, frozen=True):
-    """A request that is under way: which one it is, by its number among those of its client."""
+    """A request in flight: its number among the requests of its client."""
 
     number: int
     question: Question
@@ -31,7 +31,7 @@ class Waiting(Value, frozen=True):
 
 
 class PlainClient:
-    """One connection; its requests are numbered, which is what a request log tells those of a client apart by.
+    """One connection; its requests are numbered, so that a request log can distinguish them.
 
     A client with several connections gives each of them the same `numbers`.
     """
@@ -58,7 +58,7 @@ class PlainClient:
         return self.answer_to(self.send(question, values, version))
 
     def send(self, question: Question, values: Struct, version: int = -1) -> Waiting:
-        """Send a request and do not wait for its answer.
+        """Send a request without waiting for its answer.
 
         Raises:
             Lost: if it cannot be sent.
@@ -72,10 +72,10 @@ class PlainClient:
         return waiting
 
     def answer_to(self, waiting: Waiting) -> Struct:
-        """Wait for an answer; a broker gives them in the order of the requests of one connection.
+        """Wait for an answer; a broker answers the requests of one connection in order.
 
         Raises:
-            Lost: if there is none.
+            Lost: if there is no answer.
         """
         question = waiting.question
         try:
@@ -120,6 +120,6 @@ class PlainClient:
 
 
 def answered(clients: Iterable[PlainClient], wait_s: float) -> list[PlainClient]:
-    """Return those of some clients to which an answer has come, and wait for the first one so long."""
+    """Return the clients that have received an answer, and wait for the first one for at most `wait_s`."""
     readable, _, _ = select.select(list(clients), (), (), wait_s)
     return list(readable)

@@ -1,4 +1,4 @@
-"""A program, played at a cluster: its steps one after the other, with several requests under way where it says so."""
+"""The execution of a program on a cluster: step by step, with several requests in flight if the program says so."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from kipviz.records.placement import (
 
 DISTURBS = tuple(kind[0] for kind in DISTURBANCES)
 INTERNAL_PARTITIONS = 3
-# An answer that may wait for other clients gets so long before others go on.
+# An answer that may wait for other clients gets so long before the others continue.
 MOMENT_S = 0.05
 
 
 class Cluster(Protocol):
-    """Brokers that a program can be played at."""
+    """Brokers on which a program can be executed."""
 
     @property
     def nodes(self) -> tuple[int, ...]:
         """The brokers' numbers."""
 
     def connect(self, node: int, client_id: str, numbers: Iterator[int]) -> PlainClient:
-        """Open a connection of a client, whose requests are numbered so."""
+        """Open a connection of a client, with the numbers of its requests."""
 
     def move(self, topic: str, index: int) -> None:
-        """Give a partition another leader."""
+        """Move the leader of a partition."""
 
     def kill_leader(self, topic: str, index: int) -> None:
         """Kill the leader of a partition as `kill -9` does, and start it again."""
@@ -49,7 +49,7 @@ class Cluster(Protocol):
 
 @dataclass(eq=False)
 class _Flight:
-    """A step of which a request is under way."""
+    """A step with a request in flight."""
 
     at: int
     step: Step
@@ -60,9 +60,9 @@ class _Flight:
 
 
 class Playing:
-    """One program at one cluster.
+    """The execution of one program on one cluster.
 
-    `sent` are the batches that it has sent, and `asked` says which step each request belongs to: by its client and number.
+    `sent` are the batches that it has sent, and `asked` has the step of each request, by its client and number.
     """
 
     def __init__(self, made: Program, names: Names, cluster: Cluster) -> None:
@@ -76,7 +76,7 @@ class Playing:
         self.asked: dict[Request, int] = {}
 
     def play(self) -> None:
-        """Take every step, and wait for the last answer.
+        """Execute every step, and wait for the last answer.
 
         Raises:
             Lost: if a broker that was not killed does not answer.
@@ -89,7 +89,7 @@ class Playing:
                     continue
                 if not step.at_once:
                     self._settled()
-                # A member whose rebalance is not over has nothing else to say.
+                # A member whose rebalance is not over has nothing else to send.
                 if not any(flight.step.client == step.client for flight in self._patient()):
                     self._begin(at, step)
             self._settled(patiently=True)
@@ -106,7 +106,7 @@ class Playing:
         self._go_on(at, step, doing, None)
 
     def _go_on(self, at: int, step: Step, doing: Doing, answer: Struct | None) -> None:
-        """Tell a step the answer to its last request, and send its next one."""
+        """Pass the answer to its last request to a step, and send its next one."""
         try:
             ask = next(doing) if answer is None else doing.send(answer)
         except StopIteration:
@@ -128,7 +128,7 @@ class Playing:
         return [flight for flight in self._flights if flight.patient]
 
     def _settled(self, *, patiently: bool = False) -> None:
-        """Wait for what is under way; for what waits for other clients only if there is nothing else."""
+        """Wait for the requests in flight; for those that wait for other clients only if there is nothing else."""
         while self._flights:
             waits = patiently or len(self._patient()) < len(self._flights)
             clients = {flight.client: flight for flight in reversed(self._flights)}
@@ -159,7 +159,7 @@ class Playing:
         return self._connections[place]
 
     def _lost(self, who: str, node: int) -> None:
-        """Do without a connection that was lost, and without what was under way there.
+        """Drop a lost connection, with the requests in flight on it.
 
         Raises:
             Lost: if no broker was killed.
@@ -183,7 +183,7 @@ class Playing:
             self._cluster.move(topic, index)
 
     def _place(self, what: str) -> tuple[str, int]:
-        """Return which partition is meant: of the topic, or the one in which a coordinator keeps what it knows."""
+        """Return the partition of a disturbance: one of the topic, or the one in which a coordinator stores its state."""
         names = self._names
         keys = {
             "transaction": (TRANSACTION_STATE, names.of("x" if self._made.shared else "x-a")),

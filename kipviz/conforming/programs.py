@@ -1,8 +1,8 @@
-"""Programs: what several clients do, one request after the other, drawn from a seed.
+"""Programs: the requests of several clients, in order, drawn from a seed.
 
-A program names no ids, epochs or offsets. A step says "the identity before" or "one sequence too high", and what that is
-follows from the answers when it is played (`playing`). So any steps can be left out and the rest is a program, too. A step that is
-`at_once` is sent while the one before it is still under way.
+A program names no ids, epochs or offsets. A step says "the previous identity" or "one sequence too high", and the
+answers determine the values during the execution (`playing`). So any steps can be left out, and the rest is a program,
+too. A step that is `at_once` is sent while the previous one is still in flight.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kipviz.core.values import Value, digest_of
 STEPS = 40
 BROKERS = (1, 3)
 PARTITIONS = 2
-# How often each kind of step is drawn, relative to the others; who does it, and what it may be told.
+# How often each kind of step is drawn, relative to the others; its clients, and its possible arguments.
 PRODUCERS, READER, OPERATOR, MEMBERS, SHARERS, CLASSIC = (
     ("a", "b"),
     ("r",),
@@ -26,8 +26,8 @@ PRODUCERS, READER, OPERATOR, MEMBERS, SHARERS, CLASSIC = (
     ("s", "t"),
     ("c", "d"),
 )
-# What gets another leader, or whose leader is killed: a partition of the topic, or who coordinates the program's
-# transactions, its group of members or its share group.
+# What gets another leader, or loses its leader: a partition of the topic, or the coordinator of the program's
+# transactions, of its group of members or of its share group.
 PLACES = ("0", "1", "transaction", "group", "share")
 NOW, BEFORE, LATER = "now", "before", "later"
 _WHOSE = (NOW,) * 6 + (BEFORE, LATER)
@@ -62,7 +62,7 @@ KINDS: tuple[Kind, ...] = (
     ("classic-leave", 1, CLASSIC, ()),
 )
 MOVE, KILL = "move", "kill"
-# What happens to a cluster of several brokers only. A kill takes seconds, so few programs have one, and none has two.
+# Disturbances of a cluster of several brokers only. A kill takes seconds, so few programs have one, and none has two.
 DISTURBANCES: tuple[Kind, ...] = ((MOVE, 4, OPERATOR, (PLACES,)), (KILL, 0, OPERATOR, (PLACES,)))
 ONE_IN_KILLS = 16
 ONE_IN_AT_ONCE = 3
@@ -76,9 +76,9 @@ _OF_ONE_BROKER, _OF_SEVERAL = _drawn(*KINDS), _drawn(*KINDS, *DISTURBANCES)
 
 
 class Step(Value, frozen=True):
-    """What one client does: the kind of its request, and what it is told beside that.
+    """A step of one client: the kind of its request, and its arguments.
 
-    `at_once` says that it does not wait for the answers to what was sent before.
+    `at_once` says that it does not wait for the answers to earlier requests.
     """
 
     client: str
@@ -92,9 +92,9 @@ class Step(Value, frozen=True):
 
 
 class Program(Value, frozen=True):
-    """Steps in their order; `old` are the producers that speak as clients before transaction version 2 do.
+    """Steps in order; `old` are the producers that behave like clients before transaction version 2.
 
-    `shared` says that both producers have one transactional id, and `brokers` at how many it is played.
+    `shared` says that both producers have one transactional id, and `brokers` is the number of brokers.
     """
 
     seed: int
@@ -104,7 +104,7 @@ class Program(Value, frozen=True):
     brokers: int = 1
 
     def lines(self) -> Iterable[str]:
-        """Return the program as text, a line each."""
+        """Yield the program as lines of text."""
         names = "one transactional id" if self.shared else "a transactional id each"
         old = f"; {' and '.join(self.old)} as before transaction version 2" if self.old else ""
         brokers = f"{self.brokers} brokers; " if self.brokers > 1 else ""
@@ -113,12 +113,12 @@ class Program(Value, frozen=True):
 
 
 def program(seed: int, steps: int = STEPS, brokers: int = 1) -> Program:
-    """Return the program of a seed; the same one on every machine."""
+    """Return the program of a seed; it is the same on every machine."""
     told = _dice(seed, -1)
     old = tuple(who for at, who in enumerate(PRODUCERS) if told[at] % 3 == 0)
     kinds = _OF_SEVERAL if brokers > 1 else _OF_ONE_BROKER
     made = [_step(seed, number, kinds) for number in range(steps)]
-    # What comes first lets the rest do something: identities, and members.
+    # The first steps make the others meaningful: identities, and members.
     first = [Step(who, "init", ("new",)) for who in PRODUCERS]
     joined = [Step("s", "share-join"), Step("m", "join"), Step("c", "classic-join")]
     opening = [*first, *(each for at, each in enumerate(joined) if told[4 + at] % 2)]
@@ -149,10 +149,10 @@ def written(made: Program) -> bytes:
 
 
 def read(data: bytes) -> Program:
-    """Return the program that JSON says.
+    """Return the program in a JSON text.
 
     Raises:
-        ValueError: if it is none, in one sentence.
+        ValueError: if it is not a program, in one sentence.
     """
     try:
         found = msgspec.json.decode(data, type=Program)

@@ -1,4 +1,4 @@
-"""What programs ask: each request with the newest version that clients speak, and what an operator asks of the controller."""
+"""The requests of programs, each with the newest version of clients, and an operator's requests to the controller."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ SHARE_OFFSETS = Question(
     share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
     share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
 )
-# What moves a leader in KRaft: another order of the replicas, and then an election of the first one. The model decides
-# elections itself, so it has no message for them. Source: AlterPartitionReassignmentsRequest.json, ElectLeadersRequest.json.
+# The requests that move a leader in KRaft: another order of the replicas, and then an election of the first one. The
+# model decides elections itself, so it has no message for them. Source: AlterPartitionReassignmentsRequest.json,
+# ElectLeadersRequest.json.
 REASSIGN = Question(
     Schema(
         "AlterPartitionReassignmentsRequest",
@@ -154,6 +155,6 @@ ELECT = Question(
         ),
     ),
 )
-# The versions in which clients before transaction version 2 speak, by request.
+# The versions of clients before transaction version 2, by request.
 OLD = {PRODUCE: 11, END: 4, STAGE: 4}
 GROUP, TRANSACTION, SHARE = 0, 1, 2

@@ -1,4 +1,4 @@
-"""Brokers of Kafka, started from a folder of jars on loopback, each with the request log that it writes at DEBUG."""
+"""Brokers of Kafka, started from a folder of jars on loopback, each with its request log at DEBUG."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from kipviz.conforming.questions import (
 )
 from kipviz.core.values import Value
 
-# What Kafka's own log4j2.yaml gives a line of the request log, in UTC. Log4j's own hook would stop it before the broker
-# has stopped, and the next line would begin the file again.
+# The layout of a request log's line in Kafka's own log4j2.yaml, in UTC. Log4j's own shutdown hook would close the file
+# before the broker has stopped, and the next line would overwrite it.
 LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="WARN" shutdownHook="disable">
   <Appenders>
@@ -49,7 +49,7 @@ LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
   </Loggers>
 </Configuration>
 """
-# The controller of several brokers is a process of its own, so that to kill a broker leaves the controller alone.
+# With several brokers the controller is a process of its own, so that killing a broker leaves the controller alone.
 CONTROLLER = 9
 SETTINGS = {
     "controller.listener.names": "CONTROLLER",
@@ -58,7 +58,7 @@ SETTINGS = {
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "share.coordinator.state.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "group.initial.rebalance.delay.ms": "0",
-    # A broker that was killed is out of office after this time.
+    # A killed broker is fenced after this time.
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
 }
@@ -82,14 +82,14 @@ JARS = {
 
 
 class CannotStart(RuntimeError):
-    """There is no broker; the message is one sentence."""
+    """No broker can be started; the message is one sentence."""
 
 
 def release_of(jars: Path) -> str:
-    """Return the release that a folder of jars has, such as 4.4.0.
+    """Return the release of a folder of jars, such as 4.4.0.
 
     Raises:
-        CannotStart: if it lacks what a broker needs.
+        CannotStart: if a jar that a broker needs is missing.
     """
     if not jars.is_dir():
         raise CannotStart(f"there is no folder {jars}; name the libs folder of a Kafka release")
@@ -104,25 +104,25 @@ def release_of(jars: Path) -> str:
 
 
 class Files(Value, frozen=True):
-    """What a broker writes: its folder of logs, and its request log."""
+    """The files of a broker: its folder of logs, and its request log."""
 
     logs: Path
     requests: Path
 
 
 def files_in(home: Path, brokers: int) -> tuple[Files, ...]:
-    """Return where so many brokers write: one right in the folder, several each in a folder of its own."""
+    """Return the files of so many brokers: one writes into the folder itself, several each into a folder of their own."""
     homes = [home] if brokers == 1 else [home / f"broker-{at}" for at in range(1, brokers + 1)]
     return tuple(Files(each / LOGS, each / REQUESTS) for each in homes)
 
 
 class _Process:
-    """A broker, a controller, or both in one, which is started and stopped as often as one likes."""
+    """A broker, a controller, or both in one, which can be started and stopped repeatedly."""
 
     def __init__(
         self, java: tuple[str, ...], home: Path, files: Files, own: Mapping[str, str]
     ) -> None:
-        """Write its settings; `own` are those that others of its cluster do not have."""
+        """Write its settings; `own` are those that other processes of its cluster do not have."""
         home.mkdir(exist_ok=True)
         self._java = (*java, f"-Dkipviz.requests={files.requests}")
         self._said = home / "broker.out"
@@ -135,7 +135,7 @@ class _Process:
         """Format its storage.
 
         Raises:
-            CannotStart: if that cannot be done.
+            CannotStart: if this fails.
         """
         cluster_id = base64.urlsafe_b64encode(bytes(15) + b"\x01").decode().rstrip("=")
         asked = ("format", "--cluster-id", cluster_id, "--config", str(self._properties))
@@ -155,27 +155,27 @@ class _Process:
             raise CannotStart(f"the storage of a broker cannot be formatted: {_last(done.stderr)}")
 
     def start(self) -> None:
-        """Start it, and do not wait until it serves."""
+        """Start the process, without waiting until it serves requests."""
         with self._said.open("ab") as out:
             self._running = subprocess.Popen(
                 [*self._java, "kafka.Kafka", str(self._properties)],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                start_new_session=True,  # ^C is for who has started it, and he stops it in order
+                start_new_session=True,  # only the process that started it handles ^C, and stops it in order
             )
 
     def check(self) -> None:
-        """Raise if it has ended by itself.
+        """Check that it has not ended by itself.
 
         Raises:
-            CannotStart: with the last line that it said on its console.
+            CannotStart: if it has, with the last line of its console.
         """
         if self._running is not None and self._running.poll() is not None:
             raise CannotStart(f"the broker ended at once: {self.last_words()}")
 
     def last_words(self) -> str:
-        """Return the last line that it said on its console."""
+        """Return the last line of its console."""
         return _last(self._said.read_text(errors="replace"))
 
     def kill(self) -> None:
@@ -185,12 +185,12 @@ class _Process:
             self._running.wait()
 
     def ask_to_stop(self) -> None:
-        """Ask it to stop in an orderly way."""
+        """Ask it to stop gracefully."""
         if self._running is not None:
             self._running.terminate()
 
     def wait_until_stopped(self) -> None:
-        """Wait until it has stopped, and stop it by force if that takes too long."""
+        """Wait until it has stopped, and kill it if that takes too long."""
         if self._running is not None:
             try:
                 self._running.wait(STOPS_S)
@@ -199,7 +199,7 @@ class _Process:
 
 
 class RealCluster:
-    """One broker, or several with a controller, that run until the `with` block ends; `files` say what they wrote."""
+    """One broker, or several with a controller, that run until the `with` block ends; `files` are their files."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class RealCluster:
         java: str = "java",
         further: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Format storage in an empty folder and start; `further` are settings of every broker beside its own.
+        """Format storage in an empty folder and start; `further` are additional settings of every broker.
 
         Raises:
             CannotStart: if there is no Java, or a broker does not start.
@@ -274,7 +274,7 @@ class RealCluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where the brokers listen, as clients are told."""
+        """The brokers' addresses, for clients."""
         return ",".join(f"{HOST}:{port}" for port in self.ports.values())
 
     def connect(
@@ -288,7 +288,7 @@ class RealCluster:
         return PlainClient(self.ports[node], client_id, numbers)
 
     def create(self, topics: Iterable[str]) -> dict[str, str]:
-        """Create topics, whose records have the broker's times, and return their ids.
+        """Create topics, whose records have the broker's timestamps, and return their ids.
 
         Raises:
             CannotStart: if one cannot be created.
@@ -327,7 +327,7 @@ class RealCluster:
         }
 
     def _leader_of(self, topic: str, index: int) -> tuple[int, tuple[int, ...]]:
-        """Return who leads a partition, and who is in sync."""
+        """Return the leader of a partition, and its in-sync replicas."""
         for node in self.nodes:
             try:
                 found = self._partitions(node).get((topic, index))
@@ -338,7 +338,7 @@ class RealCluster:
         return -1, ()
 
     def move(self, topic: str, index: int) -> None:
-        """Give a partition another leader: the next broker in sync becomes the preferred one, and is elected."""
+        """Move a partition's leader: the next in-sync broker becomes the preferred one, and is elected."""
         leader, in_sync = self._leader_of(topic, index)
         others = [node for node in in_sync if node != leader]
         if leader < 0 or not others:
@@ -347,7 +347,7 @@ class RealCluster:
         new = (later or sorted(others))[0]
         replicas = (new, *(node for node in self.nodes if node != new))
         part = {"PartitionIndex": index, "Replicas": replicas}
-        # Who leads may have been killed, and nobody has noticed yet.
+        # The leader may have been killed, and the cluster has not noticed yet.
         with contextlib.suppress(Lost), self.connect(leader, "mover") as client:
             client.ask(REASSIGN, {"Topics": ({"Name": topic, "Partitions": (part,)},)})
             client.ask(ELECT, {"TopicPartitions": ({"Topic": topic, "Partitions": (index,)},)})
@@ -381,7 +381,7 @@ class RealCluster:
         return all(p["LeaderId"] >= 0 and len(p["IsrNodes"]) == copies for p in parts)
 
     def _wait_for_leaders(self, topics: Iterable[str]) -> None:
-        """Wait until leaders know that they lead; ListOffsets is what no answer is judged by."""
+        """Wait until leaders know that they lead; ListOffsets is an API that is not judged."""
         end = time.monotonic() + STARTS_S
         for topic in topics:
             for index in range(PARTITIONS):
@@ -420,7 +420,7 @@ class RealCluster:
         raise CannotStart(f"the broker did not start within {STARTS_S:g} s: {words}")
 
     def _warm_up(self, end: float) -> None:
-        """Ask for every kind of coordinator until its internal topic is there and led, and until it answers."""
+        """Ask for every kind of coordinator until its internal topic exists, has a leader, and answers."""
         keys = {TRANSACTION: "warm-up", GROUP: "warm-up", SHARE: "warm-up:AAAAAAAAAAAAAAAAAAAAAg:0"}
         for kind, key in keys.items():
             self._coordinator(kind, key, end)
@@ -441,7 +441,7 @@ class RealCluster:
                     _wait_a_moment(end, "the transaction coordinators do not answer")
 
     def _coordinator(self, kind: int, key: str, end: float) -> int:
-        """Return who coordinates a key; of one broker it is that one as soon as there is one."""
+        """Return the coordinator of a key; with a single broker it is that one, as soon as it answers."""
         while True:
             with self.connect(self.nodes[0], "warm-up") as client:
                 (told,) = client.ask(FIND, {"KeyType": kind, "CoordinatorKeys": (key,)})[
@@ -452,7 +452,7 @@ class RealCluster:
             _wait_a_moment(end, "the internal topics are not there")
 
     def stop(self) -> None:
-        """Stop in an orderly way, the brokers together and then the controller, and by force if that takes too long."""
+        """Stop gracefully, the brokers together and then the controller, and kill them if that takes too long."""
         for process in self._processes.values():
             process.ask_to_stop()
         for process in self._processes.values():

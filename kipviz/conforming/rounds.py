@@ -1,7 +1,8 @@
-"""Rounds: programs at a fresh broker, judged together; a refused one is shrunk, and what is left is kept.
+"""Rounds: programs at a fresh broker, judged together; a refused one is shrunk, and the result is kept.
 
-A round costs the start of a broker, so all programs of a round share one, and each attempt at shrinking plays all of its
-candidates at one. Programs at one broker do not meet: each has names of its own, but for a broker's producer ids.
+A round costs the start of a broker, so all programs of a round share one, and each attempt to shrink executes all of
+its candidates at one. Programs at one broker share no resource except the broker's producer ids: each has names of its
+own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from kipviz.core.values import Value
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
 from kipviz.recordings.request_context.handmade_requests import Request
 
-# Of one refused program so many attempts at shrinking are made, each at a broker of its own.
+# The maximum number of attempts to shrink one refused program, each at a broker of its own.
 ATTEMPTS_MAX = 16
 PROGRAM, REPORT = "program.json", "report.txt"
 
@@ -31,7 +32,7 @@ PROGRAM, REPORT = "program.json", "report.txt"
 class Refusal(Value, frozen=True):
     """A program with an answer that the model could not have given, and the first such answer.
 
-    `at` is the place of the step that asked for it, -1 where brokers asked each other.
+    `at` is the place of the step with that request, -1 for a request between brokers.
     """
 
     program: Program
@@ -40,12 +41,12 @@ class Refusal(Value, frozen=True):
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What another refusal has to share to be the same one: the request, and what the broker said first of all."""
+        """What two refusals must share to be the same: the request, and the first field of the broker's answer."""
         (_, said), *_ = self.first.recorded
         return self.first.api, str(said)
 
     def lines(self) -> Iterator[str]:
-        """Yield the answer, what the model could have said, and the program."""
+        """Yield the answer, the model's possible answers, and the program."""
         yield f"{self.first.api}, {self.first.about}"
         yield f"  the broker: {sayings(self.first.recorded)}"
         yield from (f"  the model:  {sayings(said)}" for said in self.first.possible)
@@ -53,7 +54,7 @@ class Refusal(Value, frozen=True):
 
 
 class Round(Value, frozen=True):
-    """Programs that were played at one broker, in their order, and what the model said of it."""
+    """Programs that were executed at one broker, in order, and the verdict of the model."""
 
     programs: tuple[Program, ...]
     played: int
@@ -72,15 +73,15 @@ class Round(Value, frozen=True):
         return Refusal(made, refused[0], self.steps.get(asked, -1))
 
 
-# Plays programs at a fresh broker and judges them: for each its refusal, None if there is none.
+# Executes programs at a fresh broker and judges them: each one's refusal, or None.
 Try = Callable[[Sequence[Program]], tuple[Refusal | None, ...]]
 
 
 class Told(Protocol):
-    """What is told of the progress: in one sentence."""
+    """A function that gets progress messages, each one sentence."""
 
     def __call__(self, words: str) -> object:
-        """Take a sentence."""
+        """Handle a sentence."""
 
 
 def prefix_at(place: int) -> str:
@@ -96,20 +97,20 @@ def play_round(
     go_on: Callable[[], bool] = lambda: True,
     mutants_max: int = 0,
 ) -> Round:
-    """Play programs at one broker or cluster, stop it, and ask the model for every answer.
+    """Execute programs at one broker or cluster, stop it, and compare every answer with the model.
 
     Args:
         jars: the jars of a Kafka release.
         home: an empty folder, in which logs and request log stay.
-        programs: what is played, one after the other; all are for as many brokers.
-        tell: takes the progress.
-        go_on: whether to play the next one.
-        mutants_max: how many changed answers the model is asked about, 0 for none.
+        programs: the programs to execute, in order; all have the same number of brokers.
+        tell: gets the progress messages.
+        go_on: whether to execute the next one.
+        mutants_max: the maximum number of changed answers to compare, 0 for none.
 
     Raises:
-        CannotStart: if there is no broker.
+        CannotStart: if no broker can be started.
         Lost: if the broker does not answer.
-        RecordingError: if what it wrote cannot be read.
+        RecordingError: if its logs cannot be read.
     """
     brokers = programs[0].brokers if programs else 1
     tell("starting a broker" if brokers == 1 else f"starting {brokers} brokers")
@@ -136,9 +137,10 @@ def play_round(
 def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: True) -> Refusal:
     """Return the shortest program found that has the same refusal.
 
-    What comes behind the refused answer is left out first. The rest is delta debugging: pieces are left out, halves
-    first, then smaller ones; all pieces of one size are tried in one attempt, and those that were not needed alone are left out
-    together in the next one. A refusal that depends on the moment may not come again; then the program stays longer.
+    The steps after the refused answer are left out first. The rest is delta debugging: pieces are left out, halves
+    first, then smaller ones. All pieces of one size are tried in one attempt, and those that were not needed alone are
+    left out together in the next one. A refusal that depends on timing may not happen again; then the program stays
+    longer.
     """
     best, pieces, attempts = refusal, 2, 0
 
@@ -174,13 +176,13 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
 
 
 def _without(steps: tuple[Step, ...], spans: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
-    """Return the steps but for those in some spans, (first, behind the last)."""
+    """Return the steps without some spans, (first, end)."""
     gone = {at for first, behind in spans for at in range(first, behind)}
     return tuple(step for at, step in enumerate(steps) if at not in gone)
 
 
 def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
-    """Return what plays programs at a fresh broker in a folder that does not stay."""
+    """Return a function that executes programs at a fresh broker in a temporary folder."""
 
     def attempt(programs: Sequence[Program]) -> tuple[Refusal | None, ...]:
         with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
@@ -190,10 +192,10 @@ def attempts_at(jars: Path, tell: Told, go_on: Callable[[], bool]) -> Try:
 
 
 def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
-    """Play a refused program alone at a fresh broker, and keep what it wrote; say whether it was refused again.
+    """Execute a refused program alone at a fresh broker, keep its files, and return whether it was refused again.
 
     The folder has the program, the brokers' logs and request logs, and the report: `kipviz log FOLDER/logs --accept
-    --requests FOLDER/kafka-request.log` asks the model again; of several brokers each has a folder in it.
+    --requests FOLDER/kafka-request.log` compares them again; several brokers have a folder each in it.
 
     Raises:
         OSError: if the folder cannot be written.

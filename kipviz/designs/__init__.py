@@ -1,1 +1,1 @@
-"""Who fills the slots: the options, and the named designs made of them."""
+"""The designs: the options of every slot, and the named designs made of them."""

@@ -1,4 +1,4 @@
-"""The named designs, and how a name becomes a design."""
+"""The named designs, and how a name is resolved to a design."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ KIP_1309 = Design(
 
 
 def _older(name: str, title: str, sentence: str, source: str, **levels: int | bool) -> Design:
-    """Give Kafka with older levels of its features: the same slots on another world."""
+    """Return Kafka with older levels of its features: the same slots in another cluster."""
     pairs = tuple(sorted(levels.items()))
     return Design(
         name,
@@ -115,13 +115,13 @@ def _older(name: str, title: str, sentence: str, source: str, **levels: int | bo
 
 
 def _reading(name: str, title: str, sentence: str, **choices: str) -> Design:
-    """Give another reading of the same text."""
+    """Return another reading of the same text."""
     other = AS_WRITTEN.but(**choices)
     return Design(name, title, "draft", sentence, AS_WRITTEN.source, other.chosen)
 
 
 def _finding(name: str, title: str, sentence: str, **choices: str) -> Design:
-    """Give the repaired design with one slot as the KIP writes it: a finding, alone."""
+    """Return the repaired design with one slot as the KIP writes it: a single finding."""
     other = REPAIRED.but(**choices)
     return Design(name, title, "our inference", sentence, REPAIRED.source, other.chosen)
 
@@ -137,12 +137,12 @@ KIP_1310 = Design(
 
 
 def _implemented(name: str, title: str, sentence: str, source: str, **choices: str) -> Design:
-    """Give an iteration of the draft implementation: what its source shows, else what the text says."""
+    """Return an iteration of the draft implementation: what its source shows, otherwise what the KIP says."""
     chosen = AS_WRITTEN.but(**choices)
     return Design(name, title, chosen.status, sentence, source, chosen.chosen)
 
 
-# What all iterations of the draft implementation have in common where they differ from the text.
+# The choices in which all iterations of the draft implementation differ from the text.
 _IMPLEMENTED = {
     "participant": "state_partition_by_key",
     "abort_target": "available",
@@ -195,7 +195,7 @@ DRAFT_LATE = _implemented(
 
 
 def _of_session(name: str, title: str, sentence: str, choices: dict[str, str]) -> Design:
-    """Give the repaired design with what one open point of KIP-1310 comes to: a finding, alone."""
+    """Return the repaired design with one open point of KIP-1310: a single finding."""
     source = "KIP-1310, under discussion, on the repaired KIP-1289"
     return Design(name, title, "our inference", sentence, source, REPAIRED.but(**choices).chosen)
 
@@ -208,7 +208,7 @@ def _of_kip_447(
     levels: tuple[tuple[str, int | bool], ...] = (),
     **choices: str,
 ) -> Design:
-    """Give Kafka with regular groups as they were, or as a draft of KIP-447 wanted them."""
+    """Return Kafka with regular groups as they were, or as a draft of KIP-447 proposed them."""
     source = f"{KAFKA.source}; KIP-447, {title}"
     chosen = KAFKA.but(**choices).chosen
     shipped = (KAFKA.stages_shares, KAFKA.sessions)
@@ -349,10 +349,10 @@ CATALOGUE: tuple[Design, ...] = (
     *(_of_session(*change) for change in SESSION_CHANGES),
 )
 
-# A design for each finding of the review that one can show; they are found by name, not listed.
+# A design for each finding of the review that a design can show; they are found by name, not listed.
 FINDINGS: tuple[Design, ...] = (
     *(_finding(name, title, sentence, **choices) for name, title, sentence, choices in CHANGES),
-    # A level is in the world and in no slot.
+    # A level belongs to the cluster, not to a slot.
     Design(
         "finding-X9",
         "repaired, but share.version 2 turns it on",
@@ -365,15 +365,15 @@ FINDINGS: tuple[Design, ...] = (
 )
 
 
-# What a reader has proposed, by name, for as long as the process lives.
+# The designs that a reader has proposed, by name, as long as the process lives.
 _brought: dict[str, Design] = {}
 
 
 def bring(proposed: Design) -> None:
-    """Let a reader's own design be found by its name in this process; a later one replaces it.
+    """Register a reader's own design under its name in this process; a later one replaces it.
 
     Raises:
-        ValueError: if the catalogue has a design of that name.
+        ValueError: if the catalogue has a design with that name.
     """
     if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
         raise ValueError(f"A design {proposed.name!r} already exists: give yours another name.")
@@ -381,7 +381,7 @@ def bring(proposed: Design) -> None:
 
 
 def to_propose(wrong: UnknownDesign, name: str) -> str:
-    """Say what a file or link needs whose design is not known: nothing in it is run as code."""
+    """Return the error for a file or link whose design is unknown: no code in it is run."""
     base = name.partition("+")[0]
     if is_design(base):
         return str(wrong)
@@ -389,18 +389,18 @@ def to_propose(wrong: UnknownDesign, name: str) -> str:
 
 
 def brought_designs() -> tuple[Design, ...]:
-    """Return the designs that a reader has brought to this process, in the order of their names."""
+    """Return the designs that a reader has registered in this process, in the order of their names."""
     return tuple(_brought[name] for name in sorted(_brought))
 
 
 def is_design(name: str) -> bool:
-    """Say whether there is a design of that name, or what it is made from."""
+    """Return whether there is a design of that name, or its base."""
     base = str(name).partition("+")[0]
     return any(known.name == base for known in (*CATALOGUE, *FINDINGS, *_brought.values()))
 
 
 def design(name: str) -> Design:
-    """Give a design by name, or made from one: "repaired", "repaired+lock_expiry=back_to_available".
+    """Return a design by name, or one derived from it: "repaired", "repaired+lock_expiry=back_to_available".
 
     Raises:
         UnknownDesign: if there is no such design, slot or option.

@@ -22,16 +22,14 @@ from kipviz.designs.two_phase_options import KEPT
 
 
 class Design(Value, frozen=True):
-    """One way to build it.
+    """A design: one option for every slot.
 
-    `chosen` holds the option's name per slot, in the order of `SLOTS`; a design is equal to
-    another one if it chooses the same under the same name, and it travels as its name. `status`
-    is that of its least settled part: nothing inferred is shown as written.
-    `stages_shares` says whether share-group acknowledgements can be part of a transaction at all,
-    `sessions` whether there are TransactionSessions.
-    `levels` are the feature levels and the brokers' settings that the design stands for, by the
-    names that they have in a cluster's spec; what it does not name is left to the spec.
-    `own` has the reader's own options, by slot; such a design travels with them.
+    `chosen` holds the option's name per slot, in the order of `SLOTS`; two designs are equal if they have the same name
+    and the same options, and a design is sent as its name. `status` is that of its least settled option, so no
+    inference is shown as written. `stages_shares` says whether share-group acknowledgements can be part of a
+    transaction at all, `sessions` whether there are TransactionSessions. `levels` are the feature levels and the
+    brokers' settings of the design, by their names in a cluster's spec; the spec decides the others. `own` has the
+    reader's own options, by slot; such a design is sent with them.
     """
 
     name: str
@@ -46,7 +44,7 @@ class Design(Value, frozen=True):
     own: tuple[tuple[str, Option], ...] = ()
 
     def option(self, slot: str) -> Option:
-        """Give what this design chooses for a slot.
+        """Return the option of this design for a slot.
 
         Raises:
             UnknownDesign: if there is no such slot.
@@ -57,7 +55,7 @@ class Design(Value, frozen=True):
         return slot_named(slot).option(self.chosen[_index(slot)])
 
     def but(self, **choices: str) -> Design:
-        """Give the design with one or more slots filled otherwise: REPAIRED.but(lock_expiry=...).
+        """Return the design with other options in one or more slots: REPAIRED.but(lock_expiry=...).
 
         Raises:
             UnknownDesign: if there is no such slot or option.
@@ -68,7 +66,7 @@ class Design(Value, frozen=True):
         return design
 
     def _with(self, slot: Slot, name: str) -> Design:
-        """Fill one slot otherwise: several one after the other are the same as all at once."""
+        """Change one slot: several changes in sequence equal all of them at once."""
         at = SLOTS.index(slot)
         if self.chosen[at] == name:
             return self
@@ -102,19 +100,19 @@ class Design(Value, frozen=True):
         return self._replaced(name=name, title=title, sentence=sentence, source=source)
 
     def _replaced(self, **fields: object) -> Design:
-        """Return the design with other fields: `but` fills slots."""
+        """Return the design with other fields, while `but` changes slots."""
         return Value.but(self, **fields)
 
     def _own_but(self, slot: Slot) -> tuple[tuple[str, Option], ...]:
         return tuple(one for one in self.own if one[0] != slot.name)
 
     def options(self, slot: Slot) -> tuple[Option, ...]:
-        """Return what a slot can be filled with in this design: the reader's own option comes first."""
+        """Return the possible options of a slot in this design: the reader's own option comes first."""
         own = (option for name, option in self.own if name == slot.name)
         return (*own, *slot.options)
 
     def differs_from(self, other: Design) -> tuple[tuple[str, str, str], ...]:
-        """Give (slot, own option, the other's option) where two designs differ."""
+        """Return (slot, own option, the other's option) for the slots in which two designs differ."""
         return tuple(
             (s.name, mine, its)
             for s, mine, its in _compare(self.chosen, other.chosen)
@@ -122,18 +120,18 @@ class Design(Value, frozen=True):
         )
 
     def broker_rules(self) -> BrokerRules:
-        """Give what the brokers of this design do."""
+        """Return the rules of this design's brokers."""
         return BrokerRules(**{s.name: self.option(s.name).choose for s in SLOTS if s.on_brokers})
 
     def client_rules(self) -> ClientRules:
-        """Give what the clients of this design do."""
+        """Return the rules of this design's clients."""
         return ClientRules(
             **{s.name: self.option(s.name).choose for s in SLOTS if not s.on_brokers}
         )
 
 
 def slot_named(name: str) -> Slot:
-    """Give a slot by name.
+    """Return a slot by name.
 
     Raises:
         UnknownDesign: if there is none.
@@ -145,7 +143,7 @@ def slot_named(name: str) -> Slot:
 
 
 def comes_up(slot: Slot, spec: ClusterSpec) -> bool:
-    """Say whether a slot's question can come up in a cluster at all."""
+    """Return whether a slot's question can arise in a cluster at all."""
     if slot.only_with == SESSION:
         return any(a.session is not None for a in spec.applications)
     if slot.only_with == BOTH:

@@ -1,7 +1,7 @@
-"""The options of what single findings of the KIP-1289 review are about, each a slot of its own.
+"""The options for single findings of the KIP-1289 review, each a slot of its own.
 
-`WRITTEN` says which of them the text has, where it says anything; where it does not, what is
-nearest to it and leaves the designs that are called "as written" as they were.
+`WRITTEN` has the options of the KIP's text. Where the text is silent, it has the nearest option, which leaves the
+designs that are called "as written" unchanged.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """The findings of our review of KIP-1289 that a design can show, each as a change of the repaired one.
 
-A finding is the repaired design with one slot as the KIP writes it. Where the KIP's words only mean
-something together, such as a vote in memory and the marker that is to find it there, the finding
-has both: with the one alone nothing would work at all, and nothing would be shown. I and D
-stand in the catalogue among the designs that lessons are made of.
+A finding is the repaired design with one slot as the KIP writes it. If two of the KIP's rules only make sense together,
+such as an acknowledgement in memory and the marker that finds it there, the finding has both: one alone would not work
+at all, and would show nothing. I and D are in the catalogue, among the designs of the lessons.
 """
 
 from __future__ import annotations
 
-# A vote that only the share-partition leader knows, resolved by whatever marker its broker gets:
-# the smallest change that makes an acknowledgement work as the KIP describes it.
+# An acknowledgement that only the share-partition leader knows, resolved by any marker that its broker gets: the
+# smallest change that makes an acknowledgement work as the KIP describes it.
 IN_MEMORY = {"staged_acks": "memory_only", "marker_reach": "every_one_on_the_broker"}
 
 # name, title, sentence, the slots that differ from the repaired design.

@@ -1,6 +1,6 @@
-"""The options of KIP-447's slots: who keeps a zombie of a regular group out, and who has to wait.
+"""The options of KIP-447's slots: which role fences a zombie of a regular group, and which has to wait.
 
-The drafts of the KIP that are known, what Kafka ships since 2.5, and what there was before.
+They are the known drafts of the KIP, the version released since Kafka 2.5, and the one before it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
 Member = tuple[str, int]
-# What a cluster has to have for these questions to come up: members that come and go.
+# The requirement for these questions to arise: members that join and leave.
 MEMBERS = "members"
 # Or brokers that do not all know of members yet.
 GATED = "gated"
 # Or producers that are configured with their group's id.
 GROUP_IDS = "group ids"
-# Or topics that are made again under their names, and producers that know their ids.
+# Or topics that are deleted and created again, and producers that know their ids.
 REMADE = "remade"
 FIRST_DRAFT = "KIP-447, first draft (page of June 2019; what a later diff takes out)"
 FIRST_STABLE = 7
@@ -309,5 +309,5 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
 )
 
-# What every design has that is not about KIP-447: what Kafka ships.
+# The choices of every design that is not about KIP-447: those of released Kafka.
 SHIPPED_GROUPS: dict[str, str] = {slot.name: slot.options[0].name for slot in GROUP_SLOTS}

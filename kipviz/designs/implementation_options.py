@@ -1,8 +1,8 @@
-"""The options of what the draft implementation of KIP-1289 does and the KIP's text does not say, each a slot of its own.
+"""The options of KIP-1289's draft implementation where the KIP's text is silent, each a slot of its own.
 
-Sources: pull request 22357 of Apache Kafka (a draft, never merged) in the iterations that can be told apart, called
-early, middle and late here. "Seen in source" is what its code or its tests show; what neither shows is our
-inference and says so. `WRITTEN` has the options of the designs that are called "as written".
+Sources: pull request 22357 of Apache Kafka (a draft, never merged) in its distinguishable iterations, called early,
+middle and late here. "Seen in source" is what its code or its tests show; anything else is our inference and says so.
+`WRITTEN` has the options of the designs that are called "as written".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ EARLY = "pull request 22357, early iteration: draft implementation, seen in sour
 MIDDLE = "pull request 22357, middle iteration: draft implementation, seen in source"
 LATE = "pull request 22357, late iteration: draft implementation, seen in source"
 
-# What a cluster has in which this comes up: a program that drains decisions for a transaction.
+# The requirement for this question to arise: a program that drains decisions for a transaction.
 DRAINING = "draining"
 Deliveries: TypeAlias = tuple[tuple[int, int], ...]
 

@@ -1,10 +1,10 @@
-"""The options of KIP-1309's slot: whose transaction is aborted because nobody is heard of."""
+"""The options of KIP-1309's slot: whose transaction is aborted without heartbeats."""
 
 from __future__ import annotations
 
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 
-# What a cluster has to have for the question to come up: a producer with a heartbeat interval.
+# The requirement for the question to arise: a producer with a heartbeat interval.
 HEARTBEATS = "heartbeats"
 
 

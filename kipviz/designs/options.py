@@ -1,7 +1,7 @@
-"""The options of every slot: plain functions, each with where it comes from.
+"""The options of every slot: plain functions, each with its source.
 
-`SLOTS` maps a slot's name to its options; the first option is that of the repaired design.
-Status words: "shipped" is in a Kafka release, "draft" is in a KIP's text, "our inference" is ours.
+`SLOTS` maps a slot's name to its options; the first option is that of the repaired design. Status words: "shipped" is
+in a Kafka release, "draft" is in a KIP's text, "our inference" is ours.
 """
 
 from __future__ import annotations
@@ -237,9 +237,8 @@ def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[Acknowl
     return batches_of(batch, AcknowledgeType.ACCEPT)
 
 
-# -- what Kafka checks already ------------------------------------------------------------------
-#
-# Every design keeps these. Switching one off shows what it is there for: what breaks without it.
+# -- what Kafka checks already ------------------------------------------------------------------ Every design keeps
+# these checks. Switching one off shows what breaks without it.
 
 
 def older_epochs_are_refused(epoch: int, last_epoch: int) -> bool:

@@ -1,7 +1,8 @@
-"""A rule of a reader's own: a plain Python function that takes a slot, checked each time it decides.
+"""A reader's own rule: a plain Python function in a slot, checked each time it decides.
 
 The function is kept as text: its `def`, and one line for each import and constant that it uses. Processes and Spark
-workers make the rule again from that text, so it is the same rule everywhere. A rule is asked once per question, and its answer is kept.
+workers rebuild the rule from that text, so it is the same rule everywhere. A rule is called once per question, and its
+answer is cached.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ _NOT_FOR_RULES = frozenset(
 
 
 class BadRule(ValueError):
-    """A function that cannot take its slot; the message repeats the slot's question."""
+    """A function that cannot fill its slot; the message repeats the slot's question."""
 
 
 class Rule:
-    """A function in a slot. Calling it checks that it is pure and that its answer is one of the slot's."""
+    """A function in a slot. A call checks that it is pure and that its answer is valid for the slot."""
 
     def __init__(self, slot: Slot, text: str, name: str) -> None:
         self.slot, self.text = slot, text
@@ -62,14 +63,14 @@ class Rule:
         """Return the rule's answer.
 
         Raises:
-            BadRule: if it raises, prints, takes too long, answers differently the second time, or
-                answers what the slot has no use for.
+            BadRule: if it raises, prints, takes too long, answers differently the second time, or returns an answer
+                that is invalid for the slot.
         """
         return self._answer(*asked)
 
     @property
     def names(self) -> Mapping[str, object]:
-        """What the rule's text brings along, by name: imports and constants."""
+        """The imports and constants of the rule's text, by name."""
         return self._decide.__globals__
 
     def __reduce__(self) -> tuple[Callable[[Slot, str, str], Rule], tuple[Slot, str, str]]:
@@ -79,7 +80,7 @@ class Rule:
         return f"{self.__name__}: {self.__doc__}"
 
     def probe(self) -> None:
-        """Ask the rule some questions before any run does, where the slot's questions are plain values.
+        """Call the rule with some sample questions before any run does, if the slot's questions are plain values.
 
         Raises:
             BadRule: see `__call__`.
@@ -129,7 +130,7 @@ def bad_rule(slot: Slot, name: str, what: str) -> BadRule:
 
 @cache
 def rule_of(slot: Slot, text: str, name: str) -> Rule:
-    """Return the rule of a text: equal texts are one rule in one process."""
+    """Return the rule of a text: within one process equal texts are one rule."""
     return Rule(slot, text, name)
 
 
@@ -137,8 +138,8 @@ def own_rule(slot: Slot, function: object) -> Rule:
     """Return a reader's function as the rule of a slot.
 
     Raises:
-        BadRule: if it is no plain function with a docstring, takes other arguments than the slot gives, uses
-            what cannot be sent with it, or fails when it is asked.
+        BadRule: if it is not a plain function with a docstring, takes other arguments than the slot's, uses a value
+            that cannot be sent with it, or fails when it is called.
     """
     name = getattr(function, "__name__", repr(function))
     if not isinstance(function, FunctionType) or name == "<lambda>":
@@ -162,7 +163,7 @@ def own_rule(slot: Slot, function: object) -> Rule:
 
 
 def texts_of(design: Design) -> tuple[str, ...]:
-    """Return what a reader's own design adds to the catalogue, as text: slot, base and function."""
+    """Return the additions of a reader's own design to the catalogue, as text: slot, base and function."""
     rules = tuple((slot, option.choose) for slot, option in design.own)
     if not rules:
         return ()
@@ -179,7 +180,7 @@ def question_of(slot: Slot) -> tuple[tuple[object, ...], object]:
 
 
 def fits(value: object, kind: object) -> bool:
-    """Say whether an answer is of a slot's type; True is no int here."""
+    """Return whether an answer has the type of a slot; True is not an int here."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return any(fits(value, one) for one in inner)
@@ -196,7 +197,7 @@ def fits(value: object, kind: object) -> bool:
 
 
 def samples(kind: object) -> tuple[object, ...]:
-    """Return a few values of a type; none for what only a run can ask."""
+    """Return a few values of a type; none for a type that only a run can provide."""
     if kind is bool:
         return (False, True)
     if kind is int:
@@ -212,7 +213,7 @@ def samples(kind: object) -> tuple[object, ...]:
 
 
 def kind_words(kind: object) -> str:
-    """Return a type as a reader writes it."""
+    """Render a type as a reader writes it."""
     if isinstance(kind, type) and not get_args(kind):
         return kind.__name__
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(kind))
@@ -223,7 +224,7 @@ def _told(asked: tuple[object, ...]) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return a value as a reader writes it: members of enums by their names, and no field at its default."""
+    """Render a value as a reader writes it: members of enums by their names, without fields at their defaults."""
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, tuple):
@@ -265,7 +266,7 @@ def _text_of(slot: Slot, function: FunctionType) -> str:
 
 
 def _used(made: ast.FunctionDef) -> Iterator[str]:
-    """Yield the names that a function takes from outside, in their order."""
+    """Yield the names that a function uses from outside, in their order."""
     names = [node for node in ast.walk(made) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {made.name}
     own |= {node.arg for node in ast.walk(made) if isinstance(node, ast.arg)}

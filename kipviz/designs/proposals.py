@@ -1,4 +1,4 @@
-"""A design of a reader's own: a named design in which one or more slots have the reader's functions."""
+"""A reader's own design: a named design in which one or more slots have the reader's functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SOURCE = "a rule of your own"
 
 
 class DesignName(str):
-    """The name of a design, which every function takes that takes a design; it keeps the design.
+    """The name of a design, for every function that takes a design; it holds the design itself.
 
     Attributes:
         design: the design itself.
@@ -27,7 +27,7 @@ class DesignName(str):
     design: Design
 
     def __new__(cls, design: Design) -> Self:
-        """Make the name of a design that keeps the design."""
+        """Return the name of a design that holds the design."""
         made = super().__new__(cls, design.name)
         made.design = design
         return made
@@ -36,19 +36,19 @@ class DesignName(str):
         return _arrived, (self.design,)
 
     def __repr__(self) -> str:
-        """Say what design it is."""
+        """Describe the design."""
         return f"design {self.design.name} ({self.design.status}): {self.design.sentence}"
 
 
 def _arrived(design: Design) -> DesignName:
-    """Bring a design along to another process: a worker finds it by its name."""
+    """Register a design in another process: a worker finds it by its name."""
     if design.own:
         bring(design)
     return DesignName(design)
 
 
 def design(name: str) -> DesignName:
-    """Return a design by name: "repaired", or one made from it, "repaired+lock_expiry=back_to_available".
+    """Return a design by name: "repaired", or one derived from it, "repaired+lock_expiry=back_to_available".
 
     Example:
         >>> import kipviz
@@ -62,15 +62,15 @@ def design(name: str) -> DesignName:
 
 
 def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -> DesignName:
-    """Propose a design: an existing one in which plain functions of your own take one or more slots.
+    """Propose a design: an existing one with your own plain functions in one or more slots.
 
-    A function takes what the slot gives, returns the slot's answer, and does nothing else; its docstring is the
-    sentence that is shown. `kipviz.list_slots()` lists the slots and their questions. The result, or its name, goes
-    wherever a design's name goes, also to processes and Spark workers. A saved run or a link has only the name
-    of the design: its reader proposes it first, and no code of a file is ever run.
+    A function takes the slot's arguments, returns the slot's answer, and does nothing else; its docstring is the
+    sentence that is shown. `kipviz.list_slots()` lists the slots and their questions. The result, or its name, can be
+    used wherever a design's name can, also in processes and Spark workers. A saved run or a link has only the name of
+    the design: its reader proposes it first, and no code of a file is ever run.
 
     Args:
-        name: the new design's name, in small letters, digits and hyphens.
+        name: the new design's name, in lower-case letters, digits and hyphens.
         base: the design whose other slots are kept.
         rules: a function for each slot, by the slot's name.
 
@@ -84,9 +84,9 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
         686 states, 1,905 transitions, depth 42, untimed: no property is broken
 
     Raises:
-        BadRule: if a function cannot take its slot; the message repeats the slot's question.
+        BadRule: if a function cannot fill its slot; the message repeats the slot's question.
         UnknownDesign: if there is no such base or slot.
-        ValueError: if the name is none, or a design of the catalogue has it.
+        ValueError: if the name is invalid, or a design of the catalogue has it.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(

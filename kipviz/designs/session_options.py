@@ -1,4 +1,4 @@
-"""The options of TransactionSession (KIP-1310): what its page says or leaves open, and repairs."""
+"""The options of TransactionSession (KIP-1310): what the KIP says or leaves open, and repairs."""
 
 from __future__ import annotations
 
@@ -428,13 +428,13 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
 )
 
-# What the page says, or does if nothing is added to it: for every slot its option of the draft.
+# The options of the KIP's text, or of an implementation that adds nothing to it: for every slot its draft option.
 WRITTEN: dict[str, str] = {
     slot.name: next(option.name for option in slot.options if option.status == DRAFT)
     for slot in SESSION_SLOTS
 }
 
-# Designs that differ from the repaired one in what one question is about: name, title, sentence, slots.
+# Designs that differ from the repaired one in one question: name, title, sentence, slots.
 SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "kip-1310-unaware",

@@ -1,6 +1,6 @@
-"""The options of what operators, the upkeep of a log and its members do to a share group's votes.
+"""The options for operators, log maintenance and members that affect a share group's pending acknowledgements.
 
-`WRITTEN` says what KIP-1289 has, or, where it says nothing, what is nearest to it.
+`WRITTEN` has the options of KIP-1289 or, where it is silent, the nearest ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from kipviz.designs.group_options import MEMBERS
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
-# What a cluster has to have for these questions to come up: an operator who moves or deletes where
-# a share group stands, or a `__share_group_state` that is looked after.
+# The requirements for these questions to arise: an operator who changes or deletes a share group's start offsets, or
+# maintenance of `__share_group_state`.
 RESETS, UPKEEP = "resets", "upkeep"
 
 # -- reset_epoch: which state epoch does an AlterShareGroupOffsets have? --------------------------

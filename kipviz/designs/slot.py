@@ -1,4 +1,4 @@
-"""What a slot and an option are: a question on which designs disagree, and one answer to it."""
+"""A slot and an option: a question on which designs disagree, and one answer to it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kipviz.core.values import Value
 
 
 class UnknownDesign(ValueError):
-    """A design, slot or option of a name that there is not."""
+    """The name of an unknown design, slot or option."""
 
 
 class Option(Value, frozen=True):
-    """One way to fill a slot, and where it comes from."""
+    """One answer to a slot's question, and its source."""
 
     name: str
     choose: Callable[..., Any]
@@ -29,11 +29,12 @@ class Option(Value, frozen=True):
 class Slot(Value, frozen=True):
     """A question on which designs disagree.
 
-    `only_with` names what a cluster must have for the question to come up: "session" for a
-    TransactionSession, "threads" for one that several threads of a process use, "both" for one beside a transactional.id, "kept" for a program that keeps a prepared transaction, "heartbeats" for a
-    producer that sends them, "several" for a share consumer that holds records of several partitions,
-    "explicit" for one in explicit mode whose records are staged, "prepared" for a program that stages in a transaction that it prepares, "draining" for one that drains decisions;
-    "" where it comes up everywhere.
+    `only_with` names what a cluster must have for the question to arise: "session" for a TransactionSession, "threads"
+    for one that several threads of a process use, "both" for one beside a transactional.id, "kept" for a program that
+    keeps a prepared transaction, "heartbeats" for a producer that sends them, "several" for a share consumer that holds
+    records of several partitions, "explicit" for one in explicit mode whose records are staged, "prepared" for a
+    program that stages in a transaction that it prepares, "draining" for one that drains decisions; "" if it arises
+    everywhere.
     """
 
     name: str
@@ -44,10 +45,10 @@ class Slot(Value, frozen=True):
     only_with: str = ""
 
     def option(self, name: str) -> Option:
-        """Give an option by name.
+        """Return an option by name.
 
         Raises:
-            UnknownDesign: if there is none of that name; the message lists what there is.
+            UnknownDesign: if there is no such option; the message lists the options.
         """
         for option in self.options:
             if option.name == name:
@@ -62,5 +63,5 @@ OURS = "our inference"
 # From settled to unsettled.
 STATUSES = (SHIPPED, DRAFT, OURS)
 
-# Stands where a slot of the drafts names its finding: a rule that Kafka has and no draft changes.
+# The finding of a slot about a rule that Kafka has and no draft changes.
 KAFKAS_OWN = "Kafka"

@@ -1,7 +1,7 @@
-"""The options of what a consumer and a producer say to each other about a staging (KIP-1289, draft).
+"""The options for the exchange between a consumer and a producer about a staging (KIP-1289, draft).
 
-The draft's producer is given a snapshot of the member's metadata and knows no consumer; so nothing
-is said, and `WRITTEN` is what comes of that.
+The draft's producer gets a snapshot of the member's metadata and knows no consumer. So there is no exchange, and
+`WRITTEN` has the consequences.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kipviz.designs.implementation_options import EARLY
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
-# What a cluster has in which this comes up: a share consumer that holds records of several partitions.
+# The requirement for this question to arise: a share consumer that holds records of several partitions.
 SEVERAL = "several"
 # A share consumer in explicit mode whose records are staged.
 EXPLICIT = "explicit"

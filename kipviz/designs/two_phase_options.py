@@ -77,5 +77,5 @@ TWO_PHASE_SLOTS: tuple[Slot, ...] = (
     ),
 )
 
-# What a design chooses that is not about two-phase commit: a kept transaction is never asked for.
+# The choices of a design that is not about two-phase commit: no transaction is ever kept.
 AS_SHIPPED: dict[str, str] = {"keep_prepared": "not_served", "kept_completion": "bumped_again"}

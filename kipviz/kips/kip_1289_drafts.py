@@ -1,8 +1,8 @@
-"""KIP-1289 as it is being implemented, and as its first users call it: what is seen in source, and what stays open.
+"""KIP-1289 as it is being implemented, and as its first users call it: what the source shows, and what stays open.
 
-The sources are drafts that nobody has merged: pull request 22357 of Apache Kafka in three iterations, the Flink
-connector's pull request 271 (FLIP-573) and a Streams branch. A row says in our words what they do. A fact that none
-of the stored sources shows is a row of its own, open, with the slot that has every reading of it.
+The sources are unmerged drafts: pull request 22357 of Apache Kafka in three iterations, the Flink connector's pull
+request 271 (FLIP-573) and a Streams branch. A row describes them in our words. A fact that none of the stored sources
+shows is an open row of its own, with the slot that has every reading of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ENDS = "scenarios/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
 def _seen(
     clause: str, says: str, handler: str, story: str, note: str = "", *, test: str = ""
 ) -> Row:
-    """Return a row whose story is played to its end; `test` is one that looks at more than the end."""
+    """Return a row whose story is played to its end; `test` names a test that checks more than the end."""
     return Row(
         f"As implemented: {clause}",
         says,

@@ -1,4 +1,4 @@
-"""KIP-1289, Test Plan: every row judges what its own test plays, and says under which design."""
+"""KIP-1289, Test Plan: every row judges its own test, and names the design."""
 
 from __future__ import annotations
 

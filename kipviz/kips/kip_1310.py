@@ -1,4 +1,4 @@
-"""KIP-1310: general transaction session. Every section of its page; `kip_1310_plan` has its test plan."""
+"""KIP-1310: general transaction session. Every section of the KIP; `kip_1310_plan` has its test plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BINDING = "clients.sessions.binding"
 PAGE = "50-transaction-sessions-kip-1310"
 # Two stores, versions below 2, close() and configurations.
 SECOND_PAGE = "55-heartbeats-and-two-stores-kip-1309"
-# Threads, and what a producer's constructor and accessor give.
+# Threads, and the results of a producer's constructor and accessor.
 THIRD_PAGE = "52-threads-in-a-session-kip-1310"
 TESTS = "clients/test_transaction_session.py"
 THREADS = "clients/test_workers.py"
@@ -246,7 +246,7 @@ USE_CASE = (
 def _pair(
     clause: str, says: str, name: str, handler: str = f"{BINDING}.bound_producers"
 ) -> tuple[Row, Row]:
-    """Give the rows of a use case as the draft and as today's producer has it."""
+    """Return the rows of a use case for the draft and for today's producer."""
     drafted, today = f"{name}-session", f"{name}-producer"
     return (
         Row(

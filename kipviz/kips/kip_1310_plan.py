@@ -7,10 +7,10 @@ from kipviz.kips.row import MODELLED, SIMPLIFIED, Row
 SESSION = "clients.sessions.transaction_session"
 BINDING = "clients.sessions.binding"
 PAGE = "50-transaction-sessions-kip-1310"
-# Threads, and what a producer's constructor and accessor give.
+# Threads, and the results of a producer's constructor and accessor.
 THIRD_PAGE = "52-threads-in-a-session-kip-1310"
 CLIENT, PLAN = "clients/test_transaction_session.py", "scenarios/test_session_plan.py"
-# What a row of the test plan is about, where it is one function or class.
+# The function or class that a row of the test plan is about, if there is one.
 HANDLERS = {
     "Session Lifecycle": f"{SESSION}.next_request",
     "Session Resume": f"{SESSION}.resume",

@@ -51,14 +51,14 @@ KIPS: tuple[Kip, ...] = (
 
 
 class UnknownKip(ValueError):
-    """A KIP of a number that is not here."""
+    """The number of an unknown KIP."""
 
 
 def kip(number: str) -> Kip:
-    """Give a KIP by its number or name: "98", "KIP-98".
+    """Return a KIP by its number or name: "98", "KIP-98".
 
     Raises:
-        UnknownKip: if it is not among them; the message lists those that are.
+        UnknownKip: if there is no such KIP here; the message lists the known ones.
     """
     wanted = number.upper().removeprefix("KIP-")
     for known in KIPS:

@@ -1,4 +1,4 @@
-"""A clause of a KIP and what has become of it here."""
+"""A clause of a KIP, and how far the model covers it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ HOW = (MODELLED, SIMPLIFIED, OPEN)
 
 
 class Row(Value, frozen=True):
-    """One clause: where it stands, what it says in our words, and how far the model has it.
+    """One clause: its place, its content in our words, and how far the model covers it.
 
-    `handler` is a dotted name below `kipviz`, `scenario` a story's name, `test` a file and a name
-    as pytest takes them (below `tests/`), `page` a notebook. `note` says what is left out or missing.
+    `handler` is a dotted name below `kipviz`, `scenario` a story's name, `test` a file and a name in pytest's form
+    (below `tests/`), `page` a notebook. `note` says what is left out or missing.
     """
 
     clause: str
@@ -26,7 +26,7 @@ class Row(Value, frozen=True):
 
 
 class Kip(Value, frozen=True):
-    """A KIP: its number, title, and how far it is decided: "shipped" since which release, or "draft"."""
+    """A KIP: its number, title, and its status: "shipped" since a release, or "draft"."""
 
     number: int
     title: str
@@ -35,5 +35,5 @@ class Kip(Value, frozen=True):
 
     @property
     def name(self) -> str:
-        """Give its name, such as "KIP-98"."""
+        """The KIP's name, such as "KIP-98"."""
         return f"KIP-{self.number}"

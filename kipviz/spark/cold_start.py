@@ -1,4 +1,8 @@
-"""A campaign's first verdicts while Spark starts: a JVM takes some seconds, in which this process makes runs itself."""
+"""A campaign's first verdicts while Spark starts: a JVM takes some seconds, in which this process makes runs itself.
+
+A run has the same verdict wherever it is made, so the table is the same as that of Spark alone. A small campaign ends
+before Spark has started; Spark then continues to start, for the next one.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,12 @@ class StartingSession:
         return not self._thread.is_alive()
 
     def result(self) -> SparkSession:
-        """Wait for the session."""
+        """Wait for the session.
+
+        Raises:
+            ValueError: see `session`.
+            SparkUnavailable: see `session`.
+        """
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -1,1 +1,1 @@
-"""A running cluster, as its Admin API shows it: read-only, through a client that is installed beside kipviz."""
+"""A running cluster through its Admin API: read-only, with a client that is installed beside kipviz."""

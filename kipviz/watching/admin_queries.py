@@ -1,6 +1,6 @@
-"""What a look asks of brokers: one function for each question, from the answer's fields to values.
+"""The queries to brokers: one function for each question, which converts the answer's fields to values.
 
-Nothing here knows how a request travels: `Ask` sends one to a broker and returns the answer's fields.
+`Ask` sends a request to a broker and returns the answer's fields.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_
 ANY_BROKER = -1
 # The newest version of OffsetFetch that names topics, not their ids.
 OFFSETS_BY_NAME = 9
-# One request names at most so many partitions, or so many ids.
+# The maximum number of partitions, and of ids, in one request.
 PARTITIONS_AT_ONCE, NAMES_AT_ONCE = 1_000, 200
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST = -1
@@ -64,7 +64,7 @@ def error_name(code: int) -> str:
 
 
 class NotSeen:
-    """What could not be asked, gathered by reason."""
+    """The queries without a result, collected by reason."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], dict[str, None]] = {}
@@ -86,7 +86,7 @@ def _not_seen(kind: str, why: str, names: tuple[str, ...]) -> str:
 
 
 class Led(Value, frozen=True):
-    """Who leads a partition, and in which leader epoch; -1 is nobody."""
+    """The leader of a partition, and its leader epoch; -1 means no leader."""
 
     leader: int
     epoch: int
@@ -106,9 +106,9 @@ class ClusterNow(Value, frozen=True):
 
 
 def cluster_now(ask: Ask) -> ClusterNow:
-    """Return what any broker says of the whole cluster.
+    """Return the metadata of the whole cluster, from any broker.
 
-    Internal topics are named: a broker that lists all topics may leave them out.
+    Internal topics are requested by name: a broker that lists all topics may leave them out.
     """
     every = ask(ANY_BROKER, METADATA, {"Topics": None, "AllowAutoTopicCreation": False})
     named = tuple({"Name": topic} for topic in (TRANSACTION_STATE, CONSUMER_OFFSETS))
@@ -132,7 +132,7 @@ def _order(partition: str) -> tuple[str, int]:
 
 
 class ProducerNow(Value, frozen=True):
-    """What a log knows of a producer; `start_offset` is -1 where it has no open transaction there."""
+    """A log's state of a producer; `start_offset` is -1 without an open transaction there."""
 
     partition: str
     producer_id: int
@@ -146,7 +146,7 @@ class ProducerNow(Value, frozen=True):
 def producers_of(
     ask: Ask, cluster: ClusterNow, partitions: Iterable[str], not_seen: NotSeen
 ) -> dict[str, tuple[ProducerNow, ...]]:
-    """Return the producers that the leaders' logs know, by partition; what has no answer is left out."""
+    """Return the producers in the leaders' logs, by partition; partitions without an answer are left out."""
     found: dict[str, tuple[ProducerNow, ...]] = {}
     for leader, asked in _by_leader(cluster, partitions, not_seen):
         try:
@@ -207,7 +207,7 @@ def _named(partitions: Iterable[str], name: str, indexes: str) -> tuple[Struct, 
 
 
 class Owned(Value, frozen=True):
-    """A transactional id as its coordinator describes it; `began_ms` is -1 where no time is known.
+    """A transactional id as its coordinator describes it; `began_ms` is -1 if the time is unknown.
 
     `state` is named as in the coordinator's log: ONGOING. `partitions` are those without a marker.
     """
@@ -225,7 +225,7 @@ class Owned(Value, frozen=True):
 def listed(
     ask: Ask, broker: int, not_seen: NotSeen, **filters: tuple[object, ...]
 ) -> tuple[str, ...] | None:
-    """Return the transactional ids that a broker coordinates and a filter lets through; None without an answer."""
+    """Return the transactional ids that a broker coordinates and that match a filter; None without an answer."""
     try:
         told = ask(broker, LIST, {"StateFilters": (), "ProducerIdFilters": (), **filters})
     except NoAnswer as why:
@@ -238,7 +238,7 @@ def listed(
 
 
 def described(ask: Ask, broker: int, names: Iterable[str], not_seen: NotSeen) -> Iterator[Owned]:
-    """Yield what a coordinator says of transactional ids."""
+    """Yield a coordinator's descriptions of transactional ids."""
     for some in _chunks(names, NAMES_AT_ONCE):
         try:
             told = ask(broker, DESCRIBE, {"TransactionalIds": some})
@@ -297,7 +297,7 @@ def ends_of(
 
 
 class GroupNow(Value, frozen=True):
-    """A group, its state and type ("share", "consumer", "classic"; "" from an older broker), and who coordinates it."""
+    """A group, its state, its type ("share", "consumer", "classic"; "" from an older broker), and its coordinator."""
 
     group_id: str
     state: str
@@ -324,9 +324,9 @@ def groups_at(ask: Ask, broker: int, not_seen: NotSeen) -> tuple[GroupNow, ...]:
 def unstable_of(
     ask: Ask, group: GroupNow, partitions: Iterable[str] | None, not_seen: NotSeen
 ) -> tuple[str, ...]:
-    """Return the partitions of a group that answer UNSTABLE_OFFSET_COMMIT.
+    """Return the partitions of a group with the error UNSTABLE_OFFSET_COMMIT.
 
-    Without `partitions` the group's own are asked for, and those are left out that have no earlier offset
+    Without `partitions` it asks for the group's own, without those that have no earlier offset
     (OffsetMetadataManager.fetchAllOffsets).
     """
     topics = None if partitions is None else _named(partitions, "Name", "PartitionIndexes")
@@ -337,7 +337,7 @@ def unstable_of(
     except NoAnswer as why:
         not_seen.add("broker", str(group.coordinator), str(why))
         return ()
-    # Until version 7 an answer is about one group, and does not name it.
+    # Up to version 7 an answer is about one group, and does not name it.
     name, groups = group.group_id, told.get("Groups", (told,))
     answer = next((each for each in groups if each.get("GroupId", name) == name), None)
     if answer is None:
@@ -356,7 +356,7 @@ def unstable_of(
 
 
 class ShareBacklog(Value, frozen=True):
-    """Where a share group stands in a partition; -1 is not known.
+    """The start offset and lag of a share group in a partition; -1 means unknown.
 
     The lag counts the records from the start offset on that are not yet acknowledged or archived (KIP-1226).
     """
@@ -367,7 +367,7 @@ class ShareBacklog(Value, frozen=True):
 
 
 class ShareGroupNow(Value, frozen=True):
-    """A share group, its state, how many members it has (-1 not known), and its backlog by partition."""
+    """A share group, its state, its number of members (-1 if unknown), and its backlog by partition."""
 
     group_id: str
     state: str
@@ -431,7 +431,7 @@ def _backlog(name: str, group: Struct, not_seen: NotSeen) -> Iterator[ShareBackl
 
 
 def has_no_authorizer(ask: Ask) -> bool:
-    """Say whether the cluster says that it has no authorizer: then nothing is hidden from anybody."""
+    """Return whether the cluster reports that it has no authorizer: then nothing is hidden from any user."""
     every = {
         "ResourceTypeFilter": acls.ANY,
         "ResourceNameFilter": None,

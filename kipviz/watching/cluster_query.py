@@ -1,8 +1,8 @@
-"""One look at a running cluster: its open transactions, what they hold back, and the share groups' backlogs.
+"""One query of a running cluster: its open transactions, their effects, and the share groups' backlogs.
 
-A cluster goes on while it is asked, so a transaction counts only if its log has it open before and after all
-coordinators were asked. That a coordinator does not list a producer id shows a hanging transaction only if every leader of
-__transaction_state has answered, none of them changed meanwhile, and nothing is hidden from the user who asks.
+A cluster changes during the query, so a transaction counts only if its log has it open before and after all
+coordinators were asked. A producer id that no coordinator lists proves a hanging transaction only if every leader of
+__transaction_state has answered, none of them changed meanwhile, and nothing is hidden from the user.
 
 Source: TransactionsCommand.FindHangingTransactionsCommand (KIP-664), OffsetMetadataManager, KIP-1226.
 """
@@ -68,10 +68,10 @@ AUTHORIZER = (
 
 
 class Look(Value, frozen=True):
-    """What one look has shown, at a time of this machine in ms since 1970.
+    """The result of one query, at a time of this machine in ms since 1970.
 
     `owned` are the transactions that their coordinators have open, `rows` the open transactions of partitions,
-    `pending` the offsets of groups that wait for one. `not_seen` are sentences about what could not be asked.
+    `pending` the offsets of groups that wait for one. `not_seen` are sentences about what could not be queried.
     """
 
     at_ms: int
@@ -85,9 +85,9 @@ class Look(Value, frozen=True):
     not_seen: tuple[str, ...]
 
     def is_overdue(self, owned: Owned) -> bool:
-        """Say whether a transaction is ONGOING for longer than its timeout, by this machine's clock.
+        """Return whether a transaction has been ONGOING for longer than its timeout, by this machine's clock.
 
-        A coordinator looks every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms).
+        A coordinator checks every 10 s (transaction.abort.timed.out.transaction.cleanup.interval.ms).
         """
         return (
             owned.state == TransactionState.ONGOING.value
@@ -104,7 +104,7 @@ class Look(Value, frozen=True):
 
 
 def look(ask: Ask, clock: Callable[[], int], servers: str = SERVERS) -> Look:
-    """Ask a cluster once for everything.
+    """Query a cluster once for everything.
 
     Args:
         ask: sends a request to a broker.
@@ -112,13 +112,13 @@ def look(ask: Ask, clock: Callable[[], int], servers: str = SERVERS) -> Look:
         servers: the cluster's address for the command lines.
 
     Raises:
-        NoAnswer: if no broker says who is in the cluster.
+        NoAnswer: if no broker returns the cluster's metadata.
     """
     return _Looking(ask, servers).done(clock)
 
 
 class _Looking:
-    """A look in its making."""
+    """A query in progress."""
 
     def __init__(self, ask: Ask, servers: str) -> None:
         self.ask, self.servers = ask, servers
@@ -127,7 +127,7 @@ class _Looking:
         self.nothing_hidden = has_no_authorizer(ask)
 
     def done(self, clock: Callable[[], int]) -> Look:
-        """Ask in the order in which the answers show the most: logs, coordinators, groups, logs again."""
+        """Query in the order with the most reliable result: logs, coordinators, groups, logs again."""
         first = self._logs()
         opened = {p: _open_of(producers) for p, producers in first.items() if _open_of(producers)}
         self.answered = True
@@ -184,7 +184,7 @@ class _Looking:
         return producers_of(self.ask, self.before, wanted, self.not_seen)
 
     def _coordinators(self, opened: dict[str, tuple[ProducerNow, ...]]) -> list[Owned]:
-        """Describe the transactions that are open, and those of producers that a log has open."""
+        """Return the open transactions, and those of producers with an open transaction in a log."""
         ids = tuple(sorted({each.producer_id for some in opened.values() for each in some}))
         found: list[Owned] = []
         for broker, _ in self.before.brokers:
@@ -201,7 +201,7 @@ class _Looking:
         return sorted(found, key=lambda each: each.transactional_id)
 
     def _same_coordinators(self, after: ClusterNow) -> bool:
-        """Say whether every partition of __transaction_state had one leader all the while."""
+        """Return whether every partition of __transaction_state had one leader during the query."""
         why = self.before.errors.get(TRANSACTION_STATE, "")
         if why and why != "UNKNOWN_TOPIC_OR_PARTITION":
             return False
@@ -218,7 +218,7 @@ class _Looking:
         logs: dict[str, tuple[ProducerNow, ...]],
         opened: dict[str, tuple[ProducerNow, ...]],
     ) -> list[tuple[GroupNow, str, tuple[str, ...]]]:
-        """Return (group, its log, partitions that are not stable); only a log with an open transaction has any."""
+        """Return (group, its log, unstable partitions); only a log with an open transaction has any."""
         size = len(self.before.of_topic(CONSUMER_OFFSETS))
         users = tuple(p for p in self.before.partitions if topic_of(p) not in INTERNAL_TOPICS)
         found = []
@@ -319,7 +319,7 @@ class _Looking:
         confirmed: list[ProducerNow],
         moved: dict[str, set[int]],
     ) -> Iterator[PendingOffsets]:
-        """Yield a row for each open transaction of the log of a group whose offsets are not stable."""
+        """Yield a row for each open transaction in the log of a group with unstable offsets."""
         for group, home, partitions in unstable:
             holders = [each for each in confirmed if each.partition == home]
             possible = {each.producer_id for each in holders} | moved.get(home, set())
@@ -332,7 +332,7 @@ class _Looking:
                     each.producer_id,
                     "" if owned is None else owned.transactional_id,
                     hanging,
-                    "",  # when the offsets were written, the Admin API does not show
+                    "",  # the Admin API does not show when the offsets were written
                     tuple((partition, -1) for partition in partitions),
                     self._ways(each, hanging),
                     _time(each.last_ms),
@@ -341,17 +341,17 @@ class _Looking:
 
 
 def _open_of(producers: tuple[ProducerNow, ...]) -> tuple[ProducerNow, ...]:
-    """Return the producers that have an open transaction, in the order of the log."""
+    """Return the producers with an open transaction, in the order of the log."""
     found = (each for each in producers if each.start_offset >= 0)
     return tuple(sorted(found, key=lambda each: (each.start_offset, each.producer_id)))
 
 
 def _moved(then: tuple[ProducerNow, ...], now: tuple[ProducerNow, ...]) -> set[int]:
-    """Return the producer ids that wrote to a log, or got a marker there, between two looks."""
+    """Return the producer ids that wrote to a log, or got a marker there, between two queries."""
     before, after = ({each.producer_id: each for each in some} for some in (then, now))
     return {k for k in (*before, *after) if before.get(k) != after.get(k)}
 
 
 def _time(ms: int) -> str:
-    """Return a time as rows of open transactions have it, "" where it is not known."""
+    """Return a time in the form of rows of open transactions, "" if it is unknown."""
     return moment_of(ms).removesuffix(" UTC") if ms >= 0 else ""

@@ -1,8 +1,8 @@
 """Connections to a cluster's brokers, with kafka-python, which is installed beside kipviz (`kipviz[watch]`).
 
-kafka-python connects, encrypts, authenticates, agrees on versions and limits the time. The requests are written and read
-by `messages.wire`: of what a look asks, kafka-python has no DescribeShareGroupOffsets and no OffsetFetch that
-requires stable offsets, and its methods give up at the first partition or id with an error.
+kafka-python connects, encrypts, authenticates, negotiates versions and has the timeouts. `messages.wire` encodes and
+decodes the requests: kafka-python has no DescribeShareGroupOffsets and no OffsetFetch that requires stable offsets, and
+its methods stop at the first partition or id with an error.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from kipviz.messages.wire.question import Question
 from kipviz.watching.admin_queries import ANY_BROKER, NoAnswer
 
 CLIENT_ID = "kipviz-watch"
-# The internals that carry a request are those of this version.
+# kipviz uses internals of this version of kafka-python to send a request.
 KAFKA_PYTHON = "3.0"
 TIMEOUT_S = 10.0
 
 
 class Unreachable(ValueError):
-    """A cluster cannot be attached to; the message is one sentence."""
+    """A cluster cannot be reached; the message is one sentence."""
 
 
 class _Header:
-    """What kafka-python keeps of a request until its response comes."""
+    """The data that kafka-python keeps of a request until its response arrives."""
 
     def __init__(self, asked: _Request, correlation_id: int) -> None:
         self.correlation_id = correlation_id
@@ -44,7 +44,7 @@ class _Header:
 
 
 class _Request:
-    """A request of ours in the shape in which kafka-python sends one; it reads its own response, too."""
+    """A request of kipviz in the form that kafka-python sends; it also decodes its own response."""
 
     _min_version = _max_version = None
 
@@ -93,7 +93,7 @@ class _Head:
 
 
 class _Response:
-    """A response's fields, and the one that kafka-python looks at itself."""
+    """A response's fields, and the one that kafka-python reads itself."""
 
     def __init__(self, fields: Struct) -> None:
         self.fields = fields
@@ -101,7 +101,7 @@ class _Response:
 
 
 class Connection:
-    """A cluster that answers; its `ask` sends a request to one of its brokers. It ends with its `with` block."""
+    """A connection to a cluster; its `ask` sends a request to one of its brokers. It ends with its `with` block."""
 
     def __init__(
         self,
@@ -112,12 +112,12 @@ class Connection:
         """Connect.
 
         Args:
-            servers: HOST:PORT, several with commas between them.
+            servers: HOST:PORT, several separated by commas.
             config: further settings of kafka-python's client, such as security_protocol.
-            timeout_s: how long an answer may take.
+            timeout_s: the timeout of an answer.
 
         Raises:
-            Unreachable: if no broker answers as one.
+            Unreachable: if no server answers like a broker.
             MissingPart: if kafka-python is not installed.
         """
         client = _client()
@@ -141,7 +141,7 @@ class Connection:
     def _why_no_cluster(self, servers: str, wrong: Exception, protocol: str) -> str:
         errors = self._errors
         if isinstance(wrong, errors.KafkaTimeoutError | errors.RequestTimedOutError):
-            # A broker closes the connection, and the client tries again and does not say what was refused.
+            # A broker closes the connection, and the client retries without reporting the rejection.
             doubts = ["is it a broker's listener", "is security.protocol that of the listener"]
             if "SASL" in protocol:
                 doubts.append("are sasl.mechanism, user name and password right")
@@ -196,9 +196,9 @@ class Connection:
 
 
 def _client() -> Any:
-    """Return the package kafka, quiet: what it logs is said in sentences here."""
+    """Return the package kafka without its log output, which kipviz reports as sentences."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it reads its own files by an old function
+        warnings.simplefilter("ignore")  # it reads its own files with a deprecated function
         try:
             import kafka
             import kafka.errors
@@ -236,7 +236,7 @@ def _addresses(servers: str) -> list[str]:
 
 
 def _knock(addresses: list[str], timeout_s: float) -> None:
-    """Connect to each address and hang up, because the client says of none of them why it does not answer.
+    """Connect to each address and disconnect, because the client does not report why an address does not answer.
 
     Raises:
         Unreachable: if none of them accepts a connection.
@@ -265,5 +265,5 @@ def _closed(addresses: list[str], timeout_s: float) -> Iterator[str]:
 
 
 def _words(wrong: Exception) -> str:
-    """Return an error of the client in words."""
+    """Return an error of the client as text."""
     return " ".join(str(wrong).split()) or type(wrong).__name__

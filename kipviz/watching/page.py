@@ -1,6 +1,6 @@
-"""A look as a page that refreshes itself, served on this machine only: no script, no file, nothing but GET.
+"""The result of a query as a page that refreshes itself, on this machine only: no script, no file, only GET.
 
-The rows are those of `report.document`, and the sentences those of `report.lines`, which logs are told in, too.
+The rows are those of `report.document`, and the sentences those of `report.lines`, which logs use, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kipviz.watching.cluster_query import Look
 from kipviz.watching.report import lines
 
 HOST = "127.0.0.1"
-# Who may be asked for: another name that leads here is somebody else's page.
+# The accepted host names: a request for another name that leads here belongs to another page.
 NAMES = (HOST, "localhost")
 STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
@@ -36,12 +36,12 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 
 def page_of(look: Look | None, trouble: str, every_s: float) -> str:
-    """Return the page of a look.
+    """Return the page of a query.
 
     Args:
-        look: the last one that was answered, None if there was none yet.
-        trouble: why the cluster did not answer since, "" if it did.
-        every_s: after how many seconds a browser asks again.
+        look: the last result, None if there was none yet.
+        trouble: why the cluster has not answered since, "" if it has.
+        every_s: the number of seconds after which a browser refreshes the page.
     """
     body = list(_body(look)) if look is not None else ["<p>No look has been answered yet.</p>"]
     if trouble:
@@ -141,7 +141,7 @@ def _shares(look: Look) -> Iterator[str]:
 
 
 def _backlog(group: ShareGroupNow) -> Iterator[tuple[str, str, str]]:
-    """Yield a share group's partitions with start offset and lag; a group that has begun none of them has a row, too."""
+    """Yield a share group's partitions with start offset and lag; a group without any has a row, too."""
     for each in group.backlog:
         yield each.partition, _number(each.start_offset), _number(each.lag)
     if not group.backlog:
@@ -151,12 +151,12 @@ def _backlog(group: ShareGroupNow) -> Iterator[tuple[str, str, str]]:
 def _table(
     title: str, heads: Iterable[str], rows: Iterable[Iterable[str]], count: int | None = None
 ) -> Iterator[str]:
-    """Yield a table; the title says how many there are, as many as rows if nothing else is said."""
+    """Yield a table; its title has the count, which is the number of rows by default."""
     found = [f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows]
     yield f"<h2>{_text(title)}: {(len(found) if count is None else count) or 'none'}</h2>"
     if found:
         top = "".join(f'<th scope="col">{_text(head)}</th>' for head in heads)
-        # What is too wide for a page is scrolled, with a keyboard, too.
+        # A table that is too wide for the page can be scrolled, with a keyboard, too.
         yield f'<div class="wide" tabindex="0" role="region" aria-label="{_text(title)}">'
         yield f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(found)}</tbody></table></div>"
 
@@ -166,15 +166,15 @@ def _number(number: int) -> str:
 
 
 def _text(words: str) -> str:
-    """Return words from a cluster as text, whatever they are."""
+    """Return text from a cluster with all special characters escaped."""
     return escape(shown(words))
 
 
 class WatchPage:
-    """The page at a port of this machine, until the `with` block ends; `show` puts another look on it."""
+    """The page at a port of this machine, until the `with` block ends; `show` replaces its contents."""
 
     def __init__(self, port: int, every_s: float) -> None:
-        """Listen.
+        """Start to listen.
 
         Raises:
             OSError: if the port is taken.
@@ -191,7 +191,7 @@ class WatchPage:
                 shows.answer(self)
 
             def log_message(self, *_: object) -> None:
-                """Say nothing on the console, which has the looks."""
+                """Log nothing to the console, which shows the results."""
 
         self._server = ThreadingHTTPServer((HOST, port), Handler)
         self._server.daemon_threads = True
@@ -200,20 +200,20 @@ class WatchPage:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """The address for a browser."""
         return f"http://{HOST}:{self._server.server_address[1]}/"
 
     def show(self, look: Look) -> None:
-        """Put a look on the page."""
+        """Show the result of a query on the page."""
         self._last = look
         self._page = page_of(look, "", self._every_s)
 
     def trouble(self, why: str) -> None:
-        """Say on the page why there is no new look, above the last one."""
+        """Show why there is no new result, above the last one."""
         self._page = page_of(self._last, why, self._every_s)
 
     def answer(self, asked: BaseHTTPRequestHandler) -> None:
-        """Answer one request: the page at /, nothing else, and nobody who asks for another name."""
+        """Answer one request: only the page at /, and only for its own host names."""
         name = asked.headers.get("Host", "").rpartition(":")[0]
         if name not in NAMES:
             asked.send_error(421, "this page is on this machine only")

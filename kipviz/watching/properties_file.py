@@ -29,23 +29,23 @@ JAAS, HOSTNAME, KEY_PASSWORD = (
 KNOWN = (*SAME_VALUE, *FILES, *TYPES, JAAS, HOSTNAME, KEY_PASSWORD)
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-# OAUTHBEARER needs a function that fetches tokens, which no properties file has.
+# OAUTHBEARER needs a function that fetches tokens, which a properties file cannot contain.
 MECHANISMS = ("PLAIN", *SCRAM, "GSSAPI")
 USER = "sasl_plain_username"
 _LOGIN = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
 class BadProperties(ValueError):
-    """A properties file says something that cannot be followed; the message is one sentence without secrets."""
+    """A properties file has a setting that cannot be applied; the message is one sentence without secrets."""
 
 
 def client_config(text: str) -> dict[str, Any]:
-    """Return the settings of kafka-python's client that a properties file asks for.
+    """Return a properties file's settings as those of kafka-python's client.
 
-    What has nothing to do with a secure connection, such as request.timeout.ms, is left out.
+    Settings that do not concern a secure connection, such as request.timeout.ms, are left out.
 
     Raises:
-        BadProperties: if a setting of security is unknown or cannot be followed.
+        BadProperties: if a security setting is unknown or cannot be applied.
     """
     found: dict[str, Any] = {}
     properties = _properties(text)
@@ -86,12 +86,12 @@ def client_config(text: str) -> dict[str, Any]:
 
 
 def _as_scram_name(user: str) -> str:
-    """Return a user name as SCRAM's messages have it, which kafka-python leaves to its caller (RFC 5802, saslname)."""
+    """Return a user name in the form of SCRAM's messages, which kafka-python leaves to its caller (RFC 5802, saslname)."""
     return user.replace("=", "=3D").replace(",", "=2C")
 
 
 def _properties(text: str) -> dict[str, str]:
-    """Read name=value lines; a line that ends in a backslash goes on in the next one."""
+    """Parse name=value lines; a line that ends in a backslash continues in the next one."""
     found: dict[str, str] = {}
     for line in re.sub(r"\\\r?\n[ \t]*", "", text).splitlines():
         stripped = line.strip()

@@ -1,4 +1,4 @@
-"""A look as lines of text and as one document."""
+"""The result of a query as lines of text and as one document."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pendi
 from kipviz.watching.admin_queries import Owned, ShareGroupNow
 from kipviz.watching.cluster_query import Look
 
-# Of each kind so many are told; JSON has all of them.
+# The number of rows of each kind in the text; JSON has all of them.
 TOLD = 20
 
 
 def lines(look: Look) -> Iterator[str]:
-    """Yield the lines of a look."""
+    """Yield the lines of a query's result."""
     name = look.cluster_id or "the cluster"
     size = f"{_counted(look.brokers, 'broker')}, {_counted(look.partitions, 'partition')}"
     yield f"{name}: {size}, {moment_of(look.at_ms)} by this machine's clock"
@@ -91,7 +91,7 @@ def _total(group: ShareGroupNow) -> str:
 
 
 def document(look: Look) -> dict[str, Any]:
-    """Return a look as one document: times in ms since 1970, -1 where something is not known."""
+    """Return the result of a query as one document: times in ms since 1970, -1 for unknown values."""
     found: dict[str, Any] = msgspec.to_builtins(look)
     for each, row in zip(look.owned, found["owned"], strict=True):
         row["overdue"] = look.is_overdue(each)

@@ -1,4 +1,7 @@
-"""The calls of a consumer, of any kind."""
+"""The calls of a consumer, of any kind.
+
+WHERE IN KAFKA: KafkaConsumer, KafkaShareConsumer.
+"""
 
 from __future__ import annotations
 

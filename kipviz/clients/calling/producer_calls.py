@@ -1,4 +1,7 @@
-"""The calls of a producer, or of the session that holds its transactions."""
+"""The calls of a producer, or of the session that holds its transactions.
+
+WHERE IN KAFKA: KafkaProducer; TransactionSession of KIP-1310 (draft) has the transactional ones under other names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The assignors of a classic group's leader: range and cooperative-sticky."""
+"""The assignors of a classic group's leader: range and cooperative-sticky.
+
+WHERE IN KAFKA: RangeAssignor, CooperativeStickyAssignor, AbstractStickyAssignor. KIPS: KIP-429.
+"""
 
 from __future__ import annotations
 

@@ -122,7 +122,10 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
 
 
 def subscribe(me: ClassicConsumer, topics: tuple[str, ...]) -> ClassicConsumer:
-    """Subscribe to exactly these topics; the next poll() joins again if the topics changed."""
+    """Subscribe to exactly these topics; the next poll() joins again if the topics changed.
+
+    Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
+    """
     again = me.coordinator.rejoin or topics != me.subscription.topics
     after = me.subscription.subscribed_to(topics)
     return me.but(subscription=after, coordinator=me.coordinator.but(rejoin=again))

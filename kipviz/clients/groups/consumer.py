@@ -147,7 +147,10 @@ def restarted(me: Consumer, life: int) -> Consumer:
 
 
 def _reset(me: Consumer, error: str) -> Consumer:
-    """Ask for another position, or throw: then the application has to seek."""
+    """Ask for another position, or throw: then the application has to seek.
+
+    Source: FetchCollector.handleInitializeErrors, SubscriptionState.resetInitializingPositions.
+    """
     if me.auto_offset_reset == NONE:
         return me.but(done=True, error=error)
     me = me.but(resetting=True)

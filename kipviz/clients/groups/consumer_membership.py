@@ -1,4 +1,8 @@
-"""The membership of a consumer in its group by KIP-848: its state, its epoch, and its next heartbeat."""
+"""The membership of a consumer in its group by KIP-848: its state, its epoch, and its next heartbeat.
+
+WHERE IN KAFKA: ConsumerMembershipManager, ConsumerHeartbeatRequestManager. KIPS: KIP-848, KIP-345 (static members).
+DURABILITY: none.
+"""
 
 from __future__ import annotations
 

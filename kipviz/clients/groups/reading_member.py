@@ -1,4 +1,7 @@
-"""The parts of every consumer that joins its group, in either protocol."""
+"""The parts of every consumer that joins its group, in either protocol.
+
+WHERE IN KAFKA: AsyncKafkaConsumer and ClassicKafkaConsumer, which have the same parts beside their membership.
+"""
 
 from __future__ import annotations
 

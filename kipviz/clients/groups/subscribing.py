@@ -1,4 +1,8 @@
-"""The argument of subscribe(): topic names, or an expression that a broker resolves (SubscriptionPattern)."""
+"""The argument of subscribe(): topic names, or an expression that a broker resolves (SubscriptionPattern).
+
+WHERE IN KAFKA: KafkaConsumer.subscribe(Collection), subscribe(SubscriptionPattern). KIPS: KIP-848.
+NOT MODELLED: subscribe(java.util.regex.Pattern), which the client resolves by itself and keeps resolving.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ def left_over(asked: Message, sent: Message) -> tuple[Message, ...]:
 
 
 def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
-    """Sort the answers for each group: retry, ask as a classic group, keep, or error."""
+    """Sort the answers for each group: retry, ask as a classic group, keep, or error.
+
+    Source: DescribeConsumerGroupsHandler.handledConsumerGroupResponse, DeleteConsumerGroupsHandler.
+    """
     later: list[str] = []
     classic: list[str] = []
     told: list[Any] = []

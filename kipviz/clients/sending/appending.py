@@ -68,7 +68,10 @@ def left_behind(me: P, partition: str, records: Records) -> P:
 
 
 def goes_along(me: Producer, partition: str) -> bool:
-    """Return whether a record of a send() that threw is still sent with the transaction that ends."""
+    """Return whether a record of a send() that threw is still sent with the transaction that ends.
+
+    Its partition is in that transaction, and EndTxn waits for it.
+    """
     manager = me.manager
     known = (
         *me.partition_map.sequences.keys(),

@@ -72,7 +72,10 @@ def asks(me: Producer) -> bool:
 
 
 def told(me: P, answer: MetadataResponse) -> P:
-    """Handle a response: the awaited topic is known, or it is looked up again after the back-off."""
+    """Handle a response: the awaited topic is known, or it is looked up again after the back-off.
+
+    Clause: KafkaProducer.waitOnMetadata; Metadata.handleMetadataResponse.
+    """
     known = me.metadata
     if not known.held:
         return me

@@ -80,7 +80,10 @@ def on_disconnected(me: P, broker: int) -> P:
 
 
 def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
-    """Retry a rejected batch, bump the epoch, or fail the batch."""
+    """Retry a rejected batch, bump the epoch, or fail the batch.
+
+    Source: TransactionManager.canRetry, handleFailedBatch.
+    """
     again, bumps = _may_be_sent_again(me, batch, error)
     if again:
         me = in_flight.taken_back(me, (batch,))

@@ -97,7 +97,10 @@ def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
 
 
 def on_response(me: P, message: Message) -> P:
-    """Handle a response: continue, retry, or enter an error state."""
+    """Handle a response: continue, retry, or enter an error state.
+
+    Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
+    """
     if isinstance(message, ProduceResponse):
         for part in message.parts:
             me = _on_produced(me, part)

@@ -74,7 +74,11 @@ def resumed_identity(target: str) -> Resumed:
 
 
 def resume_target(target: str) -> Resumed | None:
-    """Parse the target of a resume() line: an identity, or None if the database stores it."""
+    """Parse the target of a resume() line: an identity, or None if the database stores it.
+
+    Raises:
+        ValueError: if it is neither.
+    """
     return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
 
 
@@ -172,7 +176,11 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
 
 
 def given(me: Application) -> Producer | TransactionSession | None:
-    """Return the result of the producer's transactionSession(): an external session, its own, or null."""
+    """Return the result of the producer's transactionSession(): an external session, its own, or null.
+
+    A producer with a transactional.id is its own session here, because it has that one's state and calls. Clause:
+    KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
+    """
     if not me.producer.is_transactional:
         return None
     return me.session if me.producer.manager.session else me.producer

@@ -158,7 +158,10 @@ def _closed_when_done(me: TransactionSession) -> TransactionSession:
 
 
 def heartbeat(me: TransactionSession) -> TransactionSession:
-    """Send a heartbeat: the owner of the transaction is alive. Returns at once (KIP-1310 2.1, KIP-1309)."""
+    """Send a heartbeat: the owner of the transaction is alive. Returns at once (KIP-1310 2.1, KIP-1309).
+
+    Without a heartbeat thread (transaction.session.timeout.ms of -1) nothing is sent.
+    """
     due = producer_timers.INTERVAL in timers(me)
     return on_timer(me, producer_timers.INTERVAL) if due else me
 

@@ -1,4 +1,10 @@
-"""The acknowledgements that a share consumer still has to send, and the results of those that it sent."""
+"""The acknowledgements that a share consumer still has to send, and the results of those that it sent.
+
+WHERE IN KAFKA: ShareConsumeRequestManager (AcknowledgeRequestState, acknowledgementsInFlight), ShareConsumerImpl with
+its
+  AcknowledgementCommitCallbackHandler. KIPS: KIP-932.
+DURABILITY: none.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,10 @@ def why_no_drain(me: ShareConsumer) -> str | None:
 
 
 def drain(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Remove the ACCEPT and REJECT decisions from the consumer. OPEN: drain (whether they leave it)."""
+    """Remove the ACCEPT and REJECT decisions from the consumer. OPEN: drain (whether they leave it).
+
+    A program has one variable for the object, which the next call overwrites, or a queue (target "queued").
+    """
     consumer = consumer_of(me, line.client)
     taken = tuple((o, kind) for o, kind in consumer.current_fetch.verdicts if kind in TRANSACTIONAL)
     if not taken:

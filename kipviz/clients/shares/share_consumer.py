@@ -71,7 +71,10 @@ def _polling(me: ShareConsumer, fetch: CurrentFetch) -> ShareConsumer:
 
 
 def share_group_metadata(me: ShareConsumer) -> ShareConsumer:
-    """Take a snapshot of the member id and its epoch; later heartbeats do not change it."""
+    """Take a snapshot of the member id and its epoch; later heartbeats do not change it.
+
+    Clause: KIP-1289 ShareConsumer.shareGroupMetadata(), 'immutable snapshot' (draft).
+    """
     return me.but(handover=me.handover.but(snapshot=me.metadata))
 
 
@@ -119,7 +122,10 @@ def commit_async(me: ShareConsumer) -> ShareConsumer:
 
 
 def close(me: ShareConsumer) -> ShareConsumer:
-    """Send the last acknowledgements and close the share session, which releases all held records."""
+    """Send the last acknowledgements and close the share session, which releases all held records.
+
+    In implicit mode the last batch is not accepted. Source: ShareConsumeRequestManager.acknowledgeOnClose.
+    """
     me, said = _taken(me)
     said = in_order((*me.acknowledging.committing, *said))
     me = me.but(

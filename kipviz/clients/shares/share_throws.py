@@ -1,4 +1,8 @@
-"""The exceptions that the calls of a share consumer throw at once, before anything is sent."""
+"""The exceptions that the calls of a share consumer throw at once, before anything is sent.
+
+WHO: a client process, in its application's thread. WHERE IN KAFKA: ShareConsumerImpl. KIPS: KIP-932; KIP-1289 (draft)
+for shareGroupMetadata().
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PreparedTxnState: the value by which an external database remembers a prepared transaction."""
+"""PreparedTxnState: the value by which an external database remembers a prepared transaction.
+
+WHERE IN KAFKA: org.apache.kafka.clients.producer.PreparedTxnState (4.1+). KIPS: KIP-939.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The states of a producer, and the valid transitions between them."""
+"""The states of a producer, and the valid transitions between them.
+
+WHERE IN KAFKA: TransactionManager.State.
+"""
 
 from __future__ import annotations
 

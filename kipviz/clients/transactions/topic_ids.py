@@ -75,7 +75,10 @@ def after(me: TopicIds, timer: str) -> TopicIds:
 
 
 def said(answer: TxnOffsetCommitResponse) -> Errors:
-    """Return the error of a response: of several errors, one that is not retriable."""
+    """Return the error of a response: of several errors, one that is not retriable.
+
+    Source: TransactionManager.TxnOffsetCommitHandler, which goes through the partitions.
+    """
     found = (*(r.error for r in answer.refused), answer.error)
     final = (error for error in found if error is not Errors.NONE and error not in RETRIABLE)
     return next(final, answer.error)

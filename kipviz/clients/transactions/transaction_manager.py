@@ -1,4 +1,15 @@
-"""The transaction manager: an identity, the life cycle of its transactions, and their requests."""
+"""The transaction manager: an identity, the life cycle of its transactions, and their requests.
+
+WHO: a part of a client process. A producer holds one beside its batches; a TransactionSession (KIP-1310, draft) is one
+that no producer holds. WHERE IN KAFKA: TransactionManager, with its TxnRequestHandlers. KIPS: KIP-98, KIP-360, KIP-447,
+KIP-890; KIP-939: prepareTransaction, completeTransaction and initTransactions(keepPreparedTxn) are in the client since
+4.1, the broker's part is a draft; KIP-1289 (draft) adds one call, KIP-1309 (draft) a heartbeat. DURABILITY: none; a
+crash loses all of it, and the next process fences it. NOT MODELLED: FindCoordinator where there are no ACLs and for
+groups; Metadata (but for topics that are waited for and for the ids that `topic_ids` asks for).
+
+It knows no batch. As Kafka's nextRequest(hasIncompleteBatches) it is told whether some are `incomplete`: in the
+accumulator, or on their way. Batches and their sequences are in `kipviz.clients.sending`.
+"""
 
 from __future__ import annotations
 
@@ -209,7 +220,10 @@ def send_offsets(
     offsets: tuple[GroupOffset, ...],
     instance_id: str = "",
 ) -> TransactionManager:
-    """Add a group's offsets to the transaction. Blocks until the group coordinator has them."""
+    """Add a group's offsets to the transaction. Blocks until the group coordinator has them.
+
+    Under transaction versions 0 and 1 AddOffsetsToTxn goes to the transaction coordinator first.
+    """
     who = (me.transactional_id, group_id, me.producer_id, me.producer_epoch)
     version = me.newest_offset_commit if me.implicit else LAST_TXN_OFFSET_COMMIT
     request = TxnOffsetCommit(
@@ -280,7 +294,10 @@ def end_transaction(
 
 
 def _with_finalized(me: TransactionManager) -> TransactionManager:
-    """Use the transaction version that the cluster has reported for the next transaction."""
+    """Use the transaction version that the cluster has reported for the next transaction.
+
+    Source: TransactionManager.maybeUpdateTransactionV2Enabled.
+    """
     if (me.finalized >= 2) == me.implicit:
         return me
     return me.but(version=me.finalized, bump=me.bump or me.finalized >= 2)
@@ -308,7 +325,12 @@ def connected(me: TransactionManager, features: Features) -> TransactionManager:
 def next_request(
     me: TransactionManager, *, incomplete: bool = False, flying: bool = False
 ) -> Message | None:
-    """Return the transactional request to send next, if none is in flight."""
+    """Return the transactional request to send next, if none is in flight.
+
+    EndTxn waits until no batch is left, and a new identity for a group's generation until none is `flying`. Below
+    transaction version 2 partitions are added before anything else but InitProducerId. Source:
+    TransactionManager.nextRequest.
+    """
     if me.on_wire is not None:
         return None
     return _finding_first(me, _next_in_turn(me, incomplete=incomplete, flying=flying))
@@ -337,7 +359,10 @@ def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> 
 
 
 def _finding_first(me: TransactionManager, request: Message | None) -> Message | None:
-    """Return the request to send now: without a known coordinator, FindCoordinator comes first."""
+    """Return the request to send now: without a known coordinator, FindCoordinator comes first.
+
+    Source: Sender.maybeSendAndPollTransactionalRequest, TransactionManager.lookupCoordinator.
+    """
     if request is None or not me.finds or me.found or isinstance(request, TO_OTHERS):
         return request
     return FindCoordinator(me.transactional_id)
@@ -356,7 +381,11 @@ def sent(me: TransactionManager, request: Message, broker: int) -> TransactionMa
 def on_answer(
     me: TransactionManager, message: Message, *, incomplete: bool
 ) -> tuple[TransactionManager, Failure | None]:
-    """Handle a response: continue, retry, or return what has failed."""
+    """Handle a response: continue, retry, or return what has failed.
+
+    Clause: KIP-98 "Producer", KIP-890 (identity of the next transaction in EndTxn version 5); TransactionManager's
+    handlers.
+    """
     request = me.on_wire
     if request is None:
         return me, None

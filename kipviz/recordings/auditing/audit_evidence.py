@@ -178,7 +178,10 @@ class ShareChange(Value, frozen=True, array_like=True):
 
 
 class ShareEnds(OpenEnds, frozen=True, tag=True, array_like=True):
-    """The states of some share-partitions, by their names in the keys of the log."""
+    """The states of some share-partitions, by their names in the keys of the log.
+
+    `states` have their snapshot (or their tombstone: None) in the stretch, `changes` belong to an earlier one.
+    """
 
     states: tuple[tuple[str, ShareState | None], ...]
     changes: tuple[tuple[str, tuple[ShareChange, ...]], ...]

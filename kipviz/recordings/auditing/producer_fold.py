@@ -241,7 +241,10 @@ def _by_producer(rows: Numbers) -> Numbers:
 
 
 def _last_of_each(rows: Numbers) -> Numbers:
-    """Return each producer's last batch of data, then its last marker if that came later; `rows` are sorted."""
+    """Return each producer's last batch of data, then its last marker if that came later; `rows` are sorted.
+
+    Both are needed: the marker has the newest epoch, the batch has the sequence.
+    """
     kept = np.zeros(len(rows), bool)
     _keep_edges(rows, kept, np.arange(len(rows)), last=True)
     _keep_edges(rows, kept, np.flatnonzero(rows["marker"] == 0), last=True)

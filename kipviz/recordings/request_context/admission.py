@@ -167,7 +167,10 @@ class Admission:
         return self._each(exchange, Operation.READ, Resource.TOPIC, topic_of(partition))
 
     def of_key(self, exchange: Exchange, kind: int, key: str) -> tuple[Errors, ...]:
-        """Return the possible errors of a lookup of a key's coordinator, or NONE."""
+        """Return the possible errors of a lookup of a key's coordinator, or NONE.
+
+        Clause: KIP-11; KafkaApis.getCoordinator.
+        """
         operation, resource = OF_KEYS[kind]
         name = CLUSTER_NAME if resource is Resource.CLUSTER else key
         known = self._each(exchange, operation, resource, name)
