@@ -1,11 +1,11 @@
 """An operator's requests about ACLs: they are listed, created and deleted, several at once.
 
-WHO: every broker's front desk; it hands changes on to the controller, whose answer it waits for.
+WHO: every broker (KafkaApis); it hands changes on to the controller, whose answer it waits for.
 WHERE IN KAFKA: AclApis, StandardAuthorizer, AclControlManager.
 KIPS: KIP-11, KIP-140 (the three requests), KIP-290 (patterns of names).
 DURABILITY: ACLs are metadata of the cluster.
-NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round trip to the controller,
-  and that brokers learn of it one by one; operations and resources that no modelled request asks for.
+NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round trip to the controller, and that brokers
+  learn of it one by one; operations and resources that no modelled request asks for.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def acl_of(entry: AclEntry) -> Acl:
 def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """List the ACLs that a filter means.
 
-    WHEN: an operator asks. CHECKS: that there are ACLs at all; DESCRIBE on the cluster is asked for
-    before. DOES: nothing. ANSWERS: at once.
+    WHEN: an operator asks. CHECKS: that there are ACLs at all; DESCRIBE on the cluster was checked before. DOES:
+    nothing. ANSWERS: at once.
     Clause: KIP-140 "DescribeAclsRequest"; AclApis.handleDescribeAcls.
     """
     if on.image.acls is None:
@@ -74,9 +74,9 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
 def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Create ACLs: each that can be is taken, whatever becomes of the others.
 
-    WHEN: an operator gives rights. CHECKS: that there are ACLs at all, and of each that it has a name, that
-    of the cluster if it is about the cluster; ALTER on the cluster is asked for before. DOES: adds what
-    is not there; what is there already is no error. ANSWERS: for each by itself.
+    WHEN: an operator gives rights. CHECKS: that there are ACLs at all, and of each that it has a name, that of the
+    cluster if it is about the cluster; ALTER on the cluster was checked before. DOES: adds what is not there; what is
+    there already is no error. ANSWERS: for each by itself.
     Clause: KIP-140 "CreateAclsRequest"; AclApis.handleCreateAcls, AclControlManager.createAcls.
     """
     if on.image.acls is None:
@@ -99,9 +99,9 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
 def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Delete every ACL that one of some filters means.
 
-    WHEN: an operator takes rights away. CHECKS: that there are ACLs at all; ALTER on the cluster is
-    asked for before. DOES: deletes what is met, be it the right by which it was asked. ANSWERS: for each
-    filter what it meant; one that two filters mean stands under both.
+    WHEN: an operator takes rights away. CHECKS: that there are ACLs at all; ALTER on the cluster was checked before.
+    DOES: deletes what is met, be it the right by which it was asked. ANSWERS: for each filter what it meant; one that
+    two filters mean stands under both.
     Clause: KIP-140 "DeleteAclsRequest"; AclApis.handleDeleteAcls, AclControlManager.deleteAcls.
     """
     if on.image.acls is None:

@@ -134,14 +134,14 @@ NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
 
 
 def principal_of(source: str) -> str:
-    """Give the principal of a connection: the process that opened it."""
+    """Return the principal of a connection: the process that opened it."""
     return source.partition("/")[0]
 
 
 def may(
     acls: tuple[Acl, ...], principal: str, operation: Operation, resource: Resource, name: str
 ) -> bool:
-    """Say whether a principal may do something; what nobody allows is denied."""
+    """Return whether a principal may do something; what nobody allows is denied."""
     found = [
         acl
         for acl in acls
@@ -169,10 +169,10 @@ def _matches(pattern: str, name: str) -> bool:
 def refusal(
     acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
 ) -> Errors:
-    """Give the error with which a request is refused, or NONE. Without ACLs everything is allowed.
+    """Return the error with which a request is refused, or NONE. Without ACLs everything is allowed.
 
-    `nameless` are topics that the request says by ids which nobody knows: nobody can be refused
-    them, and they have an error of their own (KIP-1319 "Topic ID resolution").
+    `nameless` are topics that the request says by ids which nobody knows: nobody can be refused them, and they have an
+    error of their own (KIP-1319 "Topic ID resolution").
 
     Clause: KIP-11; KafkaApis asks before any role does.
     """
@@ -191,7 +191,7 @@ def refusal(
 def kept_out(
     acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Give the topics of a request that its sender may not use, where the others are served.
+    """Return the topics of a request that its sender may not use, where the others are served.
 
     Clause: KIP-11; AuthHelper.filterByAuthorized.
     """
@@ -204,7 +204,7 @@ def kept_out(
 
 
 def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tuple[str, ...]:
-    """Give the partitions of a client's AddPartitionsToTxn that only the others of it keep out.
+    """Return the partitions of a client's AddPartitionsToTxn that only the others of it keep out.
 
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
     """
@@ -224,7 +224,7 @@ def _named(names: tuple[str, ...], need: Need, nameless: tuple[str, ...]) -> tup
 def _lacking(
     acls: tuple[Acl, ...], source: str, need: Need, names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Give the names with which whoever asks may not do what is needed."""
+    """Return the names with which whoever asks may not do what is needed."""
     operations = [o for o in (need.operation, need.alternative) if o is not None]
     who = principal_of(source)
     return tuple(
@@ -236,10 +236,9 @@ def _lacking(
 
 
 def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
-    """Say whether a principal may write to some topic, whether or not there is such a topic.
+    """Return whether a principal may write to some topic, whether or not there is such a topic.
 
-    A denial that covers the whole of what is allowed goes before it (KIP-679,
-    Authorizer.authorizeByResourceType).
+    A denial that covers the whole of what is allowed goes before it (KIP-679, Authorizer.authorizeByResourceType).
     """
     who = (principal_of(source), ANYBODY)
     own = [a for a in acls if a.principal in who]
@@ -249,7 +248,7 @@ def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
 
 
 def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str, ...]) -> bool:
-    """Say whether a group may be described: whoever asked may describe what its members have.
+    """Return whether a group may be described: whoever asked may describe what its members have.
 
     Source: KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe.
     """
@@ -257,7 +256,7 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:
-    """Say whether something may stand in an answer: whoever asked may describe it.
+    """Return whether something may stand in an answer: whoever asked may describe it.
 
     Whoever may describe the cluster sees every group (KafkaApis.handleListGroupsRequest).
     """

@@ -44,14 +44,13 @@ class Leadership(Value, frozen=True):
 class Image(Part, frozen=True, cache_hash=True):
     """The cluster's metadata, as every live broker and client sees it.
 
-    `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are
-    some it matters which brokers are `offline`: a replica is in sync as long as its broker runs.
-    `transactional_groups` are (transactional id, group) of producers that are configured with a
-    transactional.group.id (KIP-447, first draft).
+    `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are some it matters which
+    brokers are `offline`: a replica is in sync as long as its broker runs. `transactional_groups` are (transactional
+    id, group) of producers that are configured with a transactional.group.id (KIP-447, first draft).
 
-    NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and
-    FindCoordinator round trips: whoever sends looks the address up at once. A request that is
-    on the wire when a leader moves still arrives at the old one and is refused there.
+    NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and FindCoordinator round trips:
+    whoever sends looks the address up at once. A request that is in flight when a leader moves still arrives at the old
+    one and is refused there.
     """
 
     leaders: Table[str, Leadership]
@@ -68,28 +67,28 @@ class Image(Part, frozen=True, cache_hash=True):
     transactional_groups: tuple[tuple[str, str], ...] = ()
 
     def release_of(self, broker: int) -> Release:
-        """Give the binary that a broker runs, or had when it was stopped."""
+        """Return the release that a broker runs, or had when it was stopped."""
         return release(dict(self.releases).get(broker, "")) if self.releases else EVERYTHING
 
     def unsupporting(self, feature: str, level: int) -> tuple[int, ...]:
-        """Give the brokers whose binaries do not know a level of a feature, running or not."""
+        """Return the brokers whose releases do not know a level of a feature, running or not."""
         brokers = (broker for broker, _ in self.releases)
         return tuple(b for b in brokers if self.release_of(b).supports(feature) < level)
 
     def topic_id_of(self, topic: str) -> str:
-        """Give the id that groups keep of a topic, "" where they keep none."""
+        """Return the id that groups keep of a topic, "" where they keep none."""
         return self.topic_ids.get(topic, "") if self.keeps_topic_ids else ""
 
     def leader_of(self, partition: str) -> int:
-        """Give the broker that leads a partition, or -1."""
+        """Return the broker that leads a partition, or -1."""
         found = self.leaders.get(partition)
         return found.leader if found else NOBODY
 
     def has_enough_replicas(self, partition: str) -> bool:
-        """Say whether min.insync.replicas of a partition are in sync.
+        """Return whether min.insync.replicas of a partition are in sync.
 
-        If not, its high watermark stands still, and its leader takes nothing with acks=all. A topic
-        with fewer replicas than that needs all of them. Source: Partition.effectiveMinIsr.
+        If not, its high watermark stands still, and its leader takes nothing with acks=all. A topic with fewer replicas
+        than that needs all of them. Source: Partition.effectiveMinIsr.
         """
         if not self.min_insync_replicas:
             return True
@@ -101,29 +100,29 @@ class Image(Part, frozen=True, cache_hash=True):
         return len(in_sync) >= min(least, len(held.replicas))
 
     def group_config(self, group_id: str) -> GroupConfig:
-        """Give the configuration of a share group; one that nobody configured has the defaults."""
+        """Return the configuration of a share group; one that nobody configured has the defaults."""
         found = (c for c in self.group_configs if c.group_id == group_id)
         return next(found, None) or GroupConfig(group_id)
 
     def dead_letter_queue(self, group_id: str) -> str:
-        """Give the topic that a group's given-up records are copied to, or nothing (KIP-1191)."""
+        """Return the topic that a group's given-up records are copied to, or nothing (KIP-1191)."""
         known = self.features.share_version >= DEAD_LETTER_LEVEL
         return self.group_config(group_id).dead_letter_topic if known else ""
 
     def home_of(self, topic: str, key: str) -> str:
-        """Give the partition of an internal topic that holds a key."""
+        """Return the partition of an internal topic that holds a key."""
         return f"{topic}-{partition_for(key, self.internal_partitions)}"
 
     def share_key(self, group_id: str, partition: str) -> str:
-        """Give a share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
+        """Return a share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
         topic_id = self.topic_ids.get(topic_of(partition), "")
         return share_partition_key(group_id, topic_id, index_of(partition))
 
     def home_of_transactions(self, transactional_id: str) -> str:
-        """Give the partition whose leader coordinates a producer's transactions.
+        """Return the partition whose leader coordinates a producer's transactions.
 
-        It is that of the producer's name, or that of its group (KIP-447, first draft: FindCoordinator
-        by the group's id).
+        It is that of the producer's name, or that of its group (KIP-447, first draft: FindCoordinator by the group's
+        id).
         """
         key = transactional_id
         if self.transactional_groups:
@@ -213,25 +212,25 @@ class Context(Value, frozen=True):
     now_ms: int = NO_TIMESTAMP
 
     def began_ms(self, transactional_id: str) -> int:
-        """Give how long ago a transaction began; -1 where nobody counts."""
+        """Return how long ago a transaction began; -1 where nobody counts."""
         return dict(self.ages).get(transactional_id, -1)
 
     def log(self, partition: str) -> PartitionLog:
-        """Give the log of a partition that this broker leads."""
+        """Return the log of a partition that this broker leads."""
         return self.logs[partition]
 
     def delivery_count_limit(self, group_id: str) -> int:
-        """Give how often a record of a share group is delivered at most."""
+        """Return how often a record of a share group is delivered at most."""
         own = self.image.group_config(group_id).delivery_count_limit
         return own or self.settings.delivery_count_limit
 
     def record_locks_max(self, group_id: str) -> int:
-        """Give how far a share-partition of a group may reach: from its SPSO to its last offset."""
+        """Return how far a share-partition of a group may reach: from its SPSO to its last offset."""
         own = self.image.group_config(group_id).record_locks_max
         return own or self.settings.record_locks_max
 
     def after(self, *parts: Effects) -> Context:
-        """Give the context as it is once decisions of the same handler are carried out."""
+        """Return the context as it is once decisions of the same handler are carried out."""
         if not parts:
             return self
         logs, ids = self.logs, self.next_producer_id

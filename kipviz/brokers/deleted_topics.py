@@ -1,10 +1,10 @@
 """Requests about topics that have been deleted: which error, and who gives it.
 
-WHO: every broker's front desk. WHERE IN KAFKA: KafkaApis, with the metadata cache.
+WHO: every broker (KafkaApis). WHERE IN KAFKA: KafkaApis, with the metadata cache.
 KIPS: KIP-516 (topic ids), KIP-98 (AddPartitionsToTxn).
-DURABILITY: nothing is kept.
-What is said by an id that nobody knows is UNKNOWN_TOPIC_ID, before any right is asked: there is no name to
-ask for. What is said by name is UNKNOWN_TOPIC_OR_PARTITION, to whoever may use a topic of that name.
+DURABILITY: nothing is kept. What is said by an id that nobody knows is UNKNOWN_TOPIC_ID, before any right is asked:
+there is no name to ask for. What is said by name is UNKNOWN_TOPIC_OR_PARTITION, to whoever may use a topic of that
+name.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from kipviz.records.placement import topic_of
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
-    """Give those of some partitions that are not there, or not any more."""
+    """Return those of some partitions that are not there, or not any more."""
     return tuple(p for p in partitions if p not in image.leaders)
 
 
 def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, ...]:
-    """Give the topics of a request that are said by an id of which no name is known.
+    """Return the topics of a request that are said by an id of which no name is known.
 
     Clause: KIP-516; KIP-1319 "Topic ID resolution" for offsets.
     """
@@ -44,12 +44,11 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
 
 
 def error_of(message: Message, image: Image) -> Errors:
-    """Give the error of a request about a partition that is not there, NONE if it is.
+    """Return the error of a request about a partition that is not there, NONE if it is.
 
-    The roles that take share groups' requests see to theirs, because of the share session; who takes a
-    Produce of several partitions sees to each.
-    Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest,
-    handleDescribeProducersRequest.
+    The roles that take share groups' requests see to theirs, because of the share session; who takes a Produce of
+    several partitions sees to each.
+    Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
     if isinstance(message, Produce) and message.further:
         return Errors.NONE
@@ -63,7 +62,7 @@ def error_of(message: Message, image: Image) -> Errors:
 
 
 def why_no_state(key: str, image: Image) -> Errors:
-    """Say why a share coordinator has nothing to do with a share-partition: its topic is not there.
+    """Return why a share coordinator has nothing to do with a share-partition: its topic is not there.
 
     The key has the topic's id. Source: ShareCoordinatorShard.maybeGetInitializeStateError and its like.
     """
@@ -72,7 +71,7 @@ def why_no_state(key: str, image: Image) -> Errors:
 
 
 def not_led(partition: str, image: Image) -> Errors:
-    """Say why a broker that does not lead a source partition does not serve it to who names it by id."""
+    """Return why a broker that does not lead a source partition does not serve it to who names it by id."""
     there = partition in image.leaders
     return Errors.NOT_LEADER_OR_FOLLOWER if there else Errors.UNKNOWN_TOPIC_ID
 
@@ -95,7 +94,7 @@ def why_lost(partition: str, image: Image) -> tuple[Errors, str]:
 
 
 def unknown(partition: str, image: Image) -> Errors:
-    """Say why nothing is known of a share-partition: its leader has not begun it, or its id is nobody's."""
+    """Return why nothing is known of a share-partition: its leader has not begun it, or its id is nobody's."""
     there = partition in image.leaders
     return Errors.UNKNOWN_TOPIC_OR_PARTITION if there else Errors.UNKNOWN_TOPIC_ID
 

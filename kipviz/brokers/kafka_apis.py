@@ -1,13 +1,12 @@
-"""The broker's front desk for requests that concern several roles at once.
+"""The broker's KafkaApis for requests that concern several roles at once.
 
-WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and
-  handleListTransactionsRequest.
+WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and handleListTransactionsRequest.
 KIPS: KIP-98, KIP-664; KIP-1289 adds a hook here (draft).
 DURABILITY: volatile; a broken connection makes the coordinator ask again.
 NOT MODELLED: quotas; that a broker cannot authenticate at another one, which ends its requests with an error
-  (AddPartitionsToTxnManager, TransactionMarkerRequestCompletionHandler, PersisterStateManager). Kafka's trunk appends a marker for `__share_group_state`
-  behind the share coordinator's back, which forces it to reload (finding X3); here the share
-  coordinator gets it.
+  (AddPartitionsToTxnManager, TransactionMarkerRequestCompletionHandler, PersisterStateManager). Kafka's trunk appends a
+  marker for `__share_group_state` behind the share coordinator's back, which forces it to reload (finding X3); here the
+  share coordinator gets it.
 """
 
 from __future__ import annotations
@@ -396,10 +395,10 @@ def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
 
 
 def _hook(pending: PendingMarkers, on: Context, *, before: bool) -> tuple[LocalCall, ...]:
-    """Give the call that resolves votes in memory (KIP-1289), if it is made now.
+    """Return the call that resolves transactional acknowledgements in memory (KIP-1289), if it is made now.
 
-    OPEN: marker_hook (before or after the markers are appended, and for which requests), outcome_write. A hook
-    that runs first cannot keep the answer waiting: what it resolves is resolved already.
+    OPEN: marker_hook (before or after the markers are appended, and for which requests), outcome_write. A hook that
+    runs first cannot keep the answer waiting: what it resolves is resolved already.
     """
     request = pending.request
     names_state = any(topic_of(p) == SHARE_GROUP_STATE for p in request.partitions)

@@ -60,7 +60,7 @@ class PartVerified(Value, frozen=True):
 
 
 class ListHere(Value, frozen=True):
-    """Give what one coordinator on this broker has: its transactional ids, or its groups."""
+    """Return what one coordinator on this broker has: its transactional ids, or its groups."""
 
     ticket: ReplyTo
     request: ListRequest
@@ -129,7 +129,7 @@ class MarkerApplied(Value, frozen=True):
 
 
 class OutcomeWritten(Value, frozen=True):
-    """The outcome of a share-partition's votes is durable, or why it is not."""
+    """The outcome of a share-partition's transactional acknowledgements is durable, or why it is not."""
 
     ticket: ReplyTo
     key: str

@@ -1,7 +1,7 @@
 """The questions on which designs disagree, one slot each.
 
-A slot decides and a handler acts: a handler asks its slot and reads the same for every design.
-The options, their names and their sources live in `designs`; nothing here knows them.
+A slot decides and a handler acts: a handler asks its slot and reads the same forevery design. The options, their names
+and their sources live in `designs`; nothing here knows them.
 """
 
 from __future__ import annotations
@@ -18,28 +18,33 @@ class BrokerRules(Value, frozen=True):
     """What the brokers of one design do where the proposals differ."""
 
     staged_acks: Callable[[tuple[StagedBatch, ...]], tuple[StagedBatch, ...]]
-    """What of a vote is made durable before the producer is told that it is staged?
-    (KIP-1289 "__share_group_state schema unchanged"; findings E, H, X5.)"""
+    """What of a transactional acknowledgement is made durable before the producer is told that it is staged? (KIP-1289
+    "__share_group_state schema unchanged"; findings E, H, X5.)
+    """
 
     participant: Callable[[str, str, int], tuple[str, ...]]
-    """Under which keys of `__share_group_state` is the transaction told to look for the vote:
-    (group id, topic id, partition) -> keys? (KIP-1289 "partitionFor(groupId)"; findings A, C.)"""
+    """Under which keys of `__share_group_state` is the transaction told to look for the transactional acknowledgement:
+    (group id, topic id, partition) -> keys? (KIP-1289 "partitionFor(groupId)"; findings A, C.)
+    """
 
     enlistment: Callable[[int, int], int]
-    """Which broker does the share-partition leader ask to enlist a participant: (own broker,
-    coordinator's broker) -> broker, or NOT_ASKED? (KIP-1289 "txnCoordinator.handleAddPartitions..."; X2.)"""
+    """Which broker does the share-partition leader ask to add a participant to the transaction: (own broker,
+    coordinator's broker) -> broker, or NOT_ASKED? (KIP-1289 "txnCoordinator.handleAddPartitions..."; X2.)
+    """
 
     lock_expiry: Callable[[InFlight], InFlight | None]
     """What becomes of a TX_PENDING record when its acquisition lock runs out; None: its timer
     does not run. (KIP-1289 corner case 6; finding D.)"""
 
     marker_epoch: Callable[[int, int], bool]
-    """Does a marker resolve a vote: (epoch staged with, epoch of the marker)?
-    (KIP-1289 "Per-record fencing by (producerId, producerEpoch)"; finding I.)"""
+    """Does a marker resolve a transactional acknowledgement: (epoch staged with, epoch of the marker)? (KIP-1289
+    "Per-record fencing by (producerId, producerEpoch)"; finding I.)
+    """
 
     outcome_news: Callable[[], bool]
-    """Does the share coordinator tell the leader of the source what became of its votes, or is it asked?
-    (Study B2; no draft says either.)"""
+    """Does the share coordinator tell the leader of the source what became of its transactional acknowledgements, or is
+    it asked? (Study B2; no draft says either.)
+    """
 
     marker_reach: Callable[[tuple[str, ...]], tuple[str, ...]]
     """Which of the share-partitions that a broker leads does an arriving marker touch?
@@ -53,7 +58,9 @@ class BrokerRules(Value, frozen=True):
     """What does a second, equal staging by the same transaction answer? (Finding K.)"""
 
     eviction: Callable[[], bool]
-    """May a share-partition be dropped from memory while a vote is pending in it? (Finding X5.)"""
+    """May a share-partition be dropped from memory while a transactional acknowledgement is pending in it? (Finding
+    X5.)
+    """
 
     epoch_check: Callable[[int, int], bool]
     """Does a log refuse what a producer writes: (its epoch, the last epoch that the log has seen)?
@@ -92,8 +99,9 @@ class BrokerRules(Value, frozen=True):
     """Does the answer to a marker in `__share_group_state` wait for the replicas? (Finding H.)"""
 
     outcome_write: Callable[[], bool]
-    """Does the answer to a marker wait until the outcome of votes in memory is durable?
-    (KIP-1289 does not say; pull request 22357; finding X43.)"""
+    """Does the answer to a marker wait until the outcome of transactional acknowledgements in memory is durable?
+    (KIP-1289 does not say; pull request 22357; finding X43.)
+    """
 
     state_marker: Callable[[], bool]
     """Is the share coordinator notified of a marker that is written to its log?
@@ -102,8 +110,9 @@ class BrokerRules(Value, frozen=True):
     outcome_join: Callable[
         [tuple[StateBatch, ...], tuple[StateBatch, ...], bool, int], tuple[StateBatch, ...]
     ]
-    """How does the outcome of a vote enter the durable state: (stored, decided, committed, start
-    offset)? (KIP-1289 "persistent TX_PENDING via DeliveryState"; finding X15.)"""
+    """How does the outcome of a transactional acknowledgement enter the durable state: (stored, decided, committed,
+    start offset)? (KIP-1289 "persistent TX_PENDING via DeliveryState"; finding X15.)
+    """
 
     member_check: Callable[[int, int], Errors]
     """May the share-partition leader go by what its own broker knows of the member: (own broker,
@@ -151,12 +160,14 @@ class BrokerRules(Value, frozen=True):
     (KIP-932 "AlterShareGroupOffsets"; GroupMetadataManager.alterShareGroupOffsets.)"""
 
     reset_while_pending: Callable[[bool], tuple[Errors, bool]]
-    """What comes of a reset, or a deletion, of a share-partition's state: (is a vote pending there)
-    -> what is answered, and whether a vote outlives it? (Findings X6, X13.)"""
+    """What comes of a reset, or a deletion, of a share-partition's state: (is a transactional acknowledgement pending
+    there) -> what is answered, and whether a transactional acknowledgement outlives it? (Findings X6, X13.)
+    """
 
     prune_floor: Callable[[int, int], int]
-    """How far is `__share_group_state` deleted: (offset of the oldest snapshot that is needed, that
-    of the first vote whose outcome no snapshot has)? (ShareCoordinatorOffsetsManager; finding X16.)"""
+    """How far is `__share_group_state` deleted: (offset of the oldest snapshot that is needed, that of the first
+    transactional acknowledgement whose outcome no snapshot has)? (ShareCoordinatorOffsetsManager; finding X16.)
+    """
 
     member_epoch: Callable[[int, tuple[int, int] | None], Errors]
     """Is a staging held against the member's epoch: (the request's, the present one and the one
@@ -167,12 +178,14 @@ class BrokerRules(Value, frozen=True):
     partition is told)? (KIP-1289 corner case 11; finding Q.)"""
 
     initialize_again: Callable[[], bool]
-    """Is the state of a share-partition made anew by an Initialize that repeats its state epoch and its
-    start offset? (KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.)"""
+    """Is the state of a share-partition made again by an Initialize that repeats its state epoch and its start offset?
+    (KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.)
+    """
 
     vote_form: Callable[[], bool]
-    """Is a durable vote an ordinary delivery state, written by the leader after it has added the participant?
-    (KIP-1289 Follow-up KIP; pull request 22357, middle and late.)"""
+    """Is a durable transactional acknowledgement an ordinary delivery state, written by the leader after it has added
+    the participant? (KIP-1289 Follow-up KIP; pull request 22357, middle and late.)
+    """
 
     pending_resolver: Callable[[], bool]
     """Does the share coordinator complete what is TX_PENDING in its state when a marker comes?
@@ -199,14 +212,17 @@ class BrokerRules(Value, frozen=True):
     (KIP-1289 Flow, "Only on success"; the other order shows what it is there for.)"""
 
     refresh_match: Callable[[bool], bool]
-    """Does the answer to a refresh resolve a vote of a transaction that had votes when it was sent: (was this vote
-    durable then)? (Pull request 22357, SharePartitionTxnState; S6.)"""
+    """Does the answer to a refresh resolve a transactional acknowledgement of a transaction that had transactional
+    acknowledgements when it was sent: (was this transactional acknowledgement durable then)? (Pull request 22357,
+    SharePartitionTxnState; S6.)
+    """
 
     end_txn_response: Callable[[], bool]
     """Does the response to EndTxn wait until every marker is written?
     (KIP-98 "EndTxnRequest", 4.2; TransactionCoordinator.endTransaction; study B6.)"""
 
     unanswered_vote: Callable[[], bool]
-    """Does a vote stay pending for which the state that a refresh reads has no batch?
-    (Pull request 22357, SharePartitionTxnState.finalState.) A state of a newer epoch fails the read, and the
-    share-partition is dropped, as for any other FENCED_STATE_EPOCH: what the draft does then is not stored."""
+    """Does a transactional acknowledgement stay pending for which the state that a refresh reads has no batch? (Pull
+    request 22357, SharePartitionTxnState.finalState.) A state of a newer epoch fails the read, and the share-partition
+    is dropped, as for any other FENCED_STATE_EPOCH: what the draft does then is not stored.
+    """

@@ -15,7 +15,7 @@ from kipviz.core.values import Written
 
 
 class Step(Action, frozen=True, omit_defaults=True):
-    """The application thread goes on: it enters a line or comes back from a call.
+    """The application thread continues: it enters a line or comes back from a call.
 
     `thread` names a further thread of the process, "" is the one that every process has.
     """
@@ -100,7 +100,7 @@ class RunOut(Action, frozen=True):
 
 
 class DelayOver(Action, frozen=True):
-    """A role has waited long enough and goes on; the role's module says for what it waits.
+    """A role has waited long enough and continues; the role's module says for what it waits.
 
     It costs nothing: such a delay only brings about what would have to come sooner or later.
     """
@@ -141,7 +141,7 @@ class ClientTimer(Action, frozen=True):
 
 
 class Refresh(Action, frozen=True):
-    """A share-partition leader looks up what became of the votes it holds. Our inference."""
+    """A share-partition leader looks up what became of the transactional acknowledgements it holds. Our inference."""
 
     KIND: ClassVar[str] = "refresh"
     broker: int
@@ -234,7 +234,7 @@ class ExpireBatch(Action, frozen=True):
 
 
 class TimeOutCall(Action, frozen=True, omit_defaults=True):
-    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it.
+    """max.block.ms is over: a blocking call comes back, and what it asked for continues without it.
 
     `thread` names a further thread of the process, as for a `Step`.
     """
@@ -260,7 +260,7 @@ class UpgradeFeature(Action, frozen=True):
 
 
 class InstallRelease(Action, frozen=True):
-    """An operator gives a broker another binary: it is stopped in good order, if it runs."""
+    """An operator gives a broker another release: it is stopped in good order, if it runs."""
 
     KIND: ClassVar[str] = "fault"
     broker: int
@@ -308,7 +308,7 @@ class Pause(Action, frozen=True):
 
 
 class Resume(Action, frozen=True):
-    """A host goes on where it stood still."""
+    """A host continues where it stood still."""
 
     KIND: ClassVar[str] = "repair"
     host: str

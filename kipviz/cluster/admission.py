@@ -78,7 +78,7 @@ def admitted(
 
 
 def lacking(topics: tuple[str, ...]) -> Checks:
-    """Give the check by which topics are kept out of a request, and have an error in its response."""
+    """Return the check by which topics are kept out of a request, and have an error in its response."""
     return (Check("topics without a right", None, topics, Errors.TOPIC_AUTHORIZATION_FAILED),)
 
 
@@ -94,7 +94,7 @@ def unserved(
 
 
 def served(key: RoleKey, image: Image) -> Checks:
-    """Give the check that a broker has passed which leads what a request is about; a front desk leads nothing."""
+    """Return the check that a broker has passed which leads what a request is about; a front desk leads nothing."""
     broker, role, shard = key
     if not shard:
         return ()
@@ -103,7 +103,7 @@ def served(key: RoleKey, image: Image) -> Checks:
 
 @lru_cache(maxsize=1024)
 def _leads(broker: int, role: str, leader: int) -> Checks:
-    """Give the check of a broker that leads: one object for each, which most requests have."""
+    """Return the check of a broker that leads: one object for each, which most requests have."""
     error = Errors.NOT_COORDINATOR if Role(role).coordinates else Errors.NOT_LEADER_OR_FOLLOWER
     return (Check("leader", broker, leader, otherwise=(error,)),)
 
@@ -115,7 +115,7 @@ def error_in(answer: Message) -> Errors:
 
 
 def _not_enabled(message: Message, error: Errors) -> Message:
-    """Give the refusal of a request about share groups, which may name several of them."""
+    """Return the refusal of a request about share groups, which may name several of them."""
     if not names_several(message):
         return refused(message, error)
     parts = (about(message, (group_id,)) for group_id in groups_of(message))
@@ -124,7 +124,7 @@ def _not_enabled(message: Message, error: Errors) -> Message:
 
 
 def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:
-    """Give the answer to a request without a right, and what of it was not even tried."""
+    """Return the answer to a request without a right, and what of it was not even tried."""
     answer = refused(message, error)
     if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
         return answer

@@ -183,7 +183,7 @@ TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
-    """Give the role instance on a broker that a request is for; it may not be there."""
+    """Return the role instance on a broker that a request is for; it may not be there."""
     kind = type(message)
     if kind in FRONT_DESK or (kind in _PARTED and _is_parted(message)):
         return (broker, kafka_apis.ROLE, "")
@@ -193,7 +193,7 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
 
 
 def _is_parted(message: Message) -> bool:
-    """Say whether the front desk takes a request that is for one role otherwise: it has no name, or several parts."""
+    """Return whether KafkaApis takes a request that is for one role otherwise: it has no name, or several parts."""
     if isinstance(message, InitProducerId) and message.transactional_id is None:
         return True
     of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
@@ -201,12 +201,12 @@ def _is_parted(message: Message) -> bool:
 
 
 def addressee(message: Message, image: Image) -> str:
-    """Give the partition whose leader a client's request is for."""
+    """Return the partition whose leader a client's request is for."""
     return PARTITION_OF[type(message)](message, image)
 
 
 def destination(message: Message, image: Image) -> int:
-    """Give the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    """Return the broker that a client's request is for, or -1 when nobody leads what it needs."""
     if type(message) in TO_A_BROKER:
         broker: int = message.broker  # type: ignore[attr-defined]
         return broker
@@ -275,12 +275,12 @@ MODULES: dict[type[BrokerRole], Any] = {
 
 
 def module_of(role: BrokerRole) -> Any:
-    """Give the module of a role's handlers."""
+    """Return the module of a role's handlers."""
     return MODULES[type(role)]
 
 
 def timed_by(role: BrokerRole) -> Any:
-    """Give the module of a role's timers, where they have one of their own."""
+    """Return the module of a role's timers, where they have one of their own."""
     if isinstance(role, ShareCoordinator):
         return share_state_maintenance
     if isinstance(role, PartitionLeader):
@@ -290,7 +290,7 @@ def timed_by(role: BrokerRole) -> Any:
 
 
 def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the timers of a role that are set, besides locks and transactions.
+    """Return the timers of a role that are set, besides locks and transactions.
 
     A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.
     """
@@ -316,7 +316,7 @@ def loaded(role: BrokerRole, on: Context) -> Effects:
 
 
 def resigned(role: BrokerRole, on: Context) -> Effects:
-    """Give what a role owes to those who wait when it loses its partition."""
+    """Return what a role owes to those who wait when it loses its partition."""
     done: Effects = module_of(role).on_resigned(role, on)
     return done
 
@@ -333,7 +333,7 @@ def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
 
 
 def heeds_image(role: BrokerRole, partition: str, *, was_leaderless: bool) -> bool:
-    """Say whether a role has to act because a partition has a leader again."""
+    """Return whether a role has to act because a partition has a leader again."""
     if isinstance(role, TransactionCoordinator):
         known = role.transactions.values()
         return any(needs_image(t, role.waiting) for t in known)
@@ -361,7 +361,7 @@ def image_changed(role: BrokerRole, on: Context) -> Effects:
 
 
 def shard_of(role: str, shard: str) -> str:
-    """Give the shard under which a role is kept: the share-partition leader has one per broker."""
+    """Return the shard under which a role is kept: the share-partition leader has one per broker."""
     return "" if role == SHARES else shard
 
 
@@ -372,8 +372,8 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
         return Effects(role)
     if isinstance(message, AddPartitionsToTxnResponse):
         if message.error is Errors.UNSUPPORTED_VERSION:
-            # A coordinator from before KIP-890 cannot verify: the batch goes on unverified.
-            # Source: AddPartitionsToTxnManager, the branch of a version mismatch.
+            # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
+            # AddPartitionsToTxnManager, the branch of a version mismatch.
             message = with_error(message, Errors.NONE)
         return _enlisted(role, message, envelope.tag, on)
     if isinstance(role, GroupCoordinator) and envelope.tag:
@@ -395,7 +395,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
 
 
 def _enlisted(role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context) -> Effects:
-    """Let the role go on that has asked about a transaction, or all whose questions were gathered."""
+    """Let the role continue that has asked about a transaction, or all whose questions were gathered."""
     if on.settings.asks_together:
         return add_partitions_manager.on_answered(role, answer, on, tag)
     done: Effects = module_of(role).on_enlisted(role, answer, on, tag)

@@ -129,7 +129,7 @@ class ClusterModel:
         return model
 
     def initial(self) -> World:
-        """Give the first world: everybody in office, nothing on the wire."""
+        """Return the first world: everybody in office, nothing in flight."""
         if self._memory is None:
             return self._begun()
         # Runs that begin with the same objects meet the same objects later.
@@ -145,15 +145,15 @@ class ClusterModel:
         return turn.world()
 
     def kind(self, action: ClusterAction) -> str:
-        """Give the kind of an action, which dice weigh."""
+        """Return the kind of an action, which dice weigh."""
         return action.KIND
 
     def search_key(self, world: World) -> bytes:
-        """Give sixteen bytes that are equal for equal worlds."""
+        """Return sixteen bytes that are equal for equal worlds."""
         return self._keys.of(set_back(world, self._horizon_ms))
 
     def shared(self, world: World) -> World:
-        """Give an equal world that shares its tables with the equal ones that were met before.
+        """Return an equal world that shares its tables with the equal ones that were met before.
 
         Where records carry their time, its clock is set back.
         """
@@ -162,7 +162,7 @@ class ClusterModel:
     # -- what can happen -----------------------------------------------------------------------
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Give what can happen now: people first, then the wire, timers, faults and repairs.
+        """Return what can happen now: people first, then the wire, timers, faults and repairs.
 
         A step changes few parts of a world, so what clients, roles and wires allow is remembered.
         """
@@ -219,7 +219,7 @@ class ClusterModel:
         return deadlines.not_due(world, action) if why is None and self._timed else why
 
     def obstacle(self, world: World, action: ClusterAction) -> str | None:
-        """Say why an action is not possible, whatever the budget and the clock say."""
+        """Return why an action is not possible, whatever the budget and the clock say."""
         return BEHAVIOUR_OF[type(action)].why_not(self, world, action)
 
     def label(self, world: World, action: ClusterAction) -> str:
@@ -229,7 +229,7 @@ class ClusterModel:
     # -- what it does --------------------------------------------------------------------------
 
     def step(self, world: World, action: ClusterAction) -> Outcome:
-        """Give the next world and what happened.
+        """Return the next world and what happened.
 
         Raises:
             NotEnabled: if the action is not possible now.
@@ -272,7 +272,7 @@ class ClusterModel:
         return Turn(world, self.spec, self._brokers, self._clients)
 
     def context(self, world: World, broker: int) -> Context:
-        """Give what a role on a broker may look at."""
+        """Return what a role on a broker may look at."""
         return Context(
             broker,
             world.image,
@@ -293,7 +293,7 @@ class ClusterModel:
         return known[1]
 
     def _of_client(self, name: str, app: Application, image: Image) -> _OfClient:
-        """Give what one application can do, a line of its program, its requests, its timers; and how it is repaired."""
+        """Return what one application can do, a line of its program, its requests, its timers; and how it is repaired."""
         found: list[ClusterAction] = []
         repairs: list[ClusterAction] = []
         for each in OF_PROCESSES:
@@ -316,7 +316,7 @@ class ClusterModel:
         found += timers
 
     def _of_role(self, key: RoleKey, role: Any, world: World) -> _OfRole:
-        """Give what a role has to load, or its timers that are set."""
+        """Return what a role has to load, or its timers that are set."""
         if key[1] not in self._timed_roles:
             return None
         if is_loading(role):
@@ -330,7 +330,9 @@ class ClusterModel:
         return ((), tuple(due)) if due else None
 
     def _accidents(self, world: World) -> list[ClusterAction]:
-        """Give the accidents, repairs and operator's doings for which there is a budget, on a host that does not stand still."""
+        """Return the accidents, repairs and operator's actions for which there is a budget, on a host that does not
+        stand still.
+        """
         budget, offers = self._offers
         if budget is not world.budget:
             offers = offers_of(self.spec, world.budget)
@@ -346,7 +348,7 @@ class ClusterModel:
 def _arrivals(
     place: tuple[str, int], connection: Connection, _: object
 ) -> tuple[ClusterAction, ...]:
-    """Give what can arrive on a connection."""
+    """Return what can arrive on a connection."""
     if not connection.open or not (connection.requests or connection.responses):
         return ()
     found: list[ClusterAction] = []

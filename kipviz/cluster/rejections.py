@@ -18,7 +18,7 @@ ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)
 
 
 def not_here(message: Message) -> Message:
-    """Give the error of a broker that does not lead what the request is about."""
+    """Return the error of a broker that does not lead what the request is about."""
     role = api_of(message).role
     assert role not in ON_EVERY_BROKER, f"{type(message).__name__} is for every broker"
     error = Errors.NOT_COORDINATOR if role.coordinates else Errors.NOT_LEADER_OR_FOLLOWER
@@ -30,7 +30,7 @@ _NAMING = frozenset(api.request for api in APIS if api.by_name or api.topic_ids_
 
 
 def gone(message: Message, image: Image) -> Message | None:
-    """Give the answer to a request about a partition that is not there, or None."""
+    """Return the answer to a request about a partition that is not there, or None."""
     if type(message) not in _NAMING and not isinstance(message, AddPartitionsToTxn):
         return None
     if isinstance(message, AddPartitionsToTxn):

@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 def removable(spec: ClusterSpec, world: World) -> Iterator[str]:
-    """Give the topics that an operator may delete now."""
+    """Return the topics that an operator may delete now."""
     return (topic for topic in spec.deletable_topics if topic in world.image.topic_ids)
 
 
 def creatable(spec: ClusterSpec, world: World) -> Iterator[str]:
-    """Give the topics that an operator may make now."""
+    """Return the topics that an operator may make now."""
     return (topic for topic in spec.later_topics if topic not in world.image.topic_ids)
 
 
 def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str | None:
-    """Say why an operator does not delete a topic now."""
+    """Return why an operator does not delete a topic now."""
     if action.topic not in spec.deletable_topics:
         names = ", ".join(spec.deletable_topics) or "none"
         return f"{action.topic} cannot be deleted here; topics that can: {names}"
@@ -57,7 +57,7 @@ def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str 
 
 
 def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str | None:
-    """Say why an operator does not make a topic now."""
+    """Return why an operator does not make a topic now."""
     if action.topic not in spec.later_topics:
         names = ", ".join(spec.later_topics) or "none"
         return f"{action.topic} cannot be created here; topics that can: {names}"
@@ -69,7 +69,7 @@ def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str
 
 
 def elect(turn: Turn, partition: str, to: int) -> None:
-    """Give a partition to another broker, or to nobody (-1)."""
+    """Return a partition to another broker, or to nobody (-1)."""
     held = turn.image.leaders[partition]
     fresh = held.but(leader=to, epoch=held.epoch + 1)
     turn.image = turn.image.but(leaders=turn.image.leaders.set(partition, fresh))
@@ -113,7 +113,7 @@ def start(turn: Turn, broker: int) -> None:
 
 
 def _in_sync_changed(turn: Turn) -> None:
-    """Follow the brokers that run: what was short of replicas goes on when it is not any more."""
+    """Follow the brokers that run: what was short of replicas continues when it is not any more."""
     if not turn.image.min_insync_replicas:
         return
     offline = tuple(b for b in turn.spec.brokers if b not in turn.up)

@@ -30,7 +30,7 @@ class SearchKeys:
         self._rest = Alike[tuple[Any, ...]](fingerprint).first
 
     def of(self, world: World) -> bytes:
-        """Give sixteen bytes that are equal for equal worlds of the same cluster."""
+        """Return sixteen bytes that are equal for equal worlds of the same cluster."""
         table = self._table
         rest, logs, roles, applications, connections = pieces_of(world)
         return digest_of(
@@ -42,7 +42,7 @@ class SearchKeys:
         )
 
     def shared(self, world: World) -> World:
-        """Give an equal world that is made of what was met first."""
+        """Return an equal world that is made of what was met first."""
         table = self._table
         rest, logs, roles, applications, connections = pieces_of(world)
         return world_of(

@@ -29,7 +29,7 @@ from kipviz.core.watched import KEYS, Notes, Watched
 TABLES = ("logs", "roles", "applications", "connections")
 _NUMBER = {name: number for number, name in enumerate(TABLES)}
 
-# So many steps are kept, some 2 kB each with what only they hold; whoever meets more begins to remember anew.
+# So many steps are kept, some 2 kB each with what only they hold; whoever meets more starts over.
 STEPS_MAX = 40_000
 # So many tables are known by the table before them and what was put into it, some 400 bytes each.
 TABLES_MAX = 40_000

@@ -47,7 +47,7 @@ REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def narrowed(message: Message, image: Image) -> Message:
-    """Give a client's request without the partitions, or groups, of another broker than its first one's."""
+    """Return a client's request without the partitions, or groups, of another broker than its first one's."""
     if names_several(message):
         return _coordinated_together(message, image)
     if not isinstance(message, ShareFetch | TxnShareAcknowledge | Produce) or not message.further:
@@ -76,7 +76,7 @@ def _coordinated_together(request: Any, image: Image) -> Message:
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:
-    """Give a request without the topics that are refused; something is left of it."""
+    """Return a request without the topics that are refused; something is left of it."""
     match message:
         case OffsetCommit() | TxnOffsetCommit():
             left = tuple(o for o in message.offsets if topic_of(o.partition) not in topics)
@@ -128,7 +128,7 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
 
 
 def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Message | None:
-    """Give the answer for all transactions of a request, in its order, when all are there."""
+    """Return the answer for all transactions of a request, in its order, when all are there."""
     by = "producer_id" if isinstance(request, WriteTxnMarkers) else "transactional_id"
     there = {getattr(answer, by): answer for answer in answers}
     if len(there) < len(request.of_transactions):
@@ -138,7 +138,7 @@ def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Messa
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
-    """Give the answer to a request with an error for each of the topics that were refused."""
+    """Return the answer to a request with an error for each of the topics that were refused."""
     match answer:
         case OffsetCommitResponse() | TxnOffsetCommitResponse():
             asked: Any = request

@@ -72,7 +72,7 @@ from kipviz.records.batches import NO_TIMESTAMP, Batch
 
 @lru_cache(maxsize=256)
 def _hosts(brokers: tuple[int, ...]) -> frozenset[str]:
-    """Give the hosts of some brokers, to be looked up in."""
+    """Return the hosts of some brokers, to be looked up in."""
     return frozenset(map(broker_host, brokers))
 
 
@@ -109,7 +109,7 @@ class Turn:
         self._ages = ages(world) if self._timed else ()
 
     def world(self) -> World:
-        """Give the world as it is now."""
+        """Return the world as it is now."""
         world = World(
             self.image,
             self.logs,
@@ -140,13 +140,13 @@ class Turn:
         self.events.append(TimePassed(elapsed))
 
     def scanned(self, action: TimeOutTransaction) -> tuple[str, ...]:
-        """Give the transactions that one scan of a coordinator finds."""
+        """Return the transactions that one scan of a coordinator finds."""
         return deadlines.scanned(self._before, action)
 
     # -- roles ---------------------------------------------------------------------------------
 
     def context(self, broker: int) -> Context:
-        """Give what a role on a broker may look at."""
+        """Return what a role on a broker may look at."""
         return Context(
             broker,
             self.image,
@@ -199,7 +199,7 @@ class Turn:
                     self.notify(partition)
 
     def _dated(self, batch: Batch) -> Batch:
-        """Give a batch with the time at which it is appended, where records carry it."""
+        """Return a batch with the time at which it is appended, where records carry it."""
         if self.now_ms == NO_TIMESTAMP:
             return batch
         return batch.but(max_timestamp_ms=self.now_ms)
@@ -265,7 +265,7 @@ class Turn:
                 return
             message = whole
         if connection.left:
-            # Nobody is at the other end any more; what is behind the answered request goes on.
+            # Nobody is at the other end any more; what is behind the answered request continues.
             place, after = (to.source, to.broker), connection.but(serving=None)
             known = self.connections
             self.connections = known.set(place, after) if after.requests else known.without(place)
@@ -322,7 +322,7 @@ class Turn:
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
 
     def _is_broker(self, host: str) -> bool:
-        """Say whether a host is a broker's: brokers are super users."""
+        """Return whether a host is a broker's: brokers are super users."""
         return host in _hosts(self.spec.brokers)
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:

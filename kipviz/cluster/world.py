@@ -125,13 +125,13 @@ class Connection(Part, frozen=True):
 
 @lru_cache(maxsize=1024)
 def idle(incarnation: int) -> Connection:
-    """Give an open connection with nothing on it: one object for all, which most are most of the time."""
+    """Return an open connection with nothing on it: one object for all, which most are most of the time."""
     return Connection(incarnation=incarnation)
 
 
 @lru_cache(maxsize=4096)
 def channel_of(broker: int, name: str) -> str:
-    """Give the name of one of a broker's own clients: "B5/persister" (one object for each)."""
+    """Return the name of one of a broker's own clients: "B5/persister" (one object for each)."""
     return f"{broker_host(broker)}/{name}"
 
 
@@ -168,13 +168,13 @@ class World(Part, frozen=True):
 
 @lru_cache(maxsize=4096)
 def host_of(source: str) -> str:
-    """Give the host of an endpoint: "B5/persister" is on B5, "app-1/producer" on app-1."""
+    """Return the host of an endpoint: "B5/persister" is on B5, "app-1/producer" on app-1."""
     return source.partition("/")[0]
 
 
 @lru_cache(maxsize=4096)
 def broker_host(broker: int) -> str:
-    """Give the host name of a broker."""
+    """Return the host name of a broker."""
     return f"B{broker}"
 
 
@@ -245,12 +245,12 @@ def first_world(spec: ClusterSpec) -> World:
 
 
 def leadership(placed: Placement) -> Leadership:
-    """Give who leads a partition that has just been made."""
+    """Return who leads a partition that has just been made."""
     return Leadership(placed.leader, 0, (placed.leader, *placed.others))
 
 
 def host_roles(broker: int) -> dict[RoleKey, Any]:
-    """Give the roles that every broker has, whatever it leads."""
+    """Return the roles that every broker has, whatever it leads."""
     return {
         (broker, kafka_apis.ROLE, ""): KafkaApis(),
         (broker, share_partition_leader.ROLE, ""): ShareLeader(),
@@ -258,13 +258,13 @@ def host_roles(broker: int) -> dict[RoleKey, Any]:
 
 
 def role_of(partition: str) -> str:
-    """Give the role that the leader of a partition plays."""
+    """Return the role that the leader of a partition plays."""
     return COORDINATOR_OF.get(topic_of(partition), "partition_leader")
 
 
 @lru_cache(maxsize=4096)
 def role_key(broker: int, partition: str) -> RoleKey:
-    """Give the key of the role instance that leads a partition on a broker (one object for each)."""
+    """Return the key of the role instance that leads a partition on a broker (one object for each)."""
     return (broker, role_of(partition), partition)
 
 
@@ -273,12 +273,12 @@ _COORDINATORS = (GroupCoordinator, ShareCoordinator, TransactionCoordinator)
 
 
 def is_loading(role: BrokerRole | None) -> bool:
-    """Say whether a coordinator has its log still to read; no other role reads one first."""
+    """Return whether a coordinator has its log still to read; no other role reads one first."""
     return isinstance(role, _COORDINATORS) and role.loading
 
 
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
-    """Give a fresh role instance for a partition; coordinators still have to load."""
+    """Return a fresh role instance for a partition; coordinators still have to load."""
     match role_of(partition):
         case "transaction_coordinator":
             return TransactionCoordinator(partition, held.epoch, loading)
@@ -291,7 +291,7 @@ def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
 
 
 def _homes(spec: ClusterSpec) -> tuple[str, ...]:
-    """Give the internal partitions that this cluster's names hash to."""
+    """Return the internal partitions that this cluster's names hash to."""
     count = spec.internal_partitions
     ids = dict(spec.topic_ids)
     groups = dict(transactional_groups(spec)).values()
@@ -332,23 +332,23 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
 
 
 def transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
-    """Give the producers that are configured with their group's id, and that (KIP-447, first draft).
+    """Return the producers that are configured with their group's id, and that (KIP-447, first draft).
 
-    It is for groups with generations, those of the classic protocol, the only one there was, and for the
-    one producer of a thread: those of its tasks are what the draft wants to do away with.
+    It is for groups with generations, those of the classic protocol, the only one there was, and for the one producer
+    of a thread: those of its tasks are what the draft wants to do away with.
     """
     asked = spec.applications if spec.transactional_group_id else ()
     return tuple((a.transactional_id, a.group_id) for a in asked if a.protocol == CLASSIC)
 
 
 def configured_ids(a: ApplicationSpec) -> tuple[str, ...]:
-    """Give the transactional ids that a program configures producers with, beside a session (KIP-1310)."""
+    """Return the transactional ids that a program configures producers with, beside a session (KIP-1310)."""
     made = (line.target for line in a.program if line.call is Call.NEW_PRODUCER)
     return tuple(dict.fromkeys(each for each in made if each))
 
 
 def task_id(a: ApplicationSpec, task: str) -> str:
-    """Give the transactional id of a task's own producer."""
+    """Return the transactional id of a task's own producer."""
     return f"{a.transactional_id}-{task}"
 
 
@@ -402,7 +402,7 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
 
 
 def _subscribable(a: ApplicationSpec, spec: ClusterSpec) -> list[str]:
-    """Give the topics that somebody in an application's group subscribes to, or may later: a leader knows them."""
+    """Return the topics that somebody in an application's group subscribes to, or may later: a leader knows them."""
     group = [each for each in spec.applications if each.group_id == a.group_id and not each.admin]
     first = [topic_of(each.source) for each in group]
     lines = [line for each in group for line in each.program if line.call is Call.SUBSCRIBE]
@@ -549,7 +549,7 @@ def _further_consumers(
 
 
 def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -> Application:
-    """Give a process a session, and the producers that are bound to it."""
+    """Return a process a session, and the producers that are bound to it."""
     producer, others = made.producer, dict(made.others.items())
     own = producer.manager
     others[SESSION] = TransactionSession(
@@ -574,7 +574,7 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
 
 
 def in_office(world: World, home: str) -> bool:
-    """Say whether a partition of an internal topic has a coordinator that has read it."""
+    """Return whether a partition of an internal topic has a coordinator that has read it."""
     broker = world.image.leader_of(home)
     role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
     return role is not None and not role.loading

@@ -18,7 +18,7 @@ _DRAFT = ".draft"
 
 
 def why_not(path: str | os.PathLike[str]) -> str:
-    """Say why nothing can take the place of what is there, or nothing."""
+    """Return why nothing can take the place of what is there, or nothing."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116  Path hides some errors and raises others
     except (FileNotFoundError, NotADirectoryError):
@@ -64,7 +64,7 @@ def write(
 
 
 def _keep(target: Path, before: Path) -> None:
-    """Give a file a second name, in the place of what had that name; the file itself stays where it is."""
+    """Return a file a second name, in the place of what had that name; the file itself stays where it is."""
     _sweep(before)
     spare = before.with_name(f"{_own(before.name)}.spare{_DRAFT}")
     try:
@@ -78,7 +78,7 @@ def _keep(target: Path, before: Path) -> None:
 
 
 def _own(name: str) -> str:
-    """Give the beginning of the names of this process's drafts of a file."""
+    """Return the beginning of the names of this process's drafts of a file."""
     return f"{_stem(name)}.{_host()}.{os.getpid()}"
 
 
@@ -91,7 +91,7 @@ def _stem(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _host() -> str:
-    """Give this machine's name: a folder may be shared by several, and each knows its own processes only."""
+    """Return this machine's name: a folder may be shared by several, and each knows its own processes only."""
     name = os.uname().nodename if hasattr(os, "uname") else ""
     return re.sub(r"[^A-Za-z0-9-]", "-", name)[:40] or "here"
 
@@ -112,7 +112,7 @@ def _sweep(target: Path) -> None:
 
 
 def _is_gone(process: int) -> bool:
-    """Say whether there is no such process any more; elsewhere than on POSIX nobody can ask without harm."""
+    """Return whether there is no such process any more; elsewhere than on POSIX nobody can ask without harm."""
     if os.name != "posix":
         return False
     try:

@@ -20,7 +20,7 @@ _SHOWN_MAX = 60
 
 
 def why_not_as_declared(held: object, kind: type[Value], place: str) -> str:
-    """Say which field of a value, or of what is in it, is not of its type, or nothing.
+    """Return which field of a value, or of what is in it, is not of its type, or nothing.
 
     What is as it should be is seen at once, twenty times faster than `why_no_value` looks for what is not.
     """
@@ -34,7 +34,7 @@ def why_not_as_declared(held: object, kind: type[Value], place: str) -> str:
 
 
 def why_no_value(held: object, kind: Any, place: str) -> str:
-    """Say which field is not of its type, or nothing.
+    """Return which field is not of its type, or nothing.
 
     Args:
         held: what was given.

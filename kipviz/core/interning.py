@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
-# Of a million states, some 100,000 tables; who meets more begins to remember anew.
+# Of a million states, some 100,000 tables; who meets more starts over.
 ALIKE_MAX = 200_000
 
 
@@ -26,7 +26,7 @@ class Alike(Generic[T]):
         self._digest = digest
 
     def first(self, thing: T) -> tuple[T, bytes]:
-        """Give the equal thing that was met first, and its digest."""
+        """Return the equal thing that was met first, and its digest."""
         known = self._itself.get(id(thing))
         if known is not None:
             return known

@@ -82,7 +82,7 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
     def truncate(self, size: int) -> "Log[V]":
         """Return a log of the first `size` records; the same log if it has no more than that.
 
-        The digest of a shortened log is computed anew, unless one for a prefix is at hand.
+        The digest of a shortened log is computed again, unless one for a prefix is at hand.
 
         Raises:
             ValueError: if the size is negative.

@@ -136,7 +136,7 @@ _known: dict[str, type] = {}
 
 
 def _stored_name(name: str) -> str:
-    """Return a class's name without the rooms between its floor and its file, which may be divided anew."""
+    """Return a class's name without the rooms between its floor and its file, which may be divided again."""
     module, _, kind = name.partition(":")
     folders = module.split(".")
     return f"{'.'.join((*folders[:2], *folders[2:][-1:]))}:{kind}"

@@ -11,7 +11,7 @@ LONGEST = 80
 
 
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Give the names that look most like one, best first, at most three; any if none is like it."""
+    """Return the names that look most like one, best first, at most three; any if none is like it."""
     known = tuple(names)
     return tuple(get_close_matches(str(name), known, MOST, cutoff=0.0)) if known else ()
 

@@ -137,10 +137,10 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         return tuple(zip(self.keys(), self.values(), strict=True))
 
     def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
-        """Give the entries in order, in blocks of keys and values that tables share.
+        """Return the entries in order, in blocks of keys and values that tables share.
 
-        Whoever remembers what it found in a block need not look again while the next table has the very same
-        tuple of values.
+        Whoever remembers what it found in a block need not look again while the next table has the very same tuple of
+        values.
         """
         return ((self._keys, self._values),) if self._keys else ()
 
@@ -338,7 +338,7 @@ def _first(keys: Any) -> Any:
 
 
 def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
-    """Give one or two nodes that have a key more, which must not be there."""
+    """Return one or two nodes that have a key more, which must not be there."""
     keys, values = node
     if type(keys) is _Cuts:
         at = bisect_right(keys.cuts, key)
@@ -349,7 +349,7 @@ def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
 
 
 def _lacking(node: _Node, key: Any) -> _Node:
-    """Give a node that lacks a key, which has to be there."""
+    """Return a node that lacks a key, which has to be there."""
     keys, values = node
     if type(keys) is not _Cuts:
         at = bisect_left(keys, key)
@@ -365,7 +365,7 @@ def _lacking(node: _Node, key: Any) -> _Node:
 
 
 def _replaced(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _Node:
-    """Give a branch with other nodes in the place of some of its children."""
+    """Return a branch with other nodes in the place of some of its children."""
     keys, values = node
     after = at + count
     size = keys.size + sum(_size(each) for each, _ in fresh)
@@ -378,7 +378,7 @@ def _replaced(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _No
 
 
 def _split(node: _Node) -> tuple[_Node, ...]:
-    """Give a node, or its two halves if it is too long."""
+    """Return a node, or its two halves if it is too long."""
     keys, values = node
     half = len(values) // 2
     if type(keys) is not _Cuts:
@@ -393,7 +393,7 @@ def _split(node: _Node) -> tuple[_Node, ...]:
 
 
 def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
-    """Give one or two nodes that have what two neighbours have."""
+    """Return one or two nodes that have what two neighbours have."""
     (keys, values), (more, others) = left, right
     joined: _Keys
     if type(keys) is _Cuts:
@@ -405,7 +405,7 @@ def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
 
 
 def _above(nodes: Sequence[_Node]) -> _Node:
-    """Give the branch of some nodes."""
+    """Return the branch of some nodes."""
     below = tuple(keys for keys, _ in nodes)
     cuts = tuple(_first(keys) for keys in below[1:])
     return _Cuts(cuts, below, sum(map(_size, below))), tuple(values for _, values in nodes)
@@ -423,7 +423,7 @@ def _build(keys: list[Any], values: list[Any]) -> _Node:
 
 
 def _below(nodes: Sequence[_Node]) -> list[_Node]:
-    """Give the children of some branches."""
+    """Return the children of some branches."""
     return [pair for keys, values in nodes for pair in zip(keys.below, values, strict=True)]
 
 
@@ -435,7 +435,7 @@ def _leaves(root: _Node) -> list[_Node]:
 
 
 def _total(known: _Sum | None, node: _Node) -> int:
-    """Give the sum of the marks of a tree, beginning with a sum that is known of another one."""
+    """Return the sum of the marks of a tree, beginning with a sum that is known of another one."""
     if known is None:
         return sum(_mark(*entry) for leaf in _leaves(node) for entry in zip(*leaf, strict=True))
     olds, news = _apart(known.node, node)
@@ -450,7 +450,7 @@ def _total(known: _Sum | None, node: _Node) -> int:
 
 
 def _apart(old: _Node, new: _Node) -> tuple[list[_Node], list[_Node]]:
-    """Give the leaves that only the one, and that only the other of two trees has.
+    """Return the leaves that only the one, and that only the other of two trees has.
 
     The values of a node are made together with its keys, so they alone tell whether it is the same node.
     """
@@ -470,7 +470,7 @@ def _apart(old: _Node, new: _Node) -> tuple[list[_Node], list[_Node]]:
 
 
 def _height(node: _Node) -> int:
-    """Say how many branches are above the leaves of a tree."""
+    """Return how many branches are above the leaves of a tree."""
     keys, height = node[0], 0
     while type(keys) is _Cuts:
         keys, height = keys.below[0], height + 1

@@ -65,11 +65,10 @@ class ChangedModel(Value, frozen=True):
 class Loaded(msgspec.Struct, frozen=True, eq=False):
     """A trace that was read from a file, and what its header said.
 
-    `changes` is empty when the replay came out as it was saved. `trees` are all traces of the
-    file, `trace` the one on which the reader stood: number `at`. `kept` gives for every node of
-    the file its tree and its node, or the nearest one above that is still possible. `tip` is the
-    end of the line on which the reader stood. `lost` are the lines of a damaged file that could not be put
-    right, by their nodes, and `damaged` says whether the file was damaged at all.
+    `changes` is empty when the replay came out as it was saved. `trees` are all traces of the file, `trace` the one on
+    which the reader stood: number `at`. `kept` gives forevery node of the file its tree and its node, or the nearest
+    one above that is still possible. `tip` is the end of the line on which the reader stood. `lost` are the lines of a
+    damaged file that could not be put right, by their nodes, and `damaged` says whether the file was damaged at all.
     """
 
     trace: Trace
@@ -145,7 +144,7 @@ def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) 
 def body_of(
     trees: Sequence[Trace], header: Mapping[str, Any], models: Sequence[Mapping[str, Any]] = ()
 ) -> Body:
-    """Give what a file says of some trees; `models` are those of all trees but the first.
+    """Return what a file says of some trees; `models` are those of all trees but the first.
 
     Raises:
         ValueError: if the header has no `model` object or uses a name of the format.
@@ -285,7 +284,7 @@ def load(
 
 
 def is_whole(data: bytes) -> bool:
-    """Say whether the bytes of a file are those that were saved, whatever its lines say."""
+    """Return whether the bytes of a file are those that were saved, whatever its lines say."""
     try:
         _checked_end(Path(), data)
     except TraceFileError:
@@ -411,7 +410,7 @@ class _Replay:
             self._compare(id_, line)
 
     def _leave_out(self, id_: int) -> None:
-        """Go on without a line: nobody knows what it followed, so the one before it stands in for it.
+        """Continue without a line: nobody knows what it followed, so the one before it stands in for it.
 
         The start of the first tree says nothing that its model does not say.
         """
@@ -481,7 +480,7 @@ class _Replay:
 
 
 def _difference(saved: dict[str, str], now: dict[str, str]) -> str:
-    """Say which fields of two worlds differ."""
+    """Return which fields of two worlds differ."""
     changed = [name for name, part in now.items() if saved.get(name, part) != part]
     new = [name for name in now if name not in saved]
     gone = [name for name in saved if name not in now]

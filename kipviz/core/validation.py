@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def path(what: str, given: object) -> Path:
-    """Give a path.
+    """Return a path.
 
     Raises:
         ValueError: if it is none.
@@ -23,7 +23,7 @@ def path(what: str, given: object) -> Path:
 
 
 def text(what: str, given: object, such_as: str) -> str:
-    """Give a text.
+    """Return a text.
 
     Raises:
         ValueError: if it is none.
@@ -34,7 +34,7 @@ def text(what: str, given: object, such_as: str) -> str:
 
 
 def several(what: str, given: object, such_as: str) -> tuple[str, ...]:
-    """Give several names; one text is not taken for its letters.
+    """Return several names; one text is not taken for its letters.
 
     Raises:
         ValueError: if it is not several, or one of them is no text.

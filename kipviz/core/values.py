@@ -197,7 +197,7 @@ def _shape_of_value(value: Any) -> object:
 
 
 def _said(value: Any) -> tuple[Any, ...]:
-    """Give the fields of a value up to the last one that is not at its default."""
+    """Return the fields of a value up to the last one that is not at its default."""
     fields: tuple[Any, ...] = astuple(value)
     last = len(fields)
     for default in reversed(value.__struct_defaults__):
@@ -210,7 +210,7 @@ def _said(value: Any) -> tuple[Any, ...]:
 
 
 def _is_default(item: object, default: object) -> bool:
-    """Say whether a field says nothing: the same content, so that 0 is not taken for False."""
+    """Return whether a field says nothing: the same content, so that 0 is not taken for False."""
     if type(item) is not type(default) or item != default:
         return False
     # What is empty or plain cannot hide a 0 that is taken for False.

@@ -45,7 +45,7 @@ class Watched:
         self._notes = notes
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Give the value of a key, or the default."""
+        """Return the value of a key, or the default."""
         self._notes.look((self._name, key))
         return self.table.get(key, default)
 
@@ -64,26 +64,26 @@ class Watched:
         return len(self.keys())
 
     def keys(self) -> tuple[Any, ...]:
-        """Give the keys; which ones there are is a place of its own."""
+        """Return the keys; which ones there are is a place of its own."""
         self._notes.look((KEYS, self._name))
         return self.table.keys()
 
     def values(self) -> tuple[Any, ...]:
-        """Give all values."""
+        """Return all values."""
         return tuple(value for _, value in self.items())
 
     def items(self) -> tuple[tuple[Any, Any], ...]:
-        """Give all entries."""
+        """Return all entries."""
         for key in self.keys():
             self._notes.look((self._name, key))
         return self.table.items()
 
     def set(self, key: Any, value: Any) -> Watched:
-        """Give a table with another value of a key."""
+        """Return a table with another value of a key."""
         self._notes.write((self._name, key))
         return Watched(self._name, self.table.set(key, value), self._notes)
 
     def without(self, key: Any) -> Watched:
-        """Give a table without a key."""
+        """Return a table without a key."""
         self._notes.write((self._name, key))
         return Watched(self._name, self.table.without(key), self._notes)

@@ -17,7 +17,7 @@ USER = "User:"
 
 
 def pattern_of(said: str) -> tuple[str, str]:
-    """Give the name and the pattern of a resource: what ends in "*" is a prefix, "*" alone every name."""
+    """Return the name and the pattern of a resource: what ends in "*" is a prefix, "*" alone every name."""
     if said.endswith(WILDCARD) and said != WILDCARD:
         return said[: -len(WILDCARD)], PREFIXED
     return said, LITERAL
@@ -45,7 +45,7 @@ class AclFilter(Value, frozen=True):
     allow: bool | None = None
 
     def meets(self, acl: AclEntry) -> bool:
-        """Say whether an ACL is meant. Source: ResourcePatternFilter, AccessControlEntryFilter."""
+        """Return whether an ACL is meant. Source: ResourcePatternFilter, AccessControlEntryFilter."""
         return (
             self.resource in ("", acl.resource)
             and self._names(acl)

@@ -75,7 +75,7 @@ class FeatureFinalized(Event, frozen=True):
 
 
 class ReleaseInstalled(Event, frozen=True):
-    """A broker has another binary, which runs when the broker starts."""
+    """A broker has another release, which runs when the broker starts."""
 
     broker: int
     release: str
@@ -362,7 +362,7 @@ class AcknowledgementsCompleted(Event, frozen=True):
 
 
 class ShareStateReset(Event, frozen=True):
-    """What is durable of a share-partition was made anew, or deleted (state epoch -1).
+    """What is durable of a share-partition was made again, or deleted (state epoch -1).
 
     A start offset of -1 leaves it to share.auto.offset.reset where the group begins.
     """

@@ -24,11 +24,10 @@ class GroupOffset(Value, frozen=True):
 class TxnOffsetCommit(Message, frozen=True):
     """The producer stages a group's offsets in its transaction.
 
-    Since version 5 the group coordinator enlists its own partition (transaction version 2);
-    version 6 says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions
-    0 and 1. `topic_ids` are the ids by which version 6 names its topics, as the producer knew them
-    when it built the request; nothing stands for the ids that the topics have. `instance_id` is
-    the group.instance.id of a static member.
+    Since version 5 the group coordinator adds its own partition to the transaction (transaction version 2); version 6
+    says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions 0 and 1. `topic_ids` are the
+    ids by which version 6 names its topics, as the producer knew them when it built the request; nothing stands for the
+    ids that the topics have. `instance_id` is the group.instance.id of a static member.
     """
 
     API_KEY: ClassVar[int] = 28

@@ -50,7 +50,7 @@ class ListOffsetsResponse(Message, frozen=True):
 
 
 def dated(request: Message, now_ms: int) -> Message:
-    """Give a request that is sent now: one for a time has that time from now on, also when it is sent again.
+    """Return a request that is sent now: one for a time has that time from now on, also when it is sent again.
 
     Source: AutoOffsetResetStrategy.timestamp.
     """

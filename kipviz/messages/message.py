@@ -40,12 +40,12 @@ M = TypeVar("M", bound=Any)
 
 
 def groups_of(request: Any) -> tuple[str, ...]:
-    """Give the groups that a request names."""
+    """Return the groups that a request names."""
     return (request.group_id, *request.further)
 
 
 def taken_apart(message: M) -> tuple[M, ...]:
-    """Give a message about several groups or transactions, the first one and `further` ones, as one for each."""
+    """Return a message about several groups or transactions, the first one and `further` ones, as one for each."""
     return (message.but(further=()), *message.further) if message.further else (message,)
 
 

@@ -23,10 +23,10 @@ class FurtherBatch(Value, frozen=True):
 class Produce(Message, frozen=True):
     """A producer sends batches to the broker that leads their partitions, one of each, acks=all.
 
-    From version 12 on the leader enlists its partition (transaction version 2); up to version 11 the
-    client has done so, and the leader may ask (KIP-890 part 1). `correlation_id` is that of the
-    request's header; 0 where its sender needs none to know the answer. `further` are the batches of
-    further partitions. NOT MODELLED: topic ids instead of names.
+    From version 12 on the leader adds its partition to the transaction (transaction version 2); up to version 11 the
+    client has done so, and the leader may ask (KIP-890 part 1). `correlation_id` is that of the request's header; 0
+    where its sender needs none to know the answer. `further` are the batches of further partitions. NOT MODELLED: topic
+    ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0

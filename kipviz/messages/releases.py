@@ -1,8 +1,8 @@
-"""What the brokers of a release know: their binary's features, and the newest version of requests.
+"""What the brokers of a release know: their release's features, and the newest version of requests.
 
-A connection's ApiVersions says it: a client sends no newer version than the broker at the other end
-knows, and nothing at all of what that broker lacks. Source: the release branches 2.4 and 3.5 to 4.4
-(TransactionVersion, ShareVersion, the schemas' validVersions).
+A connection's ApiVersions says it: a client sends no newer version than the broker at the other end knows, and nothing
+at all of what that broker lacks. Source: the release branches 2.4 and 3.5 to 4.4 (TransactionVersion, ShareVersion, the
+schemas' validVersions).
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from kipviz.messages.message import Message
 
 
 class Release(Value, frozen=True):
-    """One binary: the highest levels of features that it supports, and which requests it knows.
+    """One release: the highest levels of features that it supports, and which requests it knows.
 
-    `verifies` says that a leader asks the coordinator before the first batch of a transaction
-    (KIP-890 part 1). `newest` are the newest versions of requests, where they differ between
-    releases, and `lacks` the requests that it does not know. `stages` says that the binary has the
-    code of KIP-1289 (draft), so that it can read votes in `__share_group_state`. `epoch_first` says
-    that a log compares a producer's epoch before it asks whether its transaction is verified
-    (KAFKA-19690: in 4.1.1 and 4.2.0, not in 4.0.0 and 4.1.0).
+    `verifies` says that a leader asks the coordinator before the first batch of a transaction (KIP-890 part 1).
+    `newest` are the newest versions of requests, where they differ between releases, and `lacks` the requests that it
+    does not know. `stages` says that the release has the code of KIP-1289 (draft), so that it can read transactional
+    acknowledgements in `__share_group_state`. `epoch_first` says that a log compares a producer's epoch before it asks
+    whether its transaction is verified (KAFKA-19690: in 4.1.1 and 4.2.0, not in 4.0.0 and 4.1.0).
     """
 
     name: str
@@ -37,11 +36,11 @@ class Release(Value, frozen=True):
 
     @property
     def stages(self) -> bool:
-        """Whether the binary has what KIP-1289 adds."""
+        """Whether the release has what KIP-1289 adds."""
         return self.share_version >= STAGING_LEVEL
 
     def supports(self, feature: str) -> int:
-        """Give the highest level of a feature that it knows."""
+        """Return the highest level of a feature that it knows."""
         level: int = getattr(self, feature)
         return level
 
@@ -66,7 +65,7 @@ NAMES: tuple[str, ...] = tuple(known.name for known in _BINARIES)
 
 
 def _with_its_requests(binary: Release) -> Release:
-    """Add what the rows of all APIs say of a binary: the requests that it lacks, and their newest versions."""
+    """Add what the rows of all APIs say of a release: the requests that it lacks, and their newest versions."""
     reached = NAMES[: NAMES.index(binary.name) + 1]
     newest = tuple(
         (api.name, version) for api in APIS for name, version in api.newest if name == binary.name
@@ -76,7 +75,7 @@ def _with_its_requests(binary: Release) -> Release:
 
 
 RELEASES: tuple[Release, ...] = tuple(map(_with_its_requests, _BINARIES))
-# A cluster that says nothing of its binaries has one that knows everything, drafts too.
+# A cluster that says nothing of its releases has one that knows everything, drafts too.
 EVERYTHING = Release("", 2, STAGING_LEVEL, status="draft")
 
 
@@ -85,7 +84,7 @@ class UnknownRelease(ValueError):
 
 
 def release(name: str) -> Release:
-    """Give a release by name, and the one that knows everything for none.
+    """Return a release by name, and the one that knows everything for none.
 
     Raises:
         UnknownRelease: if there is none; the message lists what there is.
@@ -97,10 +96,10 @@ def release(name: str) -> Release:
 
 
 def knows(binary: Release, request: Message) -> bool:
-    """Say whether a broker knows a request in the version in which it came.
+    """Return whether a broker knows a request in the version in which it came.
 
-    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers. A client
-    does not leave its member out for an older broker: TxnOffsetCommitRequest.Builder.build.
+    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers. A client does not leave
+    its member out for an older broker: TxnOffsetCommitRequest.Builder.build.
     """
     name = type(request).__name__
     if binary is EVERYTHING and name != "TxnOffsetCommit":
@@ -114,7 +113,7 @@ def knows(binary: Release, request: Message) -> bool:
 
 
 def spoken(binary: Release, request: Message) -> Message:
-    """Give a request in the newest version that both ends of its connection know."""
+    """Return a request in the newest version that both ends of its connection know."""
     newest = dict(binary.newest).get(type(request).__name__)
     if newest is None or request.spoken <= newest:
         return request
@@ -124,7 +123,7 @@ def spoken(binary: Release, request: Message) -> Message:
 
 
 def takes_several(binary: Release, request: Message) -> bool:
-    """Say whether one request may be about several groups at a broker: OffsetFetch may since version 8.
+    """Return whether one request may be about several groups at a broker: OffsetFetch may since version 8.
 
     Source: OffsetFetchRequest.Builder, NoBatchedOffsetFetchRequestException.
     """

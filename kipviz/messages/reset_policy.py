@@ -9,7 +9,7 @@ _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{
 
 
 def reset_duration_ms(reset: str) -> int:
-    """Give the duration of a by_duration policy in ms, -1 for any other one and for what is none.
+    """Return the duration of a by_duration policy in ms, -1 for any other one and for what is none.
 
     It is written as in ISO 8601, days and less: by_duration:P1DT2H, by_duration:PT10S. Source:
     AutoOffsetResetStrategy.fromString, java.time.Duration.parse.

@@ -15,18 +15,18 @@ M = TypeVar("M", bound=Any)
 
 
 def names_several(message: Any) -> bool:
-    """Say whether a request is about more than one group."""
+    """Return whether a request is about more than one group."""
     return type(message) in _OF_GROUPS and bool(message.further)
 
 
 def about(request: M, groups: tuple[str, ...]) -> M:
-    """Give the same request about these groups."""
+    """Return the same request about these groups."""
     narrowed: M = request.but(group_id=groups[0], further=groups[1:])
     return narrowed
 
 
 def refused_of(message: Message) -> tuple[tuple[str, Errors], ...]:
-    """Give the groups of an answer about several that have an error."""
+    """Return the groups of an answer about several that have an error."""
     if not isinstance(message, ANSWERS) or not message.further:
         return ()
     return tuple((each.group_id, each.error) for each in taken_apart(message) if each.error)

@@ -15,7 +15,7 @@ from kipviz.messages.producing import FetchedRecord
 class AcknowledgeType(IntEnum):
     """What a consumer says about a delivered record, with the ids on the wire.
 
-    UNKNOWN stands for every byte that is no type: a request may carry one, and is refused for it.
+    UNKNOWN stands forevery byte that is no type: a request may carry one, and is refused for it.
     """
 
     UNKNOWN = -1
@@ -65,13 +65,12 @@ class OfSession(Value, frozen=True):
 class ShareFetch(Message, frozen=True):
     """A share consumer asks for records and may acknowledge earlier ones in the same request.
 
-    Epoch 0 opens a share session, n > 0 goes on, -1 closes. `max_records` 0 asks for none: the
-    request closes the session or renews locks. With `of_session` it asks for all partitions that the
-    session has, as Kafka's does, and `partition` is only the first of those that its client means.
-    Without it it asks for `partition`, and if that has nothing, for the next of `further`; the answer
-    has records of one. Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0).
-    NOT MODELLED: min and max bytes, and so how those are shared out among partitions
-    (PartitionMaxBytesStrategy).
+    Epoch 0 opens a share session, n > 0 continues, -1 closes. `max_records` 0 asks for none: the request closes the
+    session or renews locks. With `of_session` it asks for all partitions that the session has, as Kafka's does, and
+    `partition` is only the first of those that its client means. Without it it asks for `partition`, and if that has
+    nothing, for the next of `further`; the answer has records of one. Without `wait` it is answered at once, if need be
+    with nothing (MaxWaitMs 0).
+    NOT MODELLED: min and max bytes, and so how those are shared out among partitions (PartitionMaxBytesStrategy).
     """
 
     API_KEY: ClassVar[int] = 78
@@ -225,7 +224,7 @@ class TxnShareAcknowledgeResponse(Message, frozen=True):
 
 
 def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
-    """Give a staging as one request for each of its partitions."""
+    """Return a staging as one request for each of its partitions."""
     alone = request.but(further=()) if request.further else request
     return (
         alone,
@@ -239,33 +238,33 @@ def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
 
 
 def joined(parts: tuple[TxnShareAcknowledge, ...]) -> TxnShareAcknowledge:
-    """Give one request for what several ones have to say, each of a partition of its own."""
+    """Return one request for what several ones have to say, each of a partition of its own."""
     first, *others = parts
     more = (PartitionAcknowledgements(part.partition, part.acknowledgements) for part in others)
     return first.but(further=tuple(more)) if others else first
 
 
 def told(results: tuple[tuple[str, Errors], ...]) -> TxnShareAcknowledgeResponse:
-    """Give the answer to a staging of several partitions: what was refused comes first."""
+    """Return the answer to a staging of several partitions: what was refused comes first."""
     ordered = sorted(results, key=lambda result: result[1] is Errors.NONE)
     (partition, error), *others = ordered
     return TxnShareAcknowledgeResponse(error, partition, tuple(others))
 
 
 def offsets_of(batches: tuple[AcknowledgementBatch, ...]) -> tuple[int, ...]:
-    """Give every offset that acknowledgement batches name."""
+    """Return every offset that acknowledgement batches name."""
     return tuple(o for b in batches for o in range(b.first, b.last + 1))
 
 
 def batches_of(offsets: Iterable[int], kind: AcknowledgeType) -> tuple[AcknowledgementBatch, ...]:
-    """Give runs of offsets as acknowledgement batches of one type."""
+    """Return runs of offsets as acknowledgement batches of one type."""
     return batches_of_each((offset, kind) for offset in offsets)
 
 
 def batches_of_each(
     verdicts: Iterable[tuple[int, AcknowledgeType]],
 ) -> tuple[AcknowledgementBatch, ...]:
-    """Give (offset, type) pairs as acknowledgement batches: neighbours of one type are one run."""
+    """Return (offset, type) pairs as acknowledgement batches: neighbours of one type are one run."""
     out: list[AcknowledgementBatch] = []
     for offset, kind in sorted(verdicts):
         if out and (out[-1].last, out[-1].type) == (offset - 1, kind):

@@ -28,7 +28,7 @@ class PendingBatch(Value, frozen=True):
 
 
 class ReadShareGroupStateResponse(Message, frozen=True):
-    """Start offset, state epoch and state batches; the repaired design adds the pending votes."""
+    """Start offset, state epoch and state batches; the repaired design adds the pending transactional acknowledgements."""
 
     API_KEY: ClassVar[int] = 84
     VERSION: ClassVar[int] = 0
@@ -128,7 +128,8 @@ class WriteShareGroupStateResponse(Message, frozen=True):
 
 
 class TellShareGroupState(Message, frozen=True):
-    """A share coordinator tells the leader of the source partition what became of its votes, without being asked.
+    """A share coordinator tells the leader of the source partition what became of its transactional acknowledgements,
+    without being asked.
 
     It says what a ReadShareGroupStateResponse says. Status: our inference, a rival in study B2; no draft has it.
     """
@@ -151,11 +152,11 @@ class TellShareGroupStateResponse(Message, frozen=True):
 
 
 class TxnWriteShareGroupState(Message, frozen=True):
-    """A share-partition leader makes a vote durable before it promises it to the producer.
+    """A share-partition leader makes a transactional acknowledgement durable before it promises it to the producer.
 
-    Like every write it carries the start offset, which holds whatever the transaction's outcome.
-    `archiving` says that the group has a dead-letter queue: what is rejected is copied first.
-    Status: our inference. KIP-1289 defers persistence and names no request for it.
+    Like every write it carries the start offset, which holds whatever the transaction's outcome. `archiving` says that
+    the group has a dead-letter queue: what is rejected is copied first. Status: our inference. KIP-1289 defers
+    persistence and names no request for it.
     """
 
     STATUS: ClassVar[str] = "our inference"
@@ -171,7 +172,7 @@ class TxnWriteShareGroupState(Message, frozen=True):
 
 
 class TxnWriteShareGroupStateResponse(Message, frozen=True):
-    """Whether the vote is in the log. Status: our inference."""
+    """Whether the transactional acknowledgement is in the log. Status: our inference."""
 
     STATUS: ClassVar[str] = "our inference"
     IS_RESPONSE: ClassVar[bool] = True

@@ -42,9 +42,9 @@ class InitProducerIdResponse(Message, frozen=True):
 class AddPartitionsToTxn(Message, frozen=True):
     """Partitions join a transaction, or, with `verify_only`, somebody asks whether they have.
 
-    Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which
-    enlists its own partition (transaction version 2) or asks whether the client has added it
-    (KIP-890 part 1), and may be about further transactions.
+    Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which adds its own
+    partition to the transaction (transaction version 2) or asks whether the client has added it (KIP-890 part 1), and
+    may be about further transactions.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -94,7 +94,7 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
         return taken_apart(self)
 
     def error_of(self, partition: str) -> Errors:
-        """Give the error that stands beside a partition."""
+        """Return the error that stands beside a partition."""
         if partition in self.unknown:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         if partition in self.verified:
@@ -105,7 +105,7 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
 def with_error(
     asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
 ) -> AddPartitionsToTxnResponse:
-    """Give the answer that has one error for all partitions of each transaction."""
+    """Return the answer that has one error for all partitions of each transaction."""
     return in_one(
         AddPartitionsToTxnResponse(
             error, each.transactional_id, each.producer_id, each.producer_epoch, each.partitions

@@ -42,6 +42,6 @@ class InitProducerId2PcResponse(InitProducerIdResponse, frozen=True):
 
 
 def answer_to(request: InitProducerId) -> type[InitProducerIdResponse]:
-    """Give the class of the answer to a request: an answer has the version of its question."""
+    """Return the class of the answer to a request: an answer has the version of its question."""
     two_phase = isinstance(request, InitProducerId2Pc)
     return InitProducerId2PcResponse if two_phase else InitProducerIdResponse

@@ -41,7 +41,7 @@ class Stores(Part, frozen=True):
 
 
 def looked_at(world: Any) -> bool:
-    """Say whether anybody writes rows to a database here; a checkpoint has none."""
+    """Return whether anybody writes rows to a database here; a checkpoint has none."""
     return any(
         isinstance(client, ExternalDatabase)
         for app in world.applications.values()
@@ -138,7 +138,7 @@ def _into_database(stores: Stores, record: str) -> Stores:
 
 
 def _still(stores: Stores, record: str) -> bool:
-    """Say whether an output of a record is committed, or may yet be."""
+    """Return whether an output of a record is committed, or may yet be."""
     if stores.committed.get(record, 0):
         return True
     return any(record in outputs for outputs in stores.open.values())
@@ -173,7 +173,7 @@ class Agreement:
         return stores if stores.idle else fold(stores, outcome.events)
 
     def finding(self, stores: Stores) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         reason = stores.torn
         return Finding(BROKEN, reason) if reason else Finding(HOLDS)
 
@@ -185,6 +185,6 @@ class OneOutcome(Agreement):
     sentence = "If the database has committed a prepared transaction's state, Kafka commits it too."
 
     def finding(self, stores: Stores) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         reason = stores.unheard
         return Finding(BROKEN, reason) if reason else Finding(HOLDS)

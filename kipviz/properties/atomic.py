@@ -132,12 +132,12 @@ class Atomic:
         return ledger
 
     def finding(self, ledger: Ledger) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         return Finding(BROKEN, ledger.broken) if ledger.broken else Finding(HOLDS)
 
 
 def silent_sources(world: Any) -> tuple[str, ...]:
-    """Give the partitions that only such groups read: an acknowledged record there has no output."""
+    """Return the partitions that only such groups read: an acknowledged record there has no output."""
     silent = silent_groups(world)
     read: dict[str, bool] = {}
     for application in world.applications.values():
@@ -151,7 +151,7 @@ def silent_sources(world: Any) -> tuple[str, ...]:
 
 
 def silent_groups(world: Any) -> tuple[str, ...]:
-    """Give the share groups none of whose members ever sends anything."""
+    """Return the share groups none of whose members ever sends anything."""
     applications = getattr(world, "applications", Table[str, Any].of()).values()
     members = [a for a in applications if isinstance(getattr(a, "consumer", None), ShareConsumer)]
     speaking = {a.consumer.group_id for a in members if any(n.call == "send" for n in a.program)}
@@ -248,17 +248,17 @@ def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
 
 
 def _is_for_good(ledger: Ledger, event: RecordsMoved) -> bool:
-    """Say whether a committed transaction has acknowledged records.
+    """Return whether a committed transaction has acknowledged records.
 
-    An output of the same transaction is committed by then. One of another producer's may still be open, be
-    aborted, or never come.
+    An output of the same transaction is committed by then. One of another producer's may still be open, be aborted, or
+    never come.
     """
     staged = event.before is RecordState.TX_PENDING and event.after is RecordState.ACKNOWLEDGED
     return staged and event.group_id not in ledger.silent
 
 
 def _is_open(ledger: Ledger, record: str) -> bool:
-    """Say whether an undecided transaction has an output of a record, or sends one again that a new leader lacks."""
+    """Return whether an undecided transaction has an output of a record, or sends one again that a new leader lacks."""
     return record in _undecided(ledger)
 
 
@@ -378,7 +378,7 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -
 
 
 def _is_hidden(world: Any, partition: str, offset: int) -> bool:
-    """Say whether a reader passes over an offset: it is a marker's, or of a transaction that was aborted.
+    """Return whether a reader passes over an offset: it is a marker's, or of a transaction that was aborted.
 
     A source may be another application's output, as a share group's ingress topic is.
     """

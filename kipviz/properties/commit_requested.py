@@ -57,5 +57,5 @@ class CommitsAsAsked:
         return state
 
     def finding(self, state: Asked) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         return Finding(BROKEN, state.broken) if state.broken else Finding(HOLDS)

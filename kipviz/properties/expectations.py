@@ -70,12 +70,12 @@ class Expectation(ABC):
         return seen
 
     def finding(self, seen: Seen) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
     @abstractmethod
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """Give the reason why an event breaks it, or nothing."""
+        """Return the reason why an event breaks it, or nothing."""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
         """Take an event in; most expectations have nothing to remember."""
@@ -244,7 +244,7 @@ class RejectionStays(Expectation):
         return ""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Note what a staging asks for, and keep it where it was staged; a free record starts anew.
+        """Note what a staging asks for, and keep it where it was staged; a free record starts over.
 
         Another member may ask for a record that it lost: that is nobody's rejection.
         """
@@ -341,7 +341,7 @@ def _records(world: World) -> Iterator[tuple[Any, int, Any]]:
 
 
 def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
-    """Give the reason if all that a refused staging asks for is staged so already."""
+    """Return the reason if all that a refused staging asks for is staged so already."""
     voter = (asked.producer_id, asked.producer_epoch)
     votes = {
         f"{share.partition}@{offset}": (
@@ -363,7 +363,7 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
 
 
 def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
-    """Give (record, member) wherever a member's fetch waits and the member holds the record."""
+    """Return (record, member) wherever a member's fetch waits and the member holds the record."""
     for share in _shares(world):
         waiting = {p.request.member_id for p in share.parked if not p.acknowledging}
         waiting |= _of_session(world, share)
@@ -375,7 +375,7 @@ def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
 
 
 def _of_session(world: World, share: Any) -> set[str]:
-    """Give the members whose fetch of a session waits for records, of this share-partition among others."""
+    """Return the members whose fetch of a session waits for records, of this share-partition among others."""
     leaders = (role for role in world.roles.values() if isinstance(role, ShareLeader))
     calls = (call for leader in leaders for call in leader.waiting if call.fetched is None)
     return {

@@ -83,7 +83,7 @@ class Promise(Value, frozen=True):
         return _ONE_PASS.observe(facts, outcome)
 
     def finding(self, facts: Facts) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         reason = facts.broken.get(self.name)
         return Finding(HOLDS) if reason is None else Finding(BROKEN, reason)
 
@@ -198,7 +198,9 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
 
 
 def _is_committed(facts: Facts, name: str) -> bool:
-    """Say whether a record's vote is committed, also if its producer never heard that it is staged."""
+    """Return whether a record's transactional acknowledgement is committed, also if its producer never heard that it is
+    staged.
+    """
     unheard = facts.staging.get(name)
     return facts.outcomes.get(name) == "commit" or (
         unheard is not None and facts.decided.get(unheard) == "commit"
@@ -238,7 +240,7 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
 
 
 def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
-    """Say why nobody will end a batch where marker and data have the same epoch."""
+    """Return why nobody will end a batch where marker and data have the same epoch."""
     if event.plain or level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
         return ""
     return (
@@ -296,7 +298,7 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
 
 
 def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
-    """Give what each member of a group has, by either protocol, also what it has to give up yet."""
+    """Return what each member of a group has, by either protocol, also what it has to give up yet."""
     classic = role.classic_groups.get(event.group_id)
     if classic is not None:
         return {name: member.assigned for name, member in classic.members.items()}
@@ -497,7 +499,7 @@ def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
         outcomes = outcomes.without(record)
     for record in _forgotten(event, votes):
         votes = votes.without(record)
-    # The old leader may have got a vote into the log and not have told its producer.
+    # The old leader may have got a transactional acknowledgement into the log and not have told its producer.
     for record in _forgotten(event, staging):
         staging = staging.without(record)
     return facts.but(
@@ -556,7 +558,7 @@ def _without(known: Table[str, Any], group_id: str, partition: str) -> Table[str
 
 
 def _share_partition(key: str, world: World) -> tuple[str, str, str]:
-    """Give (group, topic id, partition's name) of a share-partition's key."""
+    """Return (group, topic id, partition's name) of a share-partition's key."""
     group, topic_id, index = key.rsplit(":", 2)
     names = {known: topic for topic, known in world.image.topic_ids.items()}
     return group, topic_id, f"{names.get(topic_id, topic_id)}-{index}"

@@ -17,14 +17,15 @@ from kipviz.records.transaction_state import TransactionState
 
 
 def orders_transactions(world: World) -> bool:
-    """Say whether a producer's transactions are told apart by their order: below version 2, or where that may come."""
+    """Return whether a producer's transactions are told apart by their order: below version 2, or where that may come."""
     return level_of(world) < 2 or world.budget.upgrade > 0
 
 
 def learned_in_order(facts: Facts, event: Event) -> Facts:
     """Count a producer's transactions, what is due in each of them, and in which one a batch was sent.
 
-    A batch that leaves it to the broker to enlist its partition begins the next transaction, where none is open.
+    A batch that leaves it to the broker to add its partition to the transaction begins the next transaction, where none
+    is open.
     """
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
@@ -57,7 +58,7 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
 
 
 def _begins(facts: Facts, batch: Produce) -> bool:
-    """Say whether a batch begins its producer's next transaction."""
+    """Return whether a batch begins its producer's next transaction."""
     is_open = any(undecided and of == batch.producer_id for (_, of), undecided in facts.due.items())
     return enlists(batch) and not is_open
 
@@ -104,12 +105,12 @@ def learned_of_old_clients(facts: Facts, event: TransactionMoved, world: World) 
 
 
 def level_of(world: World) -> int:
-    """Give the finalized transaction version of a cluster."""
+    """Return the finalized transaction version of a cluster."""
     return world.image.features.transaction_version
 
 
 def batch_of(event: BatchAppended, world: World) -> SentBatch:
-    """Give the key of a batch of data in the log, -1 where it has no sequence."""
+    """Return the key of a batch of data in the log, -1 where it has no sequence."""
     sequence = -1
     for batch in reversed(tuple(world.logs[event.partition].batches)):
         if batch.base_offset == event.base_offset:

@@ -38,7 +38,7 @@ def appended(open_: Open, event: BatchAppended) -> Open:
 
 
 def put_out(event: BatchAppended) -> tuple[Output, ...]:
-    """Give the outputs that a batch holds."""
+    """Return the outputs that a batch holds."""
     records = (r for r in event.records if isinstance(r, DataRecord) and r.origin)
     return tuple((record.origin, event.partition) for record in records)
 

@@ -1,4 +1,4 @@
-"""Progress: nothing stays pending for ever."""
+"""Progress: nothing stays pending forever."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Open(Part, frozen=True):
 class NothingPending:
     """The property: while something is pending it is undecided.
 
-    A single run cannot break it, because more steps may always come. `checking.search.liveness` decides
-    it: for ever means that no continuation without further faults resolves it.
+    A single run cannot break it, because more steps may always come. `checking.search.liveness` decides it: forever
+    means that no continuation without further faults resolves it.
     """
 
     name = "no stuck transactions or records"
@@ -97,7 +97,7 @@ class NothingPending:
         return state if things is state.things else state.but(things=things)
 
     def finding(self, state: Open) -> Finding:
-        """Say what is still due."""
+        """Return what is still due."""
         if not state.things:
             return Finding(HOLDS)
         due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
@@ -107,8 +107,8 @@ class NothingPending:
 def held_now(state: Open, world: Any) -> Open:
     """Leave out the records of leaders that are gone: nobody holds such a record as staged.
 
-    A vote that is durable is due all the same: it holds the last stable offset of its log. A new
-    leader says what it found only when somebody asks it, and in a run that ends nobody may.
+    A transactional acknowledgement that is durable is due all the same: it holds the last stable offset of its log. A
+    new leader says what it found only when somebody asks it, and in a run that ends nobody may.
     """
     records = [thing for thing in state.things if thing.startswith("record ")]
     if not records:

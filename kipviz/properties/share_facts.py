@@ -16,7 +16,9 @@ V = TypeVar("V")
 
 
 def promised(facts: Facts, partition: str, world: World) -> Facts:
-    """The producer was told: what is staged in the partition and written is a vote from now on."""
+    """The producer was told: what is staged in the partition and written is a transactional acknowledgement from now
+    on.
+    """
     being_written = _being_written(partition, world)
     staging, votes = facts.staging, facts.votes
     for record, identity in facts.staging.items():
@@ -48,7 +50,9 @@ def _partition_of(record: str) -> str:
 def undecided(
     facts: Facts, voted: Table[str, Identity], group_id: str, partition: str
 ) -> Table[str, Identity]:
-    """Leave out the votes of a partition that are decided: a reset asks for their records again."""
+    """Leave out the transactional acknowledgements of a partition that are decided: a reset asks for their records
+    again.
+    """
     start = f"{group_id} {partition}@"
     for record, identity in voted.items():
         if record.startswith(start) and identity in facts.decided:

@@ -36,5 +36,5 @@ class Property(Observer, Protocol):
         ...
 
     def finding(self, state: Any) -> Finding:
-        """Give the verdict after the steps that were observed."""
+        """Return the verdict after the steps that were observed."""
         ...

@@ -77,7 +77,7 @@ class WrittenOnce:
         return seen
 
     def finding(self, seen: Written) -> Finding:
-        """Say whether it still holds."""
+        """Return whether it still holds."""
         return Finding(BROKEN, seen.broken) if seen.broken else Finding(HOLDS)
 
 

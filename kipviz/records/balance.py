@@ -20,10 +20,10 @@ def balanced(
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],
 ) -> Shares:
-    """Give each member its partitions: as evenly as subscriptions allow, moving as few as that takes.
+    """Return each member its partitions: as evenly as subscriptions allow, moving as few as that takes.
 
-    `topics` are what each member subscribes to, `had` what each has now; of two that have the same partition the
-    first keeps it.
+    `topics` are what each member subscribes to, `had` what each has now; of two that have the same partition the first
+    keeps it.
     """
     owners = _kept(partitions, topics, had)
     order = sorted(partitions, key=lambda p: _first_served(p, partitions, topics))
@@ -42,7 +42,7 @@ def _kept(
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],
 ) -> dict[str, str]:
-    """Give who keeps what: whoever still subscribes to it."""
+    """Return who keeps what: whoever still subscribes to it."""
     owners: dict[str, str] = {}
     for name in topics:
         for partition in had.get(name, ()):

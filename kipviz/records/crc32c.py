@@ -32,7 +32,7 @@ _TABLES = _tables()
 
 
 def crc32c(data: bytes | memoryview) -> int:
-    """Give the checksum of some bytes; that of `123456789` is 0xE3069283."""
+    """Return the checksum of some bytes; that of `123456789` is 0xE3069283."""
     t0, t1, t2, t3, t4, t5, t6, t7 = _TABLES
     crc = 0xFFFFFFFF
     whole = len(data) - len(data) % 8

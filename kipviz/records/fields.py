@@ -34,7 +34,7 @@ class Fields:
         self.flexible = flexible
 
     def take(self, size: int, what: str) -> bytes:
-        """Give the next bytes, all of them or none."""
+        """Return the next bytes, all of them or none."""
         if size < 0:
             raise FieldsError(self.at, f"{what} has the negative length {size}")
         if self.at + size > len(self.data):
@@ -45,11 +45,11 @@ class Fields:
         return found
 
     def number(self, size: int, what: str) -> int:
-        """Give a signed big-endian number of 1, 2, 4 or 8 bytes."""
+        """Return a signed big-endian number of 1, 2, 4 or 8 bytes."""
         return int.from_bytes(self.take(size, what), "big", signed=True)
 
     def unsigned_varint(self, what: str, *, bits: int = 32) -> int:
-        """Give an unsigned number of seven bits to a byte, lowest first."""
+        """Return an unsigned number of seven bits to a byte, lowest first."""
         start = self.at
         value = shift = 0
         while True:
@@ -65,12 +65,12 @@ class Fields:
         return value
 
     def varint(self, what: str, *, bits: int = 32) -> int:
-        """Give a signed number in zigzag order: 0, -1, 1, -2, 2, …."""
+        """Return a signed number in zigzag order: 0, -1, 1, -2, 2, …."""
         value = self.unsigned_varint(what, bits=bits)
         return value >> 1 ^ -(value & 1)
 
     def string(self, what: str) -> str:
-        """Give a string that may not be null."""
+        """Return a string that may not be null."""
         start = self.at
         text = self.nullable_string(what)
         if text is None:
@@ -78,7 +78,7 @@ class Fields:
         return text
 
     def nullable_string(self, what: str) -> str | None:
-        """Give a string or None."""
+        """Return a string or None."""
         size = self.unsigned_varint(what) - 1 if self.flexible else self.number(2, what)
         if size == -1:
             return None
@@ -89,12 +89,12 @@ class Fields:
             raise FieldsError(start, f"{what} is no UTF-8 text") from problem
 
     def array(self, what: str, item: Callable[["Fields"], T]) -> tuple[T, ...] | None:
-        """Give the items of an array, or None for null."""
+        """Return the items of an array, or None for null."""
         size = self.array_size(what)
         return None if size == -1 else tuple(item(self) for _ in range(size))
 
     def array_size(self, what: str) -> int:
-        """Give the number of items of an array, -1 for null."""
+        """Return the number of items of an array, -1 for null."""
         start = self.at
         size = self.unsigned_varint(what) - 1 if self.flexible else self.number(4, what)
         if not -1 <= size <= len(self.data) - self.at:  # an item has at least one byte
@@ -102,11 +102,11 @@ class Fields:
         return size
 
     def uuid(self, what: str) -> str:
-        """Give a topic id as Kafka prints it: 22 letters of url-safe base 64."""
+        """Return a topic id as Kafka prints it: 22 letters of url-safe base 64."""
         return base64.urlsafe_b64encode(self.take(16, what)).decode().rstrip("=")
 
     def tags(self, what: str) -> "dict[int, Fields]":
-        """Give the tagged fields at the end of a flexible structure; none in an older version."""
+        """Return the tagged fields at the end of a flexible structure; none in an older version."""
         found: dict[int, Fields] = {}
         if self.flexible:
             last = -1

@@ -11,7 +11,7 @@ INTERNAL_TOPICS = (TRANSACTION_STATE, CONSUMER_OFFSETS, SHARE_GROUP_STATE)
 
 
 def java_hash(text: str) -> int:
-    """Give Java's 32-bit String.hashCode, h = 31 * h + unit over the UTF-16 code units."""
+    """Return Java's 32-bit String.hashCode, h = 31 * h + unit over the UTF-16 code units."""
     h = 0
     units = text.encode("utf-16-be")
     for i in range(0, len(units), 2):
@@ -21,7 +21,7 @@ def java_hash(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def partition_for(key: str, partitions: int) -> int:
-    """Give the partition of an internal topic that holds a key: abs(hash) mod count.
+    """Return the partition of an internal topic that holds a key: abs(hash) mod count.
 
     Source: org.apache.kafka.common.utils.Utils.abs, which maps the smallest int to 0.
     """
@@ -31,15 +31,15 @@ def partition_for(key: str, partitions: int) -> int:
 
 @lru_cache(maxsize=4096)
 def topic_of(partition: str) -> str:
-    """Give the topic of a partition name: output-A-0 gives output-A."""
+    """Return the topic of a partition name: output-A-0 gives output-A."""
     return partition.rpartition("-")[0]
 
 
 def index_of(partition: str) -> int:
-    """Give the index of a partition name: output-A-0 gives 0."""
+    """Return the index of a partition name: output-A-0 gives 0."""
     return int(partition.rpartition("-")[2])
 
 
 def share_partition_key(group_id: str, topic_id: str, index: int) -> str:
-    """Give the key of a share-partition, group:topicId:partition (SharePartitionKey.asCoordinatorKey)."""
+    """Return the key of a share-partition, group:topicId:partition (SharePartitionKey.asCoordinatorKey)."""
     return f"{group_id}:{topic_id}:{index}"

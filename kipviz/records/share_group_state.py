@@ -59,7 +59,7 @@ class StateBatch(Value, frozen=True):
 class StagedBatch(Value, frozen=True):
     """A run of offsets acknowledged inside a transaction that is not decided yet.
 
-    Status: our inference. KIP-1289 keeps the vote in memory; the repaired design logs it.
+    Status: our inference. KIP-1289 keeps the transactional acknowledgement in memory; the repaired design logs it.
     """
 
     first: int
@@ -103,11 +103,11 @@ class ShareUpdateRecord(Value, frozen=True):
 
 
 class ShareStagedRecord(Value, frozen=True):
-    """A durable vote: acknowledgements that take effect when their transaction commits.
+    """A durable transactional acknowledgement: acknowledgements that take effect when their transaction commits.
 
-    Status: our inference (the repaired design); it is written in a transactional batch whose
-    header carries producer id and epoch. The start offset holds whatever the outcome. With
-    `archiving` a commit makes what was rejected ARCHIVING, for the dead-letter queue (KIP-1191).
+    Status: our inference (the repaired design); it is written in a transactional batch whose header carries producer id
+    and epoch. The start offset holds whatever the outcome. With `archiving` a commit makes what was rejected ARCHIVING,
+    for the dead-letter queue (KIP-1191).
     """
 
     key: str

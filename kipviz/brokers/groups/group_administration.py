@@ -74,7 +74,7 @@ UNIFORM = "uniform"
 
 
 def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
-    """Tell the front desk of this broker which groups are coordinated here."""
+    """Tell KafkaApis of this broker which groups are coordinated here."""
     assert isinstance(call.request, ListGroups)
     checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
     told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
@@ -82,7 +82,7 @@ def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
 
 
 def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
-    """Give the groups of a coordinator that pass a request's filters, in whatever case they are written.
+    """Return the groups of a coordinator that pass a request's filters, in whatever case they are written.
 
     Source: GroupMetadataManager.listGroups.
     """
@@ -106,11 +106,11 @@ def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
 def on_describe_groups(
     me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say who is in a classic group, and what each member has.
+    """Return who is in a classic group, and what each member has.
 
     WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is none of KIP-848.
-    CHECKS: that there is such a group. ANSWERS: what members have is told of a stable group only; of a
-      group that is not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
+    CHECKS: that there is such a group. ANSWERS: what members have is told of a stable group only; of a group that is
+      not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
     Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
     """
     group_id = request.group_id
@@ -144,11 +144,11 @@ def on_describe_groups(
 def on_consumer_group_describe(
     me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say who is in a group of KIP-848: at which epoch, with what, and with what in the end.
+    """Return who is in a group of KIP-848: at which epoch, with what, and with what in the end.
 
-    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that
-    whoever asks may describe every topic that its members have.
-    ANSWERS: the group's epoch, that of its target, and the members, as they are replicated already.
+    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that whoever asks may
+    describe every topic that its members have. ANSWERS: the group's epoch, that of its target, and the members, as they
+    are replicated already.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
     group_id, seen = request.group_id, as_replicated(me, on)
@@ -312,7 +312,7 @@ def on_offset_fetch_of_groups(
 
 
 def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
-    """Give the groups of a coordinator, in the order of their names; offsets alone are one, too."""
+    """Return the groups of a coordinator, in the order of their names; offsets alone are one, too."""
     pending = (p.group_id for staged in me.pending.values() for p in staged)
     given = (group_id for group_id, _ in me.members)
     kept = (group_id for group_id, _ in me.offsets)
@@ -321,7 +321,7 @@ def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
 
 
 def state_of(group: ConsumerGroup) -> str:
-    """Give the state of a group of KIP-848. Source: ConsumerGroup.maybeUpdateGroupState."""
+    """Return the state of a group of KIP-848. Source: ConsumerGroup.maybeUpdateGroupState."""
     if not len(group.members):
         return EMPTY
     if group.epoch > group.target_epoch:
@@ -353,7 +353,7 @@ def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
 
 
 def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
-    """Give the partitions of which a group has an offset, committed or pending."""
+    """Return the partitions of which a group has an offset, committed or pending."""
     kept = (partition for known, partition in me.offsets if known == group_id)
     return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
 

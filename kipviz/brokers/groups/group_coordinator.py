@@ -2,15 +2,14 @@
 
 WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
-KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit enlistment).
+KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit addition to the transaction).
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-PARTS: `group_state` holds what it knows, `group_kinds` says what kind of group an id is of,
-  `group_membership` who is in a regular group, `classic_membership` the same by the classic protocol,
-  `share_membership` who is in a share group, `share_administration` what operators do with one,
-  `group_administration` what they do with others, `group_retention` what is forgotten of groups.
-NOT MODELLED: offset metadata; a fetch that does not
-  require stable offsets is answered from the newest state,
-  replicated or not. Members may also be given: in the log before the run, at one epoch for ever.
+PARTS: `group_state` holds what it knows, `group_kinds` says what kind of group an id is of, `group_membership` who is
+  in a regular group, `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
+  `share_administration` what operators do with one, `group_administration` what they do with others, `group_retention`
+  what is forgotten of groups.
+NOT MODELLED: offset metadata; a fetch that does not require stable offsets is answered from the newest state,
+  replicated or not. Members may also be given: in the log before the run, at one epoch forever.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ ROLE = "group_coordinator"
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the sessions of the members of groups of either kind, and rebalance time-outs."""
+    """Return the sessions of the members of groups of either kind, and rebalance time-outs."""
     return (
         *group_membership.timers(me, on),
         *classic_membership.timers(me, on),
@@ -105,7 +104,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
 
 
 def delays(me: GroupCoordinator) -> tuple[RoleDelay, ...]:
-    """Give the delays before a group's first generation, or its next target; they cost nothing."""
+    """Return the delays before a group's first generation, or its next target; they cost nothing."""
     return (*classic_membership.delays(me), *assignment_interval.delays(me))
 
 
@@ -199,10 +198,10 @@ def on_offset_commit(
 def on_txn_offset_commit(
     me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Stage a group's offsets in a transaction: first enlist this partition, then append.
+    """Stage a group's offsets in a transaction: first add this partition to the transaction, then append.
 
-    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics are there,
-      by id since version 6; with none left nobody is asked.
+    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics are there, by id since
+      version 6; with none left nobody is asked.
     Clause: KIP-890 "TxnOffsetCommit", version 5 and later; KIP-1319 "Topic ID resolution";
     KafkaApis.handleTxnOffsetCommitRequest, GroupCoordinatorService.commitTransactionalOffsets.
     """
@@ -243,7 +242,7 @@ def on_txn_offset_commit(
 def on_enlisted(
     me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Go on with the commits that waited for this enlistment."""
+    """Continue with the commits that waited for this addition to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
@@ -280,7 +279,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
 
 
 def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
-    """Say what had to wait for the replicas."""
+    """Return what had to wait for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
@@ -365,14 +364,14 @@ def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context)
 
 
 def _nothing_left(error: Errors) -> Checks:
-    """Give the check by which a request is refused of whose topics none is there."""
+    """Return the check by which a request is refused of whose topics none is there."""
     return (Check("topic there", None, False, error),)
 
 
 def _records(
     group_id: str, offsets: tuple[GroupOffset, ...], on: Context
 ) -> tuple[OffsetCommitRecord, ...]:
-    """Give what is kept: with the id of the topic, also when it came by name."""
+    """Return what is kept: with the id of the topic, also when it came by name."""
     return tuple(
         OffsetCommitRecord(
             group_id, o.partition, o.offset, on.image.topic_id_of(topic_of(o.partition))
@@ -424,7 +423,7 @@ def _given_member_checks(known_epoch: int | None, member_id: str, epoch: int) ->
 
 
 def spoken_in(version: int, error: Errors) -> Errors:
-    """Give an error in the words of a version: up to 5 there is but one for a wrong epoch.
+    """Return an error in the words of a version: up to 5 there is but one for a wrong epoch.
 
     Clause: KIP-1319 "Error mapping".
     """
@@ -488,7 +487,7 @@ def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context)
 
 
 def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:
-    """Refuse what waited for its enlistment; what is not there has its own error all the same."""
+    """Refuse what waited for its addition to the transaction; what is not there has its own error all the same."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
     return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))

@@ -15,7 +15,7 @@ from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
 
 
 def kind_of(me: GroupCoordinator, group_id: str) -> str:
-    """Give what kind of group an id stands for, "" for none; offsets alone are a classic group."""
+    """Return what kind of group an id stands for, "" for none; offsets alone are a classic group."""
     if group_id in me.share_groups:
         return SHARE
     if group_id in me.classic_groups:
@@ -27,7 +27,7 @@ def kind_of(me: GroupCoordinator, group_id: str) -> str:
 
 
 def why_not_regular(me: GroupCoordinator, group_id: str) -> Errors:
-    """Say why an id takes no offsets and no member of a regular group: a share group has it.
+    """Return why an id takes no offsets and no member of a regular group: a share group has it.
 
     The error says "not found", and is the same in every version of a request.
     Source: ShareGroup.validateOffsetCommit, GroupMetadataManager.getOrMaybeCreateConsumerGroup.
@@ -41,7 +41,7 @@ def regular_check(me: GroupCoordinator, group_id: str) -> Check:
 
 
 def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:
-    """Say why an id takes no member of a share group: a regular group has it, or its offsets alone.
+    """Return why an id takes no member of a share group: a regular group has it, or its offsets alone.
 
     Source: GroupMetadataManager.getOrMaybeCreateShareGroup.
     """

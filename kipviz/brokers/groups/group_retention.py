@@ -1,12 +1,14 @@
 """What is forgotten of groups: offsets that nobody needs, and then the groups themselves.
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
-  cleanupExpiredOffsets, ClassicGroup and ConsumerGroup.offsetExpirationCondition, GroupMetadataManager.maybeDeleteGroup.
+  cleanupExpiredOffsets, ClassicGroup and ConsumerGroup.offsetExpirationCondition,
+  GroupMetadataManager.maybeDeleteGroup.
 KIPS: KIP-211, KIP-496.
-DURABILITY: tombstones; the times from which it is counted are in the log, so a new coordinator goes on counting.
+DURABILITY: tombstones; the times from which it is counted are in the log, so a new coordinator continues counting.
 NOT MODELLED: share groups; the old commits that carry a time of expiry of their own (OffsetCommit version 1). What an
-  operator deletes is in `group_administration`. It is off unless the brokers' `offsets_expire` asks: a week is longer than
-  any story. Untimed it may be over at any moment, on a timed clock after offsets.retention.minutes (`cluster.timing.retention`).
+  operator deletes is in `group_administration`. It is off unless the brokers' `offsets_expire` asks: a week is longer
+  than any story. Untimed it may be over at any moment, on a timed clock after offsets.retention.minutes
+  (`cluster.timing.retention`).
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ from kipviz.records.placement import topic_of
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRetention, ...]:
-    """Give what can be forgotten: all of a classic group without members, else one offset each.
+    """Return what can be forgotten: all of a classic group without members, else one offset each.
 
-    Of a classic group it is counted from when its last member went, of everything else from each
-    offset's own commit: a group of KIP-848, a group of offsets alone, and topics that no member of a group with
-    members subscribes to any more.
+    Of a classic group it is counted from when its last member went, of everything else from each offset's own commit: a
+    group of KIP-848, a group of offsets alone, and topics that no member of a group with members subscribes to any
+    more.
     """
     if not on.settings.offsets_expire:
         return ()
@@ -71,7 +73,7 @@ def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: 
 
 
 def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
-    """Say whether a group's offsets have one time to count from, or no offset is left to count for.
+    """Return whether a group's offsets have one time to count from, or no offset is left to count for.
 
     Source: ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition.
     """
@@ -82,7 +84,7 @@ def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
 
 
 def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
-    """Give the topics that somebody in a group subscribes to."""
+    """Return the topics that somebody in a group subscribes to."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return tuple(topic for m in classic.members.values() for topic in m.subscription.topics)
@@ -90,18 +92,18 @@ def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
 
 
 def is_given(me: GroupCoordinator, group_id: str) -> bool:
-    """Say whether a group's members were there before the run: nothing is known of what they subscribe to."""
+    """Return whether a group's members were there before the run: nothing is known of what they subscribe to."""
     return group_id not in me.groups and any(known == group_id for known, _ in me.members)
 
 
 def pending_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
-    """Give the partitions of which a group has an offset in a transaction that is not decided."""
+    """Return the partitions of which a group has an offset in a transaction that is not decided."""
     staged = (p for each in me.pending.values() for p in each)
     return {p.partition: True for p in staged if p.group_id == group_id}
 
 
 def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
-    """Give the offsets of a group that may be forgotten one by one.
+    """Return the offsets of a group that may be forgotten one by one.
 
     While a classic group is between two generations nothing of it is.
     """
@@ -117,7 +119,7 @@ def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
 
 
 def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
-    """Give the tombstones of what can be forgotten of a group without members now."""
+    """Return the tombstones of what can be forgotten of a group without members now."""
     pending = pending_of(me, group_id)
     places = tuple(place for place in me.offsets if place[0] == group_id)
     offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
@@ -127,7 +129,7 @@ def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
 
 
 def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
-    """Give what deletes a group without members and offsets; a group of offsets alone has no record."""
+    """Return what deletes a group without members and offsets; a group of offsets alone has no record."""
     of: tuple[str, ...] = ()
     if group_id in me.classic_groups:
         of = (GROUP_METADATA,)
@@ -137,7 +139,7 @@ def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
 
 
 def is_empty(me: GroupCoordinator, group_id: str) -> bool:
-    """Say whether a group has no members; those that were there before the run stay for ever."""
+    """Return whether a group has no members; those that were there before the run stay forever."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return classic.state is GroupState.EMPTY

@@ -71,11 +71,11 @@ class Operating(Value, frozen=True):
 class GroupCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__consumer_offsets`.
 
-    `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before
-    the run, with the epochs they have for ever; `groups` are the groups whose members come and go,
-    `classic_groups` those of the classic protocol, whose members are called by a number: `named` is the
-    last one that this coordinator has given out. `operating` are operators' requests that wait for
-    share coordinators, `fresh` the groups whose target is younger than the assignment interval.
+    `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before the run, with the
+    epochs they have forever; `groups` are the groups whose members come and go, `classic_groups` those of the classic
+    protocol, whose members are called by a number: `named` is the last one that this coordinator has given out.
+    `operating` are operators' requests that wait for share coordinators, `fresh` the groups whose target is younger
+    than the assignment interval.
     """
 
     shard: str
@@ -180,7 +180,7 @@ def _replay_offset(
 
 
 def as_replicated(me: GroupCoordinator, on: Context) -> GroupCoordinator:
-    """Give what an operator gets to see: groups with epochs, and offsets, as their records are replicated.
+    """Return what an operator gets to see: groups with epochs, and offsets, as their records are replicated.
 
     A classic group's state is in memory and has no older version. Source: CoordinatorRuntime.scheduleReadOperation.
     """

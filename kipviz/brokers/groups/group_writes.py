@@ -20,7 +20,7 @@ HEARD_NO_MORE = "its session ran out"
 
 
 def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:
-    """Say whether a group keeps its target for now: one whose members are all new gets one at once.
+    """Return whether a group keeps its target for now: one whose members are all new gets one at once.
 
     Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
     """

@@ -1,6 +1,6 @@
 """A request about several groups: each is asked of its own coordinator on this broker, and the answer is one.
 
-A part of the front desk's role (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest
+A part of KafkaApis's role (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest
   and its like, GroupCoordinatorService (one operation for each partition of `__consumer_offsets`).
 KIPS: KIP-229 (DeleteGroups), KIP-709 (OffsetFetch), KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe).
 DURABILITY: volatile; a broken connection makes the operator ask again.
@@ -69,7 +69,7 @@ def _checks(
 
 
 def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
-    """Say whether an answer is a part of one that is owed."""
+    """Return whether an answer is a part of one that is owed."""
     if me is None or not len(me.groups):
         return False
     pending = me.groups.get(reply_to.source)
@@ -89,7 +89,7 @@ def on_answered(me: KafkaApis, reply: Reply) -> Effects:
 
 
 def _results(pending: PendingGroups) -> Checks:
-    """Give the errors that go out with an answer, each with its group or with the partition of its offset."""
+    """Return the errors that go out with an answer, each with its group or with the partition of its offset."""
     named = [
         named
         for each in pending.answers
@@ -104,7 +104,7 @@ def _results(pending: PendingGroups) -> Checks:
 
 
 def _whole(pending: PendingGroups) -> Message:
-    """Give the one answer, in the order in which groups were asked for."""
+    """Return the one answer, in the order in which groups were asked for."""
     whole: Message = in_one(
         sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
     )

@@ -88,12 +88,11 @@ AGAIN = (
 def on_share_group_describe(
     me: GroupCoordinator, request: ShareGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say who is in a share group, and at which epochs.
+    """Return who is in a share group, and at which epochs.
 
-    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may
-    describe every topic that its members have. ANSWERS: what is replicated.
-    Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager.
-    shareGroupDescribe.
+    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may describe every
+    topic that its members have. ANSWERS: what is replicated.
+    Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager. shareGroupDescribe.
     """
     seen_now = as_replicated(me, on)
     group = seen_now.share_groups.get(request.group_id)
@@ -129,11 +128,11 @@ def on_share_group_describe(
 def on_describe_share_group_offsets(
     me: GroupCoordinator, request: DescribeShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say where a share group stands, and how far behind it is.
+    """Return where a share group stands, and how far behind it is.
 
-    WHEN: listShareGroupOffsets(). CHECKS: nothing: a group that nobody knows stands nowhere. DOES:
-    asks the share coordinator of each partition for a summary, which fences nobody. ANSWERS: when
-    all of them have. Clause: KIP-932 "DescribeShareGroupOffsets"; KIP-1226.
+    WHEN: listShareGroupOffsets(). CHECKS: nothing: a group that nobody knows stands nowhere. DOES: asks the share
+    coordinator of each partition for a summary, which fences nobody. ANSWERS: when all of them have. Clause: KIP-932
+    "DescribeShareGroupOffsets"; KIP-1226.
     """
     checks = _available_checks(me, request.group_id)
     if error_of(checks) is not Errors.NONE:
@@ -155,10 +154,9 @@ def on_alter_share_group_offsets(
 ) -> Effects:
     """Have a share group begin elsewhere.
 
-    WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or none yet, and nobody is
-    in it; the partitions are there. DOES: has the state of each made anew, with the start offset
-    and the group's epoch as state epoch. ANSWERS: when every share coordinator has. OPEN:
-    reset_epoch.
+    WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or none yet, and nobody is in it; the partitions
+    are there. DOES: has the state of each made again, with the start offset and the group's epoch as state epoch.
+    ANSWERS: when every share coordinator has. OPEN: reset_epoch.
     Clause: KIP-932 "AlterShareGroupOffsets"; GroupMetadataManager.alterShareGroupOffsets.
     """
     group_id = request.group_id
@@ -253,10 +251,10 @@ def on_delete_groups(
 
 
 def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Context) -> Effects:
-    """Go on with an operator's request when a share coordinator has answered.
+    """Continue with an operator's request when a share coordinator has answered.
 
-    DOES: asks again whoever coordinates the share-partition now, notes the answer, or ends the
-    request with the last one.
+    DOES: asks again whoever coordinates the share-partition now, notes the answer, or ends the request with the last
+    one.
     """
     waiting = next((o for o in me.operating if o.tag == tag), None)
     asked = _asked_for(waiting, answer)
@@ -281,7 +279,7 @@ def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context)
 
 
 def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
-    """Give the answers that operators are owed when the coordinator loses its partition."""
+    """Return the answers that operators are owed when the coordinator loses its partition."""
     return tuple(Reply(o.reply_to, refused(o.request, error)) for o in me.operating)
 
 
@@ -309,7 +307,7 @@ def _empty_check(group: ShareGroup) -> Check:
 
 
 def _standing(group: ShareGroup) -> Checks:
-    """Give where a group stands: its epoch, and the partitions that have a state."""
+    """Return where a group stands: its epoch, and the partitions that have a state."""
     return (
         looked_at("group epoch", group.epoch),
         looked_at("partitions initialized", group.initialized),
@@ -389,7 +387,7 @@ def _noted(
 
 
 def _asked_for(waiting: Operating | None, message: Message) -> Message | None:
-    """Give the request that a message on the wire is, or is the answer to."""
+    """Return the request that a message on the wire is, or is the answer to."""
     key = getattr(message, "key", "")
     asked = waiting.asked if waiting is not None else ()
     return next((m for m in asked if getattr(m, "key") == key), None)  # noqa: B009
@@ -490,7 +488,7 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
 
 @in_order
 def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
-    """Give what every share coordinator has answered, up to the first error."""
+    """Return what every share coordinator has answered, up to the first error."""
     for answer in done.answers:
         error = error_of_response(answer)
         yield Check("result", _about(answer, on), error, error)

@@ -4,10 +4,10 @@ WHO: every broker, for the leaders and coordinators on it. WHERE IN KAFKA: AddPa
   InterBrokerSendThread.
 KIPS: KIP-890 (AddPartitionsToTxn since version 4: several transactions in one request).
 DURABILITY: volatile; a broken connection is NETWORK_EXCEPTION to all whose question was on it.
-A part of the front desk's role (`kafka_apis`), with the same state, where `asks_together` is set; else each
+A part of KafkaApis's role (`kafka_apis`), with the same state, where `asks_together` is set; else each
 request that waits asks for itself, and one connection has the questions one behind the other.
-NOT MODELLED: the pace of the thread, which takes what waits as soon as the answer before it is there; that
-  the oldest question of a request says for all of it whether its client knows TRANSACTION_ABORTABLE.
+NOT MODELLED: the pace of the thread, which takes what waits as soon as the answer before it is there; that the oldest
+  question of a request says for all of it whether its client knows TRANSACTION_ABORTABLE.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
 def on_answered(
     me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str
 ) -> Effects:
-    """Let everybody whose transaction was asked about go on, and ask what has waited meanwhile.
+    """Let everybody whose transaction was asked about continue, and ask what has waited meanwhile.
 
-    WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all that waits for
-    this broker in one request. ANSWERS: each question with what was said of its transaction.
+    WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all that waits for this
+    broker in one request. ANSWERS: each question with what was said of its transaction.
     Clause: KIP-890 part 1; AddPartitionsToTxnManager.AddPartitionsToTxnHandler, generateRequests.
     """
     node = next(each for each in me.nodes if each.broker == int(tag))
@@ -80,5 +80,5 @@ def _about(question: Request) -> AddPartitionsToTxn:
 
 
 def _answer(question: Request, said: AddPartitionsToTxnResponse) -> LocalCall:
-    """Give the call that brings an answer to who has asked."""
+    """Return the call that brings an answer to who has asked."""
     return LocalCall(question.role, question.shard, Enlisted(said, question.tag))

@@ -1,12 +1,11 @@
-"""Whoever is about to write for a transaction first enlists the partition it writes to.
+"""Whoever is about to write for a transaction first adds the partition to the transaction it writes to.
 
-Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the
-transaction coordinator, go on with the answer, unless a marker of that producer came by in
-between, because then the yes belongs to a transaction that is over (VerificationGuard, KIP-890).
-Whoever asks after that marker asks anew, and is told apart from who asked before it.
-A question goes out by itself, or with whatever else this broker asks (`asks_together`).
-Under transaction version 2 the question enlists the partition; a client of version 0 or 1 has
-added it before, and the question only asks whether that is so (KIP-890 part 1).
+Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the transaction
+coordinator, continue with the answer, unless a marker of that producer came by in between, because then the yes belongs
+to a transaction that is over (VerificationGuard, KIP-890). Whoever asks after that marker asks again, and is told apart
+from who asked before it. A question goes out by itself, or with whatever else this broker asks (`asks_together`). Under
+transaction version 2 the question adds the partition to the transaction; a client of version 0 or 1 has added it
+before, and the question only asks whether that is so (KIP-890 part 1).
 Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 """
 
@@ -36,31 +35,30 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
-# What the answer to an enlistment means to whoever asked a coordinator to write.
+# What the answer to an addition to the transaction means to whoever asked a coordinator to write.
 COORDINATOR_ERROR = {
     Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
 
-# The first version of a request whose sender leaves it to the broker to enlist the partition.
+# The first version of a request whose sender leaves it to the broker to add the partition to the transaction.
 ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
 
 
 # The client of a broker that asks transaction coordinators.
 CHANNEL = "add-partitions"
-# The number of a question that the front desk asks: its answer comes by the request that waits.
+# The number of a question that KafkaApis asks: its answer comes by the request that waits.
 TOGETHER = -1
 
 
 class Enlisting(Value, frozen=True):
     """A request that waits until the coordinator has enlisted the partitions.
 
-    `guarded` is false once a marker of the producer passed by in the meantime: then the
-    coordinator's yes came for a transaction that is over. `asking` restarts with the answer: it is
-    higher than that of an equal question that is still out from before such a marker, and TOGETHER where the
-    front desk asks for several batches at once. `settled` says that nobody waits any more, while the
-    answer is still to come.
+    `guarded` is false once a marker of the producer passed by in the meantime: then the coordinator's yes came for a
+    transaction that is over. `asking` restarts with the answer: it is higher than that of an equal question that is
+    still out from before such a marker, and TOGETHER where KafkaApis asks for several batches at once. `settled` says
+    that nobody waits any more, while the answer is still to come.
     """
 
     request: Message
@@ -79,15 +77,15 @@ class Enlisting(Value, frozen=True):
 
 
 def enlists(request: Message) -> bool:
-    """Say whether the broker enlists the partition for this request; else the client has done so."""
+    """Return whether the broker adds the partition to the transaction for this request; else the client has done so."""
     return request.spoken >= ENLISTS_FROM.get(type(request), 0)
 
 
 def is_asked(request: Message, on: Context) -> bool:
-    """Say whether the coordinator is asked before the first batch of a transaction is appended.
+    """Return whether the coordinator is asked before the first batch of a transaction is appended.
 
-    A broker may be told not to (transaction.partition.verification.enable), but only where it would merely
-    verify; a binary from before KIP-890 does not know how to. Source:
+    A broker may be told not to (transaction.partition.verification.enable), but only where it would merely verify; a
+    release from before KIP-890 does not know how to. Source:
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     verifies = on.settings.partition_verification and on.image.release_of(on.broker).verifies
@@ -95,11 +93,10 @@ def is_asked(request: Message, on: Context) -> bool:
 
 
 def looks_at_the_epoch_first(on: Context) -> bool:
-    """Say whether this broker's binary compares a producer's epoch before it asks, or was asked.
+    """Return whether this broker's release compares a producer's epoch before it asks, or was asked.
 
-    One from before KAFKA-19690 finds out from the coordinator, or when it appends, and there only after
-    it has looked for the verification. Source: UnifiedLog.maybeStartTransactionVerification,
-    analyzeAndValidateProducerState.
+    One from before KAFKA-19690 finds out from the coordinator, or when it appends, and there only after it has looked
+    for the verification. Source: UnifiedLog.maybeStartTransactionVerification, analyzeAndValidateProducerState.
     """
     return on.image.release_of(on.broker).epoch_first
 
@@ -114,26 +111,28 @@ def fence_checks(
 
 
 def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
-    """Say whether the coordinator has to be asked about a log: the transaction begins there."""
+    """Return whether the coordinator has to be asked about a log: the transaction begins there."""
     if not request.transactional_id or not is_asked(request, on):
         return False
     return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
 
 
 def is_left_to_the_client(transactional_id: str, on: Context) -> bool:
-    """Say whether nobody is asked to enlist the participant of a vote. OPEN: enlistment."""
+    """Return whether nobody is asked to add the participant to the transaction of a transactional acknowledgement.
+    OPEN: addition to the transaction.
+    """
     return on.rules.enlistment(on.broker, coordinator_of(transactional_id, on)) == NOT_ASKED
 
 
 def coordinator_of(transactional_id: str, on: Context) -> int:
-    """Give the broker that coordinates a transactional id, or -1."""
+    """Return the broker that coordinates a transactional id, or -1."""
     return on.image.leader_of(on.image.home_of_transactions(transactional_id))
 
 
 def question(
     transactional_id: str, waiting: Enlisting, role: str, shard: str, broker: int
 ) -> Request | None:
-    """Give the request that enlists or verifies partitions; nothing when there is nobody to ask."""
+    """Return the request that enlists or verifies partitions; nothing when there is nobody to ask."""
     if broker == NOBODY:
         return None
     message = AddPartitionsToTxn(
@@ -155,7 +154,7 @@ def ask(done: Effects, asked: Request, on: Context) -> Effects:
 
 
 def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
-    """Give a request that is about to ask a number that no answer from before a marker has.
+    """Return a request that is about to ask a number that no answer from before a marker has.
 
     Where questions are gathered one of two equal ones may be refused alone, so each has a number of its own.
     Source: VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback a request.
@@ -181,8 +180,8 @@ def answered(
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
     """Split what waits into what this answer is for and the rest.
 
-    All that asked the same with no marker in between go on with the first answer; the others' are
-    still to come, and then nobody waits for them.
+    All that asked the same with no marker in between continue with the first answer; the others' are still to come, and
+    then nobody waits for them.
     """
     asked = (answer.producer_id, answer.producer_epoch, answer.partitions)
     asking = int(tag or 0)
@@ -208,7 +207,7 @@ def each_goes_on(
     on: Context,
     go_on: Callable[[Any, Enlisting, Errors, Context], Effects],
 ) -> Effects:
-    """Let all that waited for an answer go on, one behind the other, each with what the others have done."""
+    """Let all that waited for an answer continue, one behind the other, each with what the others have done."""
     parts: list[Effects] = []
     for waiting in mine:
         part = go_on(me, waiting, error, on.after(*parts))
@@ -218,7 +217,7 @@ def each_goes_on(
 
 
 def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
-    """Give the check by which a request that waited goes on, or not: what the coordinator has answered.
+    """Return the check by which a request that waited continues, or not: what the coordinator has answered.
 
     A yes does not count any more if a marker of the producer has been written since the question.
     """
@@ -234,12 +233,12 @@ def meaning_checks(checks: Checks) -> Checks:
 
 
 def nobody_to_ask() -> Checks:
-    """Give the check by which a request is refused whose transaction nobody coordinates."""
+    """Return the check by which a request is refused whose transaction nobody coordinates."""
     return (Check("transaction coordinator", None, NOBODY, Errors.COORDINATOR_NOT_AVAILABLE),)
 
 
 def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:
-    """Give those for whose answer somebody waits."""
+    """Return those for whose answer somebody waits."""
     return tuple(w for w in waiting if not w.settled)
 
 

@@ -21,12 +21,12 @@ from kipviz.messages.events import LogPruned
 
 
 def age_of_front(log: PartitionLog, now_ms: int) -> int:
-    """Give how many ms ago the oldest batch of a log was written."""
+    """Return how many ms ago the oldest batch of a log was written."""
     return now_ms - log.batches[0].max_timestamp_ms
 
 
 def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
-    """Give the offset at which a log begins when what is too old is gone."""
+    """Return the offset at which a log begins when what is too old is gone."""
     start = log.start_offset
     for batch in log.batches:
         young = now_ms - batch.max_timestamp_ms < retention_ms
@@ -37,7 +37,7 @@ def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
 
 
 def timers(me: PartitionLeader, on: Context) -> tuple[LogRetention, ...]:
-    """Give the timer of a log's oldest batch, if that may be deleted at all."""
+    """Return the timer of a log's oldest batch, if that may be deleted at all."""
     log = on.log(me.shard)
     if on.settings.log_retention_ms < 0 or not log.batches:
         return ()

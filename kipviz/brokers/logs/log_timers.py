@@ -9,7 +9,7 @@ from kipviz.brokers.timers import LogRetention, ProducerExpiry, RoleTimer
 
 
 def timers(me: PartitionLeader, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the timers of a log that are set."""
+    """Return the timers of a log that are set."""
     return (*producer_expiry.timers(me, on), *log_retention.timers(me, on))
 
 

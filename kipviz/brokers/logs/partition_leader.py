@@ -2,13 +2,13 @@
 
 WHO: the leader of one partition of a user's topic.
 WHERE IN KAFKA: ReplicaManager, UnifiedLog, AddPartitionsToTxnManager (verification).
-KIPS: KIP-98, KIP-890 part 2 (the leader enlists its partition; no client adds partitions).
-DURABILITY: the state is the log; only what waits for an answer is held here, and a crash loses
-  it together with the connections that wait.
-NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms steps up to
-  100 ms), the client retries instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark
-  would have to move at the moment at which replicas get lost; the wait limits of a fetch (it waits
-  until there is something) and of a batch that is not replicated (its client gives up instead).
+KIPS: KIP-98, KIP-890 part 2 (the leader adds its partition to the transaction; no client adds partitions).
+DURABILITY: the state is the log; only what waits for an answer is held here, and a crash loses it together with the
+  connections that wait.
+NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms steps up to 100 ms), the client retries
+  instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark would have to move at the moment at which
+  replicas get lost; the wait limits of a fetch (it waits until there is something) and of a batch that is not
+  replicated (its client gives up instead).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from kipviz.records.sequences import sequence_after
 
 ROLE = "partition_leader"
 
-# What the coordinator's answer to the enlistment means for a Produce request.
+# What the coordinator's answer to the addition to the transaction means for a Produce request.
 PRODUCE_ERROR = {
     Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
     Errors.NETWORK_EXCEPTION: Errors.NOT_ENOUGH_REPLICAS,
@@ -101,11 +101,11 @@ class PartitionLeader(Part, frozen=True, cache_hash=True):
 def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
     """Append a producer's batch, enlisting the partition first if the transaction is new here.
 
-    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked;
-    then, when it is appended: duplicate, epoch, enlistment, sequence. DOES: asks the coordinator
-    before the first batch of a transaction: to enlist the partition (version 12 and later,
-    transaction version 2), or whether the client has added it (KIP-890 part 1, unless the broker
-    is told not to ask). ANSWERS: when the batch is below the high watermark (acks=all).
+    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked; then, when it is appended:
+    duplicate, epoch, addition to the transaction, sequence. DOES: asks the coordinator before the first batch of a
+    transaction: to add the partition to the transaction (version 12 and later, transaction version 2), or whether the
+    client has added it (KIP-890 part 1, unless the broker is told not to ask). ANSWERS: when the batch is below the
+    high watermark (acks=all).
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
@@ -133,7 +133,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 def on_enlisted(
     me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Go on with the batches that waited for this add_to_transaction."""
+    """Continue with the batches that waited for this add_to_transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
     done = add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
     if any(done.appends):
@@ -144,9 +144,9 @@ def on_enlisted(
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """Append the batch of one partition of a request for several, or keep it.
 
-    WHEN: the front desk has a Produce request of several partitions. CHECKS: as for a request of its own;
-    the front desk has compared the epoch, and asks the coordinator. DOES: keeps the batch while it does.
-    ANSWERS: with the result of this partition. Clause: ReplicaManager.handleProduceAppend.
+    WHEN: KafkaApis has a Produce request of several partitions. CHECKS: as for a request of its own; KafkaApis has
+    compared the epoch, and asks the coordinator. DOES: keeps the batch while it does. ANSWERS: with the result of this
+    partition. Clause: ReplicaManager.handleProduceAppend.
     """
     request = call.request
     if call.error is not Errors.NONE:
@@ -165,7 +165,7 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
 
 
 def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
-    """Go on with a batch of a request for several partitions: the coordinator has answered.
+    """Continue with a batch of a request for several partitions: the coordinator has answered.
 
     A batch whose partition was in the transaction before goes on whatever is said of the others.
     """
@@ -184,11 +184,11 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
 
 @takes(Fetch)
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
-    """Give records below the LSO (read_committed) or below the high watermark.
+    """Return records below the LSO (read_committed) or below the high watermark.
 
-    CHECKS: that the log has the offset, where the consumer wants to be told. ANSWERS: when there is
-    something to read, at once if it is not to wait, OFFSET_OUT_OF_RANGE before the log's start and behind
-    its end. Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
+    CHECKS: that the log has the offset, where the consumer wants to be told. ANSWERS: when there is something to read,
+    at once if it is not to wait, OFFSET_OUT_OF_RANGE before the log's start and behind its end. Clause: KIP-98 "Read
+    Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
     checks = _fetch_checks(log, request)
@@ -218,7 +218,7 @@ def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say where a partition begins or ends, or where its first record is that is not older than a time.
+    """Return where a partition begins or ends, or where its first record is that is not older than a time.
 
     WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but who leads.
     DOES: nothing. ANSWERS: at once; the end is the last stable offset to whoever reads committed
@@ -269,7 +269,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
 
 
 def on_replicated(me: PartitionLeader, on: Context) -> Effects:
-    """Say what had to wait for the replicas, and serve the fetches that wait for records."""
+    """Return what had to wait for the replicas, and serve the fetches that wait for records."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     said = Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
     served = _serve(said.state, on)

@@ -119,7 +119,7 @@ class PartitionLog(Part, frozen=True, cache_hash=True):
 
 
 def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:
-    """Say whether the log has data of this producer id and epoch without a marker behind it.
+    """Return whether the log has data of this producer id and epoch without a marker behind it.
 
     Then the coordinator knows already that the partition is in the transaction. Source:
     UnifiedLog.hasOngoingTransaction.
@@ -129,7 +129,7 @@ def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> 
 
 
 def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRules) -> bool:
-    """Say whether the log refuses this epoch, because it has seen a higher one.
+    """Return whether the log refuses this epoch, because it has seen a higher one.
 
     Since KAFKA-19690 it is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
     """
@@ -158,11 +158,11 @@ def check_client_batch(
 ) -> Iterator[Check]:
     """Check that the leader may append a producer's batch, in Kafka's order.
 
-    A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator
-    has enlisted the partition for this (producer id, epoch). Sequences are checked for batches
-    of clients only. `epoch_first` is false of binaries before KAFKA-19690, which ask for the verification
-    first. `verification` is what the log remembers of one: a producer of which it has no batch begins at 0
-    under transaction version 2, and nothing goes before the lowest sequence that came.
+    A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator has enlisted the
+    partition for this (producer id, epoch). Sequences are checked for batches of clients only. `epoch_first` is false
+    of releases before KAFKA-19690, which ask for the verification first. `verification` is what the log remembers of
+    one: a producer of which it has no batch begins at 0 under transaction version 2, and nothing goes before the lowest
+    sequence that came.
     Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.checkSequence.
     """
     entry = log.producers.get(batch.producer_id)
@@ -210,7 +210,7 @@ def _sequence_follows(entry: ProducerEntry, batch: Batch) -> bool:
 
 
 def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> SequenceRange | None:
-    """Give the cached batch that this one repeats, if it is among the producer's last five."""
+    """Return the cached batch that this one repeats, if it is among the producer's last five."""
     entry = log.producers.get(batch.producer_id)
     if entry is None or entry.epoch != batch.producer_epoch or batch.base_sequence < 0:
         return None
@@ -323,7 +323,7 @@ def forget(log: PartitionLog, producer_id: int) -> PartitionLog:
 
 
 def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
-    """Give a log with its batches below an offset alone, and what it knew of producers there."""
+    """Return a log with its batches below an offset alone, and what it knew of producers there."""
     fresh = _at_start(log)
     for batch in log.batches:
         if batch.last_offset >= up_to:
@@ -359,7 +359,7 @@ def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
 
 
 def _at_start(log: PartitionLog) -> PartitionLog:
-    """Give a log without its batches: with what is known from before its start."""
+    """Return a log without its batches: with what is known from before its start."""
     start = log.start_offset
     fresh = PartitionLog(log.name, start, end_offset=start, high_watermark=start)
     known = log.at_start
@@ -369,7 +369,7 @@ def _at_start(log: PartitionLog) -> PartitionLog:
 
 
 def rebuild(log: PartitionLog) -> PartitionLog:
-    """Give the log as a new leader finds it: cut at the high watermark and read from the start."""
+    """Return the log as a new leader finds it: cut at the high watermark and read from the start."""
     if log.high_watermark == log.end_offset:
         return log
     end = log.high_watermark
@@ -383,10 +383,10 @@ _last_offset = attrgetter("last_offset")
 
 
 def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:
-    """Give the batches that hold the offsets from `offset` up to, not including, `up_to`.
+    """Return the batches that hold the offsets from `offset` up to, not including, `up_to`.
 
-    With `most` it ends with the batch in which so many offsets are reached, counted from the first
-    one that there is: a fetch does not read a log to its end.
+    With `most` it ends with the batch in which so many offsets are reached, counted from the first one that there is: a
+    fetch does not read a log to its end.
     """
     batches = log.batches
     low = bisect_left(batches, offset, key=_last_offset)
@@ -400,13 +400,13 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
 
 
 def offset_at(log: PartitionLog, time_ms: int) -> int | None:
-    """Give the first offset of which the record is not older than a time, None if there is none."""
+    """Return the first offset of which the record is not older than a time, None if there is none."""
     found = found_at(log, time_ms)
     return None if found is None else found[0]
 
 
 def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
-    """Give the first offset of which the record is not older than a time, and that record's own time.
+    """Return the first offset of which the record is not older than a time, and that record's own time.
 
     What carries no time was there from the beginning, at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
     """
@@ -418,10 +418,10 @@ def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
 
 
 def is_aborted(log: PartitionLog, batch: Batch) -> bool:
-    """Say whether a data batch belongs to a transaction that was aborted.
+    """Return whether a data batch belongs to a transaction that was aborted.
 
-    Entries are in the order of their markers; behind the first one whose last stable offset is
-    past the batch there is no other that covers it. Source: TransactionIndex.collectAbortedTxns.
+    Entries are in the order of their markers; behind the first one whose last stable offset is past the batch there is
+    no other that covers it. Source: TransactionIndex.collectAbortedTxns.
     """
     if not batch.transactional:
         return False

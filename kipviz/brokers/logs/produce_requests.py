@@ -1,13 +1,13 @@
 """A Produce request for several partitions: each is refused or appended by itself, the answer is one.
 
-WHO: every broker's front desk, and the leaders of the partitions. WHERE IN KAFKA:
-  KafkaApis.handleProduceRequest, ReplicaManager.handleProduceAppend, DelayedProduce.
+WHO: every broker (KafkaApis), and the leaders of the partitions. WHERE IN KAFKA: KafkaApis.handleProduceRequest,
+  ReplicaManager.handleProduceAppend, DelayedProduce.
 KIPS: KIP-98; KIP-890 (one question to the coordinator for all partitions that are new in a transaction).
 DURABILITY: what waits for the coordinator's answer is held here and at the leaders; a crash loses it.
 
-What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator
-has answered, also a partition that has been in the transaction before; then each leader appends its batch
-or not. The answer goes out when every partition has its result and the replicas have what was appended
+What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator has
+answered, also a partition that has been in the transaction before; then each leader appends its batch or not. The
+answer goes out when every partition has its result and the replicas have what was appended
 (`cluster.topic_authorization` keeps the results).
 """
 
@@ -87,7 +87,7 @@ def on_produce(
 def on_enlisted(
     me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Let every leader go on with its batch; the coordinator has said of each partition whether it is in."""
+    """Let every leader continue with its batch; the coordinator has said of each partition whether it is in."""
     waits = next(each for each in me.asking if each.tag == tag)
     errors = {p: answer.error_of(p) for p in waits.question}
     calls = (

@@ -22,7 +22,7 @@ from kipviz.messages.events import ProducerForgotten
 
 
 def timers(me: PartitionLeader, on: Context) -> tuple[ProducerExpiry, ...]:
-    """Give the producers that a log may forget: those with no transaction open here."""
+    """Return the producers that a log may forget: those with no transaction open here."""
     if not on.settings.producer_ids_expire:
         return ()
     known = on.log(me.shard).producers

@@ -25,7 +25,7 @@ def replicas_check(
 
 
 def append_checks(partition: str, on: Context) -> tuple[Check, ...]:
-    """Give the check by which an append has failed: too few replicas, or they did not get it in time."""
+    """Return the check by which an append has failed: too few replicas, or they did not get it in time."""
     check = replicas_check(partition, on)
     if check.error is not Errors.NONE:
         return (check,)
@@ -34,7 +34,7 @@ def append_checks(partition: str, on: Context) -> tuple[Check, ...]:
 
 
 def moved_check(partition: str, on: Context, error: Errors) -> Check:
-    """Give the check by which a request that waits at a leader is refused: the partition has moved."""
+    """Return the check by which a request that waits at a leader is refused: the partition has moved."""
     return Check("leader", on.broker, on.image.leader_of(partition), error)
 
 
@@ -115,7 +115,7 @@ def of_marker(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Che
 
 
 def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
-    """Give the control batch that a marker becomes in the log."""
+    """Return the control batch that a marker becomes in the log."""
     return Batch(
         base_offset,
         producer_id=marker.producer_id,
@@ -127,7 +127,7 @@ def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
 
 
 def appended(partition: str, batch: Batch) -> Event:
-    """Give the event that a batch is in the log."""
+    """Return the event that a batch is in the log."""
     return BatchAppended(
         partition,
         batch.base_offset,
@@ -140,7 +140,7 @@ def appended(partition: str, batch: Batch) -> Event:
 
 
 def resigned(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
-    """Give the errors that are owed when the leadership is lost before the replicas have it all."""
+    """Return the errors that are owed when the leadership is lost before the replicas have it all."""
     calls = tuple(w.call for w in waiting if w.call is not None)
     return Due(
         (),

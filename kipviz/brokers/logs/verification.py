@@ -2,7 +2,7 @@
 
 One entry for each producer id, made when the first batch of a transaction arrives and kept until a batch of it is
 appended or a marker ends it, so that a request that was refused is remembered. It belongs to the producer id, not to a
-request or an epoch: what the first request spoke counts for the later ones, and its lowest sequence for every epoch.
+request or an epoch: what the first request spoke counts for the later ones, and its lowest sequence forevery epoch.
 Source: VerificationStateEntry, ProducerStateManager.maybeCreateVerificationStateEntry, UnifiedLog.updateProducers.
 NOT MODELLED: that it outlives the leadership of its broker, and that it expires with producer.id.expiration.ms.
 """
@@ -15,8 +15,8 @@ from kipviz.core.values import Value
 class Verification(Value, frozen=True):
     """The entry of a producer id: its newest epoch, the lowest sequence that came with that, and the protocol.
 
-    `supports_epoch_bump` says that the request which made the entry left it to the broker to enlist the
-    partition (Produce version 12, transaction version 2).
+    `supports_epoch_bump` says that the request which made the entry left it to the broker to add the partition to the
+    transaction (Produce version 12, transaction version 2).
     """
 
     producer_id: int
@@ -34,7 +34,7 @@ def verification_of(known: Verifications, producer_id: int) -> Verification | No
 
 
 def verifying(known: Verifications, new: Verification) -> Verifications:
-    """Note that a batch is about to be verified: of one epoch the lowest sequence counts, a newer epoch begins anew."""
+    """Note that a batch is about to be verified: of one epoch the lowest sequence counts, a newer epoch starts over."""
     entry = verification_of(known, new.producer_id)
     if entry is None:
         return (*known, new)
@@ -51,7 +51,7 @@ def without(known: Verifications, producer_id: int) -> Verifications:
 
 
 def cannot_matter(entry: Verification, seen_epoch: int, next_sequence: int) -> bool:
-    """Say whether an entry that came to nothing refuses no batch of its producer's present epoch that its log takes.
+    """Return whether an entry that came to nothing refuses no batch of its producer's present epoch that its log takes.
 
     Others may tell: a client of another version with the same transactional id, an epoch that is forged, a late batch
     of an epoch before. `seen_epoch` and `next_sequence` are the log's, -1 and 0 of a producer that it does not know.
@@ -62,7 +62,7 @@ def cannot_matter(entry: Verification, seen_epoch: int, next_sequence: int) -> b
 
 
 def survives_marker(known: Verifications, producer_id: int, marker_epoch: int) -> bool:
-    """Say whether a marker leaves the entry alone, because it ended the transaction before the one that is verified.
+    """Return whether a marker leaves the entry alone, because it ended the transaction before the one that is verified.
 
     Under transaction version 2 that one has the marker's epoch; below, a marker of that epoch ends it.
     """

@@ -29,7 +29,7 @@ def begun(done: Effects, records: tuple[Value, ...], group_id: str, on: Context)
 
 
 def delays(me: GroupCoordinator) -> tuple[AssignmentInterval, ...]:
-    """Give the groups whose target is younger than the interval; the first one of a group was made at once."""
+    """Return the groups whose target is younger than the interval; the first one of a group was made at once."""
     return tuple(AssignmentInterval(group_id) for group_id in me.fresh)
 
 

@@ -1,8 +1,8 @@
 """A group of the classic protocol as its coordinator knows it: states, generations, who is awaited.
 
 WHERE IN KAFKA: ClassicGroup, ClassicGroupMember, ClassicGroupState. KIPS: KIP-62, KIP-345, KIP-394.
-DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new
-  coordinator goes on from the last one; members that were joining have to join again.
+DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new coordinator
+  continues from the last one; members that were joining have to join again.
 NOT MODELLED: members of KIP-848 in the same group and the migration between the two protocols.
 """
 
@@ -128,7 +128,7 @@ def without(group: ClassicGroup, name: str) -> ClassicGroup:
 
 
 def led_by_who_joined(group: ClassicGroup) -> ClassicGroup | None:
-    """Give the group with a leader that has joined, None if nobody has.
+    """Return the group with a leader that has joined, None if nobody has.
 
     Source: ClassicGroup.maybeElectNewJoinedLeader.
     """
@@ -147,16 +147,16 @@ def next_generation(group: ClassicGroup) -> ClassicGroup:
 
 
 def common(group: ClassicGroup) -> tuple[str, ...]:
-    """Give the assignors that every member knows."""
+    """Return the assignors that every member knows."""
     known = [m.protocols for m in group.members.values()]
     return tuple(p for p in known[0] if all(p in each for each in known)) if known else ()
 
 
 def accepts(group: ClassicGroup, name: str, limit: int) -> bool:
-    """Say whether somebody may come, or come again, in a group of at most so many members.
+    """Return whether somebody may come, or come again, in a group of at most so many members.
 
-    Between two generations those who wait are counted, so who comes last is out although it was a member;
-    else members are. A static member that is started again has no name yet: it is taken for somebody new.
+    Between two generations those who wait are counted, so who comes last is out although it was a member; else members
+    are. A static member that is started again has no name yet: it is taken for somebody new.
     Source: GroupMetadataManager.acceptJoiningMember.
     """
     known = group.members.get(name)
@@ -169,7 +169,7 @@ def accepts(group: ClassicGroup, name: str, limit: int) -> bool:
 
 
 def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
-    """Say whether somebody with these assignors can be in the group with those who are in it now.
+    """Return whether somebody with these assignors can be in the group with those who are in it now.
 
     Source: ClassicGroup.supportsProtocols.
     """
@@ -179,10 +179,11 @@ def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
 
 
 def voted(group: ClassicGroup) -> str:
-    """Give the assignor of the next generation: every member votes for the first one that all know.
+    """Return the assignor of the next generation: every member transactional acknowledgements for the first one that
+    all know.
 
-    Of several with as many votes it is the one that the first member likes best (in Kafka the order of a
-    hash table). Source: ClassicGroup.selectProtocol.
+    Of several with as many transactional acknowledgements it is the one that the first member likes best (in Kafka the
+    order of a hash table). Source: ClassicGroup.selectProtocol.
     """
     all_know = common(group)
     votes = [next(p for p in m.protocols if p in all_know) for m in group.members.values()]
@@ -190,14 +191,14 @@ def voted(group: ClassicGroup) -> str:
 
 
 def roster(group: ClassicGroup) -> tuple[Subscribed, ...]:
-    """Give the members as their leader is told of them."""
+    """Return the members as their leader is told of them."""
     return tuple(
         Subscribed(name, m.subscription, m.instance_id) for name, m in group.members.items()
     )
 
 
 def holder_of(group: ClassicGroup, instance_id: str) -> str:
-    """Give the member that has a group.instance.id now, "" for none (KIP-345)."""
+    """Return the member that has a group.instance.id now, "" for none (KIP-345)."""
     if not instance_id:
         return ""
     named = (name for name, member in group.members.items() if member.instance_id == instance_id)
@@ -258,7 +259,7 @@ def commit_checks(
 def recorded(
     group_id: str, group: ClassicGroup, given: tuple[Assigned, ...] | None = None
 ) -> GroupMetadataRecord:
-    """Give what the log keeps of a group, with an assignment; without one it is what members have."""
+    """Return what the log keeps of a group, with an assignment; without one it is what members have."""
     to_each = {each.member_id: each.partitions for each in given or ()}
     members = tuple(
         MemberMetadata(
@@ -275,7 +276,7 @@ def recorded(
 
 
 def loaded(record: GroupMetadataRecord) -> ClassicGroup:
-    """Give a group as a new coordinator finds it: stable, whatever went on, or empty."""
+    """Return a group as a new coordinator finds it: stable, whatever went on, or empty."""
     members = {
         m.member_id: ClassicMember(
             m.client_id,

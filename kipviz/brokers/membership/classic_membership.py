@@ -159,13 +159,12 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
 def on_sync_group(
     me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Give a member what the leader has assigned to it, as soon as that is durable.
+    """Return a member what the leader has assigned to it, as soon as that is durable.
 
     WHEN: a member has heard of its generation. CHECKS: the member and the generation.
-    DOES: what the leader brings is written to the log, with the whole group; then it is valid for all
-      and the group is stable.
-    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared
-      before it came.
+    DOES: what the leader brings is written to the log, with the whole group; then it is valid for all and the group is
+      stable.
+    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared before it came.
     Clause: KIP-62; GroupMetadataManager.classicGroupSync.
     """
     checks = _sync_checks(me, request)
@@ -248,9 +247,9 @@ def on_heartbeat(
 ) -> Effects:
     """Hear that a member lives, and tell it that the group rebalances if so.
 
-    CHECKS: the member and its generation. DOES: its session begins anew.
-    ANSWERS: REBALANCE_IN_PROGRESS while the next generation is prepared; that is how members learn
-      that they have to join again. A coordinator that is loading knows nothing and says that all is well.
+    CHECKS: the member and its generation. DOES: its session starts over.
+    ANSWERS: REBALANCE_IN_PROGRESS while the next generation is prepared; that is how members learn that they have to
+      join again. A coordinator that is loading knows nothing and says that all is well.
     Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
     """
     if me.loading:
@@ -332,7 +331,7 @@ def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the sessions of members and of names that were given out, and the time-outs of groups.
+    """Return the sessions of members and of names that were given out, and the time-outs of groups.
 
     A member that waits for an answer need not beat. Time-outs are in memory only.
     """
@@ -340,7 +339,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def delays(me: GroupCoordinator) -> tuple[InitialRebalanceDelay, ...]:
-    """Give the delays that an empty group keeps before its first generation.
+    """Return the delays that an empty group keeps before its first generation.
 
     They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
     """
@@ -403,7 +402,7 @@ def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
 
 
 def on_resigned(me: GroupCoordinator) -> tuple[Reply, ...]:
-    """Give the answers that are owed to members who wait when the coordinator is elsewhere."""
+    """Return the answers that are owed to members who wait when the coordinator is elsewhere."""
     moved = Errors.NOT_COORDINATOR
     replies = []
     for group in me.classic_groups.values():
@@ -425,7 +424,7 @@ def _first_time(
     reply_to: ReplyTo,
     on: Context,
 ) -> Effects:
-    """Give a name to who has none; a group that was not there is written down as empty."""
+    """Return a name to who has none; a group that was not there is written down as empty."""
     group = known or ClassicGroup()
     me = me.but(named=me.named + 1)
     name = _name(me, request, on)

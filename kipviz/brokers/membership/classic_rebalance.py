@@ -45,7 +45,7 @@ class Done(Value, frozen=True):
     checks: Checks = ()
 
     def after(self, before: Done) -> Done:
-        """Give the same with what was said and lost before it."""
+        """Return the same with what was said and lost before it."""
         return self.but(
             replies=(*before.replies, *self.replies),
             gone=(*before.gone, *self.gone),

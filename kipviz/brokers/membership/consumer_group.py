@@ -127,13 +127,13 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
 
 
 def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
-    """Give the topics that a member subscribes to, by name or by its regular expression."""
+    """Return the topics that a member subscribes to, by name or by its regular expression."""
     found = group.regexes.get(member.regex, ()) if member.regex else ()
     return tuple(dict.fromkeys((*member.named, *found)))
 
 
 def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
-    """Give the topics that anybody in a group subscribes to."""
+    """Return the topics that anybody in a group subscribes to."""
     found = (topic for member in group.members.values() for topic in topics_of(group, member))
     return tuple(dict.fromkeys(found))
 
@@ -163,13 +163,12 @@ def commit_checks(
 ) -> Iterator[Check]:
     """Check that a member of that epoch may commit offsets for these partitions.
 
-    A transaction whose producer was told of no member is let in, whoever is a member: then nobody
-    is fenced. Outside transactions that is so for a group without members only. Who says a
-    group.instance.id says who it is, and is looked for by its member id like any other: nobody asks
-    whose the name is now, so FENCED_INSTANCE_ID is an answer to heartbeats alone.
-    An older epoch is good for what the member has had since then (KIP-1251), so that a commit
-    which crosses a heartbeat on the wire is not lost; the member's own epoch is good for every
-    partition, whether it has it or not.
+    A transaction whose producer was told of no member is let in, whoever is a member: then nobody is fenced. Outside
+    transactions that is so for a group without members only. Who says a group.instance.id says who it is, and is looked
+    for by its member id like any other: nobody asks whose the name is now, so FENCED_INSTANCE_ID is an answer to
+    heartbeats alone. An older epoch is good for what the member has had since then (KIP-1251), so that a commit which
+    crosses a heartbeat on the wire is not lost; the member's own epoch is good forevery partition, whether it has it or
+    not.
     Source: ConsumerGroup.validateOffsetCommit, createAssignmentEpochValidator.
     """
     if epoch < 0 and not len(group.members):
@@ -193,7 +192,7 @@ def commit_checks(
 
 
 def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
-    """Give each member what it is to have: of the same topics evenly, else as evenly as that goes.
+    """Return each member what it is to have: of the same topics evenly, else as evenly as that goes.
 
     Source: UniformAssignor.
     """
@@ -206,10 +205,10 @@ def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, t
 
 
 def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
-    """Give each member as many partitions as any other, moving as few as possible.
+    """Return each member as many partitions as any other, moving as few as possible.
 
-    Who was to have a partition keeps it up to its share; the rest goes to members with room, in the
-    order of their names (in Kafka the order of a hash table). All of them subscribe to the same topics.
+    Who was to have a partition keeps it up to its share; the rest goes to members with room, in the order of their
+    names (in Kafka the order of a hash table). All of them subscribe to the same topics.
     Source: UniformHomogeneousAssignmentBuilder.
     """
     count = len(group.members)
@@ -274,7 +273,7 @@ def _next(
 
 
 def _at(member: GroupMember, epoch: int, state: str, assigned: Held, revoking: Held) -> GroupMember:
-    """Give the member at an epoch, which may be the one that it had."""
+    """Return the member at an epoch, which may be the one that it had."""
     return member.but(
         epoch=epoch,
         previous_epoch=member.epoch,
@@ -289,7 +288,7 @@ def _still_has(owned: tuple[str, ...] | None, revoking: Held) -> bool:
 
 
 def _owner(group: ConsumerGroup, partition: str, but: str) -> str | None:
-    """Give the other member that has a partition, or has not given it up yet."""
+    """Return the other member that has a partition, or has not given it up yet."""
     for name, member in group.members.items():
         if name != but and any(p == partition for p, _ in (*member.assigned, *member.revoking)):
             return name

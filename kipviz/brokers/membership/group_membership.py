@@ -166,7 +166,7 @@ def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
 
 
 def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
-    """Say whether there is no room for a member that is not in the group, by its id or by its name.
+    """Return whether there is no room for a member that is not in the group, by its id or by its name.
 
     Source: group.consumer.max.size; GroupMetadataManager.throwIfConsumerGroupIsFull.
     """
@@ -205,7 +205,7 @@ def on_leave_group(
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the session of every member, and the rebalance time-out of whoever has to give up.
+    """Return the session of every member, and the rebalance time-out of whoever has to give up.
 
     Both are in memory only: a new coordinator starts them afresh, for as long as ever.
     """
@@ -259,7 +259,7 @@ def _subscribed(
     known: GroupMember | None,
     on: Context,
 ) -> tuple[Value, ...]:
-    """Give the records of a new member or subscription, and of the target that follows from it."""
+    """Return the records of a new member or subscription, and of the target that follows from it."""
     records: tuple[Value, ...] = ()
     group_id = request.group_id
     if subscriptions.is_new(request, known):
@@ -291,7 +291,7 @@ def _subscribed(
 
 
 def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
-    """Say whether the partitions of what a group subscribes to are others than it has shared out.
+    """Return whether the partitions of what a group subscribes to are others than it has shared out.
 
     Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
     """
@@ -323,7 +323,7 @@ def _reconciled(
 
 
 def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
-    """Give the records of members that are gone; the target of a group without members is there."""
+    """Return the records of members that are gone; the target of a group without members is there."""
     if not names:
         return ()
     tombstones = tuple(

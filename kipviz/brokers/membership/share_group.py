@@ -86,14 +86,14 @@ def epoch_check(member: ShareMember, epoch: int) -> Check:
 
 
 def unassigned(group: ShareGroup) -> bool:
-    """Say whether a partition was initialised that nobody is to have yet, or one is gone with its topic."""
+    """Return whether a partition was initialised that nobody is to have yet, or one is gone with its topic."""
     given = {p for member in group.members.values() for p in member.target}
     new = group.epoch == group.target_epoch and given != set(group.initialized)
     return new and bool(len(group.members))
 
 
 def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Give each member its partitions; with more members than partitions several share one.
+    """Return each member its partitions; with more members than partitions several share one.
 
     It is a hint alone: the leader of a partition delivers to whoever asks. Source: SimpleAssignor.
     """

@@ -199,7 +199,7 @@ def _initializing(
 
 
 def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePartitionsRecord, ...]:
-    """Give the records with which share groups forget that a topic that is gone has state.
+    """Return the records with which share groups forget that a topic that is gone has state.
 
     Clause: KIP-932; GroupMetadataManager.maybeCleanupShareGroupState.
     """
@@ -215,13 +215,13 @@ def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePart
 
 
 def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the topics that are still being deleted: one whose state is made again is not."""
+    """Return the topics that are still being deleted: one whose state is made again is not."""
     topics = [topic_of(partition) for partition in initializing]
     return tuple(topic for topic in group.deleting if topic not in topics)
 
 
 def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRecord, ...]:
-    """Give the records of a new target, if the group's epoch is ahead of the one there is."""
+    """Return the records of a new target, if the group's epoch is ahead of the one there is."""
     if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return ()
     target = share_group.simple(group, group.initialized)
@@ -246,7 +246,7 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
 
 
 def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
-    """Give the records of a member that is gone; the target of a group without members is there."""
+    """Return the records of a member that is gone; the target of a group without members is there."""
     tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
     epoch = group.epoch + 1
     last = (ShareGroupTargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()

@@ -27,7 +27,7 @@ WHO_HAS_IT = "who has the group.instance.id"
 
 
 def holder_of(group: ConsumerGroup, instance_id: str) -> str:
-    """Give the member that has a group.instance.id, also while it is away; "" for none."""
+    """Return the member that has a group.instance.id, also while it is away; "" for none."""
     if not instance_id:
         return ""
     named = (name for name, member in group.members.items() if member.instance_id == instance_id)
@@ -50,10 +50,10 @@ def instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Che
 
 
 def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
-    """Give the records by which a static member that is back takes its own place, under its new id.
+    """Return the records by which a static member that is back takes its own place, under its new id.
 
-    The subscription and the target are as before, so the group's epoch does not go up and nobody else
-    hears of it. Source: GroupMetadataManager.replaceMember.
+    The subscription and the target are as before, so the group's epoch does not go up and nobody else hears of it.
+    Source: GroupMetadataManager.replaceMember.
     """
     before = holder_of(group, request.instance_id) if request.member_epoch == JOINING else ""
     if not before:
@@ -70,16 +70,16 @@ def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[V
 
 
 def away(group_id: str, name: str, member: GroupMember) -> MemberRecord:
-    """Give the record of a static member that goes for a while: it keeps what it has, at epoch -2.
+    """Return the record of a static member that goes for a while: it keeps what it has, at epoch -2.
 
-    Its session goes on; when that is over, its place is gone. Source: consumerGroupStaticMemberGroupLeave.
+    Its session continues; when that is over, its place is gone. Source: consumerGroupStaticMemberGroupLeave.
     """
     held = tuple((partition, 0) for partition in member.partitions)
     return MemberRecord(group_id, name, LEAVING_STATIC, member.previous_epoch, member.state, held)
 
 
 def leaver_of(group: ConsumerGroup, leaver: Leaver) -> tuple[str, Check]:
-    """Give the member that an operator means, and check whether it can be taken out."""
+    """Return the member that an operator means, and check whether it can be taken out."""
     name = leaver.member_id
     if not leaver.instance_id:
         there = name in group.members

@@ -19,7 +19,7 @@ from kipviz.records.placement import topic_of
 
 
 def is_regular(regex: str | None) -> bool:
-    """Say whether something is a regular expression that a broker takes; none at all is one, too.
+    """Return whether something is a regular expression that a broker takes; none at all is one, too.
 
     Source: Utils.throwIfRegularExpressionIsInvalid (com.google.re2j).
     """
@@ -33,14 +33,14 @@ def is_regular(regex: str | None) -> bool:
 
 
 def is_new(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> bool:
-    """Say whether a heartbeat brings a subscription that the group does not have yet."""
+    """Return whether a heartbeat brings a subscription that the group does not have yet."""
     if request.topics is None:
         return False
     return known is None or (request.topics, _regex(request, known)) != (known.named, known.regex)
 
 
 def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> SubscriptionRecord:
-    """Give the record of a subscription; a heartbeat that says nothing of an expression leaves it as it is."""
+    """Return the record of a subscription; a heartbeat that says nothing of an expression leaves it as it is."""
     return SubscriptionRecord(
         request.group_id,
         request.member_id,
@@ -53,7 +53,7 @@ def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> Sub
 
 
 def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[SubscriptionRecord, ...]:
-    """Give the record of a member that is in another rack now: that is no other subscription.
+    """Return the record of a member that is in another rack now: that is no other subscription.
 
     It can only be one that joins again, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
     """
@@ -66,14 +66,14 @@ def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[Subscrip
 def resolved(
     request: ConsumerGroupHeartbeat, group: ConsumerGroup, on: Context
 ) -> tuple[RegexRecord, ...]:
-    """Give the record of the topics that a new expression stands for."""
+    """Return the record of the topics that a new expression stands for."""
     if not request.regex or request.regex in group.regexes:
         return ()
     return (RegexRecord(request.group_id, request.regex, _found(request.regex, on)),)
 
 
 def found_anew(group_id: str, group: ConsumerGroup, on: Context) -> tuple[RegexRecord, ...]:
-    """Give the records of expressions that stand for other topics now: some have been made, or are gone."""
+    """Return the records of expressions that stand for other topics now: some have been made, or are gone."""
     used = dict.fromkeys(member.regex for member in group.members.values() if member.regex)
     now = {regex: _found(regex, on) for regex in used}
     return tuple(
@@ -84,7 +84,7 @@ def found_anew(group_id: str, group: ConsumerGroup, on: Context) -> tuple[RegexR
 
 
 def _found(regex: str, on: Context) -> tuple[str, ...]:
-    """Give the topics whose whole name an expression matches.
+    """Return the topics whose whole name an expression matches.
 
     Source: TopicRegexResolver.resolveRegularExpressions.
     """

@@ -1,4 +1,5 @@
-"""The share coordinator tells a leader what became of its votes: a rival to the leader that asks.
+"""The share coordinator tells a leader what became of its transactional acknowledgements: a rival to the leader that
+asks.
 
 WHO: the share coordinator and the leader of the source partition. WHERE IN KAFKA: nowhere; no draft has such a request.
 STATUS: our inference (slot outcome_news, study B2). DURABILITY: none; what is lost on its way is not repeated, because
@@ -34,7 +35,9 @@ ROLE = "share_coordinator"
 
 
 def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tuple[Request, ...]:
-    """Give the requests that tell the leaders of share-partitions whose votes a marker has just resolved."""
+    """Return the requests that tell the leaders of share-partitions whose transactional acknowledgements a marker has
+    just resolved.
+    """
     if not on.rules.outcome_news():
         return ()
     return tuple(_told(after, before, on))
@@ -56,7 +59,7 @@ def _told(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterat
 
 
 def partition_of(key: str, on: Context) -> str:
-    """Give the source partition of a share-partition's key, "" if its topic is gone."""
+    """Return the source partition of a share-partition's key, "" if its topic is gone."""
     _, topic_id, index = key.rsplit(":", 2)
     found = (f"{topic}-{index}" for topic, each in on.image.topic_ids.items() if each == topic_id)
     return next(found, "")
@@ -68,9 +71,9 @@ def on_tell(
 ) -> Effects:
     """Take over an outcome that the share coordinator tells.
 
-    WHEN: a marker has resolved votes of a share-partition. CHECKS: it is ACTIVE here, has votes, and asks for
-    nothing itself just now; else its own question, or the next one, brings the outcome. DOES: as with the response to
-    that question. ANSWERS: at once. Status: our inference (study B2).
+    WHEN: a marker has resolved transactional acknowledgements of a share-partition. CHECKS: it is ACTIVE here, has
+    transactional acknowledgements, and asks for nothing itself just now; else its own question, or the next one, brings
+    the outcome. DOES: as with the response to that question. ANSWERS: at once. Status: our inference (study B2).
     """
     share = me.shares.get(request.key)
     status = share.status if share is not None else None

@@ -2,7 +2,7 @@
 
 WHO: the leader of one partition of `__share_group_state`.
 WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBatchCombiner.
-KIPS: KIP-932. The pending votes are our inference: KIP-1289 says "no ShareCoordinatorShard
+KIPS: KIP-932. The pending transactional acknowledgements are our inference: KIP-1289 says "no ShareCoordinatorShard
   changes" and defers persistence, the repaired design needs both.
 DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
 `share_state_maintenance` has what is deleted, repeated and cut off.
@@ -72,10 +72,10 @@ ROLE = "share_coordinator"
 def on_read(
     me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Give a share-partition leader the durable state, and fence older leaders.
+    """Return a share-partition leader the durable state, and fence older leaders.
 
-    DOES: a new leader epoch is written to the log. ANSWERS: when all that it has seen is
-    replicated. Clause: ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
+    DOES: a new leader epoch is written to the log. ANSWERS: when all that it has seen is replicated. Clause:
+    ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
     """
     state = me.states.get(request.key)
     checks = share_state_checks.read_checks(me, request, on)
@@ -103,11 +103,11 @@ def on_read(
 def on_initialize(
     me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Make the state of a share-partition, or make it anew at a higher state epoch.
+    """Make the state of a share-partition, or make it again at a higher state epoch.
 
-    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is
-    there. DOES: writes a snapshot without batches and with leader epoch 0. ANSWERS: when it is
-    replicated. OPEN: reset_while_pending, initialize_again (a repeated request).
+    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is there. DOES:
+    writes a snapshot without batches and with leader epoch 0. ANSWERS: when it is replicated. OPEN:
+    reset_while_pending, initialize_again (a repeated request).
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
     state = me.states.get(request.key)
@@ -171,7 +171,8 @@ def on_write(
 def on_txn_write(
     me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Make a vote durable: enlist this partition in the transaction, then append the vote.
+    """Make a transactional acknowledgement durable: add this partition to the transaction, then append the
+    transactional acknowledgement.
 
     Status: our inference (the repaired design).
     """
@@ -207,15 +208,17 @@ def on_txn_write(
 def on_enlisted(
     me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Go on with the votes that waited for this enlistment."""
+    """Continue with the transactional acknowledgements that waited for this addition to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
-    """End a transaction in this log; the votes it resolves take effect by replaying the marker.
+    """End a transaction in this log; the transactional acknowledgements it resolves take effect by replaying the
+    marker.
 
-    Status: draft (KIP-1289 has the marker appended here); resolving votes is our inference. OPEN: outcome_news.
+    Status: draft (KIP-1289 has the marker appended here); resolving transactional acknowledgements is our inference.
+    OPEN: outcome_news.
     """
     log = on.log(me.shard)
     checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
@@ -244,7 +247,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
 
 
 def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
-    """Say what had to wait for the replicas."""
+    """Return what had to wait for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
@@ -292,7 +295,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
 def _reset(
     me: ShareCoordinator, key: str, state_epoch: int, rules: BrokerRules
 ) -> ShareCoordinator:
-    """Forget the votes of a state that is made anew or deleted, if they do not outlive it."""
+    """Forget the transactional acknowledgements of a state that is made again or deleted, if they do not outlive it."""
     known = me.states.get(key)
     if known is None or known.state_epoch == state_epoch or rules.reset_while_pending(True)[1]:
         return me
@@ -306,7 +309,7 @@ def _reset(
 def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
     """Take office: read the whole log.
 
-    A binary without KIP-1289 does not know the records of votes and goes over them. Source:
+    A release without KIP-1289 does not know the records of transactional acknowledgements and goes over them. Source:
     CoordinatorLoaderImpl, which ignores a record of an unknown type.
     """
     stages = on.image.release_of(on.broker).stages
@@ -341,7 +344,7 @@ def _replay_update(
 
 
 def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
-    """Keep a vote apart from the state until it is decided; the start offset counts at once."""
+    """Keep a transactional acknowledgement apart from the state until it is decided; the start offset counts at once."""
     votes = me.votes.get(batch.producer_id, ())
     vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
     state = me.states.get(record.key)
@@ -361,8 +364,8 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
             continue
         committed = batch.control == COMMIT
         decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
-        # A commit is final. An abort only remembers the delivery: where the leader has given up
-        # the vote in the meantime (its answer was lost), what it wrote since then stays.
+        # A commit is final. An abort only remembers the delivery: where the leader has given up the transactional
+        # acknowledgement in the meantime (its answer was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
         state = state.but(batches=joined, cold=False)
         me = me.but(states=me.states.set(vote.key, state))
@@ -373,7 +376,7 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
 
 
 def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:
-    """Give what a vote becomes: a commit does what it says, an abort frees the records.
+    """Return what a transactional acknowledgement becomes: a commit does what it says, an abort frees the records.
 
     Where there is a dead-letter queue, archived is ARCHIVING: the leader that learns of it copies.
     """
@@ -427,7 +430,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         COORDINATOR_SEQUENCE,
         transactional=True,
     )
-    # Another leader may have read the state while the enlistment was under way.
+    # Another leader may have read the state while the addition to the transaction was under way.
     checks = one_after_another(
         lambda: share_state_checks.write_checks(me, request, on),
         lambda: (replicas_check(me.shard, on),),
@@ -444,7 +447,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
-        # The leader asks again because an answer was lost: the vote is in the log already.
+        # The leader asks again because an answer was lost: the transactional acknowledgement is in the log already.
         waits, replies = read_through(log, Reply(waiting.reply_to, answer))
         again = (*checks, looked_at("vote already in the log", True))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)

@@ -1,7 +1,8 @@
-"""What a share coordinator keeps of its share-partitions: their states, and the votes that are pending.
+"""What a share coordinator keeps of its share-partitions: their states, and the transactional acknowledgements that are
+pending.
 
-A part of the share coordinator's role (`share_coordinator`). WHERE IN KAFKA: ShareCoordinatorShard,
-ShareGroupOffset. KIPS: KIP-932. The pending votes are our inference.
+A part of the share coordinator's role (`share_coordinator`). WHERE IN KAFKA: ShareCoordinatorShard, ShareGroupOffset.
+KIPS: KIP-932. The pending transactional acknowledgements are our inference.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ NO_EPOCH = -1
 class ShareState(Part, frozen=True):
     """The joined state of one share-partition (ShareGroupOffset.java).
 
-    `cold` says that nothing has changed since a snapshot that was made because nothing did.
-    `fenced_below` is a leader epoch that was read with before the state was made anew: the new state has 0
-    for it, and older leaders are fenced all the same (leaderEpochMap), until the log is read again
-    without what is deleted of it.
+    `cold` says that nothing has changed since a snapshot that was made because nothing did. `fenced_below` is a leader
+    epoch that was read with before the state was made again: the new state has 0 for it, and older leaders are fenced
+    all the same (leaderEpochMap), until the log is read again without what is deleted of it.
     """
 
     snapshot_epoch: int
@@ -66,7 +66,9 @@ class ShareCoordinator(Part, frozen=True, cache_hash=True):
     behind: bool = False
 
     def pending_votes(self, key: str) -> tuple[PendingBatch, ...]:
-        """Give the votes about a share-partition that no marker has resolved, as a response carries them."""
+        """Return the transactional acknowledgements about a share-partition that no marker has resolved, as a response
+        carries them.
+        """
         return tuple(
             PendingBatch(producer_id, vote.producer_epoch, staged)
             for producer_id, votes in self.votes.items()

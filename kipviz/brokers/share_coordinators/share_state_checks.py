@@ -1,9 +1,9 @@
 """What a share coordinator compares a request with, in the order in which Kafka does.
 
-WHERE IN KAFKA: ShareCoordinatorShard.maybeGetReadStateError, maybeGetWriteStateError,
-maybeGetInitializeStateError, maybeGetDeleteStateError and maybeGetReadStateSummaryError. KIPS: KIP-932.
-Each function gives the checks up to the first one that fails; what they are is in `checks`. The check of
-pending votes is our inference.
+WHERE IN KAFKA: ShareCoordinatorShard.maybeGetReadStateError, maybeGetWriteStateError, maybeGetInitializeStateError,
+maybeGetDeleteStateError and maybeGetReadStateSummaryError. KIPS: KIP-932. Each function gives the checks up to the
+first one that fails; what they are is in `checks`. The check of pending transactional acknowledgements is our
+inference.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def write_checks(
 def initialize_checks(
     me: ShareCoordinator, request: InitializeShareGroupState, on: Context
 ) -> Iterator[Check]:
-    """Check that a state can be made, or made anew: its epoch is no older one, and no vote stands against it."""
+    """Check that a state can be made, or made again: its epoch is no older one, and no transactional acknowledgement
+    stands against it.
+    """
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
     if state is None:
@@ -97,14 +99,14 @@ def summary_checks(
 def is_there_as_asked(
     state: ShareState | None, request: InitializeShareGroupState, on: Context
 ) -> bool:
-    """Say whether an Initialize repeats what is there, and the design then leaves it as it is."""
+    """Return whether an Initialize repeats what is there, and the design then leaves it as it is."""
     if state is None or on.rules.initialize_again():
         return False
     return (state.state_epoch, state.start_offset) == (request.state_epoch, request.start_offset)
 
 
 def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
-    """Check that the votes of a state do not keep it from being made anew, or deleted, now."""
+    """Check that the transactional acknowledgements of a state do not keep it from being made again, or deleted, now."""
     voters = _voters(me, key)
     error = on.rules.reset_while_pending(bool(voters))[0]
     refusal = on.rules.reset_while_pending(True)[0]

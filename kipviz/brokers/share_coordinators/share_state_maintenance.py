@@ -1,14 +1,13 @@
 """What becomes of `__share_group_state` over time: state that is deleted, repeated, or cut off.
 
 A part of the share coordinator's role (`share_coordinator`), with the same state.
-WHERE IN KAFKA: ShareCoordinatorShard, ShareCoordinatorOffsetsManager, the two periodic jobs of
-  ShareCoordinatorService.
+WHERE IN KAFKA: ShareCoordinatorShard, ShareCoordinatorOffsetsManager, the two periodic jobs of ShareCoordinatorService.
 KIPS: KIP-932, KIP-1226 (summary).
 The topic is not compacted. What is before the oldest snapshot that is still needed is redundant,
 and a job deletes it. A share-partition that rests would hold that up with its old snapshot, so
 another job repeats the state of what has not changed for a while.
-NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at any moment); that
-  the count of updates goes on across a snapshot that it did not ask for.
+NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at any moment); that the count of updates
+  continues across a snapshot that it did not ask for.
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ def on_delete(
 def on_read_summary(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Say where a share-partition stands, without its batches.
+    """Return where a share-partition stands, without its batches.
 
-    WHEN: an operator asks for a group's offsets. CHECKS: the office, and the topic. DOES: nothing; no
-    leader is fenced by it. ANSWERS: when all that it has seen is replicated.
+    WHEN: an operator asks for a group's offsets. CHECKS: the office, and the topic. DOES: nothing; no leader is fenced
+    by it. ANSWERS: when all that it has seen is replicated.
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
     state = me.states.get(request.key)
@@ -88,8 +87,8 @@ def on_read_summary(
 def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
     """Delete the state of a topic's share-partitions, of whichever group, when the topic is gone.
 
-    WHEN: the controller has deleted the topic. CHECKS: nothing: no leader and no group is asked, nor
-    whether a vote of a transaction is pending, which KIP-1289 does not speak of (our inference). DOES:
+    WHEN: the controller has deleted the topic. CHECKS: nothing: no leader and no group is asked, nor whether a
+    transactional acknowledgement of a transaction is pending, which KIP-1289 does not speak of (our inference). DOES:
     writes a tombstone for each. ANSWERS: nobody.
     Clause: KIP-932; ShareCoordinatorShard.maybeCleanupShareState.
     """
@@ -108,7 +107,7 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
 
 
 def timers(me: ShareCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the jobs that would do something now, where the log is looked after at all."""
+    """Return the jobs that would do something now, where the log is looked after at all."""
     if not on.settings.state_upkeep or me.loading:
         return ()
     found: list[RoleTimer] = [ColdSnapshot(key) for key in _resting(me)]
@@ -144,30 +143,32 @@ def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects:
 
 
 def floor(me: ShareCoordinator, on: Context) -> int:
-    """Give the offset up to which the log may be deleted now.
+    """Return the offset up to which the log may be deleted now.
 
-    A snapshot replaces nothing before it is replicated: the job asks as a write does, whose answer waits
-    for all that was written. Source: ShareCoordinatorService.performRecordPruning.
+    A snapshot replaces nothing before it is replicated: the job asks as a write does, whose answer waits for all that
+    was written. Source: ShareCoordinatorService.performRecordPruning.
     """
     log = on.log(me.shard)
     return on.rules.prune_floor(last_redundant_offset(log), first_vote_needed(log))
 
 
 def last_redundant_offset(log: PartitionLog) -> int:
-    """Give the offset of the oldest replicated snapshot that is still needed; before it all is replaced.
+    """Return the offset of the oldest replicated snapshot that is still needed; before it all is replaced.
 
-    The state of every share-partition that is not deleted counts with its latest snapshot. Where
-    all are deleted, it is the last tombstone. Source: ShareCoordinatorOffsetsManager.
+    The state of every share-partition that is not deleted counts with its latest snapshot. Where all are deleted, it is
+    the last tombstone. Source: ShareCoordinatorOffsetsManager.
     """
     latest, last_tombstone = _snapshots(log)
     return min(latest.values()) if latest else last_tombstone
 
 
 def first_vote_needed(log: PartitionLog) -> int:
-    """Give the offset of the first vote whose outcome no snapshot has, the end of the log if there is none.
+    """Return the offset of the first transactional acknowledgement whose outcome no snapshot has, the end of the log if
+    there is none.
 
-    A marker says no more than which producer's votes are decided: behind a snapshot that was made while a
-    vote was pending it says nothing without the vote. Status: our inference.
+    A marker says no more than which producer's transactional acknowledgements are decided: behind a snapshot that was
+    made while a transactional acknowledgement was pending it says nothing without the transactional acknowledgement.
+    Status: our inference.
     """
     latest, _ = _snapshots(log)
     needed = [log.open[0][0] if log.open else log.end_offset]
@@ -186,7 +187,7 @@ def first_vote_needed(log: PartitionLog) -> int:
 
 
 def _snapshots(log: PartitionLog) -> tuple[dict[str, int], int]:
-    """Give the offset of the latest replicated snapshot of each share-partition, and of the last tombstone."""
+    """Return the offset of the latest replicated snapshot of each share-partition, and of the last tombstone."""
     latest: dict[str, int] = {}
     last_tombstone = 0
     for batch in partition_log.read(log, log.start_offset, log.high_watermark):
@@ -200,7 +201,7 @@ def _snapshots(log: PartitionLog) -> tuple[dict[str, int], int]:
 
 
 def _resting(me: ShareCoordinator) -> tuple[str, ...]:
-    """Give the share-partitions whose state may be repeated: none, if nothing is new anywhere."""
+    """Return the share-partitions whose state may be repeated: none, if nothing is new anywhere."""
     if all(state.cold for state in me.states.values()):
         return ()
     return me.states.keys()

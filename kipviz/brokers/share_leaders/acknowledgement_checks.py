@@ -43,14 +43,14 @@ class Alike(Value, frozen=True):
 
 
 def is_held_by(record: InFlight | None, member_id: str) -> bool:
-    """Say whether a member holds a record, and no write of it is under way."""
+    """Return whether a member holds a record, and no write of it is under way."""
     if record is None or record.state is not S.ACQUIRED or record.ongoing:
         return False
     return record.member_id == member_id
 
 
 def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: int) -> bool:
-    """Say whether a record is staged already with this type by this producer in this epoch."""
+    """Return whether a record is staged already with this type by this producer in this epoch."""
     if record is None or record.state is not S.TX_PENDING:
         return False
     vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
@@ -58,13 +58,13 @@ def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: in
 
 
 def is_staged_again(me: SharePartition, request: TxnShareAcknowledge) -> bool:
-    """Say whether all that a staging names is staged so already: then it is an equal second one."""
+    """Return whether all that a staging names is staged so already: then it is an equal second one."""
     each = tuple((o, b.type) for b in request.acknowledgements for o in range(b.first, b.last + 1))
     return bool(each) and all(is_staged_so(me.records.get(o), request, k) for o, k in each)
 
 
 def alike(records: Records, offsets: Iterable[int]) -> tuple[Alike, ...]:
-    """Give the records of some offsets, neighbours that are alike as one."""
+    """Return the records of some offsets, neighbours that are alike as one."""
     runs: list[Alike] = []
     for offset in offsets:
         record = records.get(offset)
@@ -131,7 +131,7 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
 
 
 def states(records: Records, offsets: Iterable[int]) -> tuple[Check, ...]:
-    """Give what a leader knows of records that it goes by, and refuses nothing for."""
+    """Return what a leader knows of records that it goes by, and refuses nothing for."""
     return tuple(check for run in alike(records, offsets) for check in _state(run))
 
 
@@ -166,7 +166,7 @@ def _named(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...
 
 
 def _looks(record: InFlight | None) -> tuple[object, ...]:
-    """Give what records have to have in common to be checked as one."""
+    """Return what records have to have in common to be checked as one."""
     if record is None:
         return ()
     holder = record.member_id or record.before_member

@@ -36,13 +36,12 @@ UNDONE: dict[RecordState, tuple[RecordState, ...]] = dict.fromkeys(
 class InFlight(Value, frozen=True):
     """Delivery state, count and owner of one offset.
 
-    `lock` names the acquisition it belongs to (the first offset of that acquisition), -1 when no
-    timer runs. `ongoing` marks a transition whose durable write is not answered yet: the record
-    is in its new state but nobody may acquire it; a failed write gives it back to
-    `before_member`, unless the lock ran out in the meantime (`lock_ran_out`).
-    The `staged` fields hold the vote of a transaction (KIP-1289), -1 when there is none.
-    `batch_first` and `batch_last` are the ends of the batch in which a record travelled when it
-    became suspect, -1 for one that travelled alone or is not. `cause` says why it is given up.
+    `lock` names the acquisition it belongs to (the first offset of that acquisition), -1 when no timer runs. `ongoing`
+    marks a transition whose durable write is not answered yet: the record is in its new state but nobody may acquire
+    it; a failed write gives it back to `before_member`, unless the lock ran out in the meantime (`lock_ran_out`). The
+    `staged` fields hold the transactional acknowledgement of a transaction (KIP-1289), -1 when there is none.
+    `batch_first` and `batch_last` are the ends of the batch in which a record travelled when it became suspect, -1 for
+    one that travelled alone or is not. `cause` says why it is given up.
     """
 
     state: RecordState
@@ -65,7 +64,7 @@ class InFlight(Value, frozen=True):
         return self.state in TERMINAL and not self.ongoing
 
     def unstaged(self, state: RecordState, **changes: object) -> InFlight:
-        """Give the record in another state, without its vote, its owner or its lock."""
+        """Return the record in another state, without its transactional acknowledgement, its owner or its lock."""
         changes = {"member_id": NO_MEMBER, "lock": -1, **changes}
         return self.but(
             state=state,
@@ -80,7 +79,7 @@ class InFlight(Value, frozen=True):
 
 
 def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, ...]:
-    """Give neighbouring offsets with equal state, delivery count and staged fields as batches."""
+    """Return neighbouring offsets with equal state, delivery count and staged fields as batches."""
     out: list[StateBatch] = []
     for offset, record in cells:
         batch = _state_batch(offset, record)
@@ -92,7 +91,7 @@ def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, 
 
 
 def _state_batch(offset: int, record: InFlight) -> StateBatch:
-    """Give one offset as a batch; of a record that is TX_PENDING it says who staged it (draft)."""
+    """Return one offset as a batch; of a record that is TX_PENDING it says who staged it (draft)."""
     batch = StateBatch(offset, offset, record.state, record.delivery_count)
     if record.state is not S.TX_PENDING:
         return batch
@@ -104,7 +103,7 @@ def _state_batch(offset: int, record: InFlight) -> StateBatch:
 
 
 def staged_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StagedBatch, ...]:
-    """Give neighbouring staged offsets with equal vote and delivery count as batches."""
+    """Return neighbouring staged offsets with equal transactional acknowledgement and delivery count as batches."""
     out: list[StagedBatch] = []
     for offset, record in cells:
         vote = (record.staged_type, record.delivery_count)

@@ -70,10 +70,10 @@ class Catch(Value, frozen=True):
 def serve(me: SharePartition, on: Context) -> Effects:
     """Answer the waiting fetches that can be answered now, first come first served.
 
-    One that asks for no records, because it closes the session or renews locks, is answered
-    without any. One that does not wait goes on to its further partitions. Only who reads in front of
-    the log's start finds that it moved (OFFSET_OUT_OF_RANGE): the SPSO follows it, and the answer is
-    empty and without an error. Source: ShareFetchUtils.processFetchResponse.
+    One that asks for no records, because it closes the session or renews locks, is answered without any. One that does
+    not wait continues to its further partitions. Only who reads in front of the log's start finds that it moved
+    (OFFSET_OUT_OF_RANGE): the SPSO follows it, and the answer is empty and without an error. Source:
+    ShareFetchUtils.processFetchResponse.
     """
     if me.status is not Status.ACTIVE:
         return Effects(me)
@@ -112,7 +112,7 @@ def serve(me: SharePartition, on: Context) -> Effects:
 def catch_checks(
     me: SharePartition, request: ShareFetch, catch: Catch, on: Context
 ) -> tuple[Check, ...]:
-    """Give what a fetch is compared with: where it begins, where reading ends, and how much room there is."""
+    """Return what a fetch is compared with: where it begins, where reading ends, and how much room there is."""
     if catch.too_early:
         start = on.log(me.partition).start_offset
         return (Check("log start offset", catch.first, start),)
@@ -126,7 +126,7 @@ def catch_checks(
 
 
 def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
-    """Give what became of the acknowledgements that came with a fetch, where they were refused."""
+    """Return what became of the acknowledgements that came with a fetch, where they were refused."""
     error = parked.acknowledge_error
     refused = error is not Errors.NONE
     return (Check("acknowledgements taken", None, False, error),) if refused else ()
@@ -135,7 +135,7 @@ def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
 def taken(
     me: SharePartition, parked: ParkedFetch, on: Context
 ) -> tuple[SharePartition, ShareFetchResponse, list[Event], Checks]:
-    """Give what one partition has for a fetch of several, if need be nothing, and what was compared."""
+    """Return what one partition has for a fetch of several, if need be nothing, and what was compared."""
     catch = caught(me, parked.request, on)
     checks = catch_checks(me, parked.request, catch, on)
     followed: tuple[Event, ...] = ()
@@ -146,7 +146,7 @@ def taken(
 
 
 def next_fetch_offset(me: SharePartition) -> int:
-    """Give the offset at which the next fetch begins: the first free one, or the first new one."""
+    """Return the offset at which the next fetch begins: the first free one, or the first new one."""
     if me.start_offset >= me.next_offset:  # the log begins behind all that is in memory
         return me.next_offset
     for offset, record in me.records.items():
@@ -156,10 +156,9 @@ def next_fetch_offset(me: SharePartition) -> int:
 
 
 def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
-    """Say what a fetch takes: returned records first, then new ones from the log.
+    """Return what a fetch takes: returned records first, then new ones from the log.
 
-    Below the high watermark, or below the last stable offset for a group that reads committed
-    records.
+    Below the high watermark, or below the last stable offset for a group that reads committed records.
     """
     log = on.log(me.partition)
     committed = on.image.group_config(me.group_id).isolation_level == READ_COMMITTED
@@ -193,7 +192,7 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
 def _batches(
     me: SharePartition, log: PartitionLog, first: int, up_to: int, most: int
 ) -> tuple[Batch, ...]:
-    """Give the log's batches that a fetch may take records of: those in flight, and enough new ones."""
+    """Return the log's batches that a fetch may take records of: those in flight, and enough new ones."""
     known = partition_log.read(log, first, min(me.next_offset, up_to))
     fresh = partition_log.read(log, max(first, me.next_offset), up_to, most)
     # A batch may be in flight in its beginning only.
@@ -202,11 +201,11 @@ def _batches(
 
 
 def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -> tuple[int, int]:
-    """Give how many records may be taken, and the offset that ends them.
+    """Return how many records may be taken, and the offset that ends them.
 
-    The span from the SPSO to the last offset that was ever acquired is limited, whatever became
-    of the records in it: one that stays pending at the front holds up the whole share-partition.
-    Inside the span records can always be delivered again.
+    The span from the SPSO to the last offset that was ever acquired is limited, whatever became of the records in it:
+    one that stays pending at the front holds up the whole share-partition. Inside the span records can always be
+    delivered again.
     """
     span = max(1, me.next_offset - me.start_offset) if len(me.records) else 0
     room = min(asked, on.record_locks_max(me.group_id) - span)
@@ -218,11 +217,10 @@ def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -
 def _again(
     me: SharePartition, most: int, first: int, end: int, on: Context
 ) -> tuple[tuple[int, ...], bool]:
-    """Give the free offsets that are delivered again, and whether the fetch stops with them.
+    """Return the free offsets that are delivered again, and whether the fetch stops with them.
 
-    A record that came back too often might be what kills its readers. So a batch with such a
-    record travels alone, half of it at each further attempt, and a record at its last attempt by
-    itself (KIP-932, throttling of poison records).
+    A record that came back too often might be what kills its readers. So a batch with such a record travels alone, half
+    of it at each further attempt, and a record at its last attempt by itself (KIP-932, throttling of poison records).
     """
     limit = on.delivery_count_limit(me.group_id)
     suspects = _suspects(me, suspect_from(limit))
@@ -247,12 +245,12 @@ def _again(
 
 
 def suspect_from(limit: int) -> int:
-    """Give the delivery count from which on a record that came back is delivered with care."""
+    """Return the delivery count from which on a record that came back is delivered with care."""
     return max(2, (limit + 1) // 2)
 
 
 def _suspects(me: SharePartition, count: int) -> tuple[tuple[int, int], ...]:
-    """Give the batches that hold a free record which came back too often, by their ends."""
+    """Return the batches that hold a free record which came back too often, by their ends."""
     return tuple(
         dict.fromkeys(
             (record.batch_first, record.batch_last) if record.batch_first >= 0 else (offset, offset)
@@ -270,10 +268,10 @@ def _fresh(
     mode: int,
     taken: tuple[int, ...],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Give new offsets, and those of the last log batch that were not asked for.
+    """Return new offsets, and those of the last log batch that were not asked for.
 
-    The limit is a soft one: whole batches of the log are taken. With share.acquire.mode
-    record_limit (KIP-1206) what is too much stays free.
+    The limit is a soft one: whole batches of the log are taken. With share.acquire.mode record_limit (KIP-1206) what is
+    too much stays free.
     """
     new = [b for b in batches if b.last_offset >= me.next_offset]
     if not new or me.next_offset >= end:
@@ -291,7 +289,7 @@ def _fresh(
 def _aborted(
     log: PartitionLog, batches: tuple[Batch, ...], offsets: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Give those of some offsets whose transaction was aborted; a marker is not one of them."""
+    """Return those of some offsets whose transaction was aborted; a marker is not one of them."""
     gone = [b for b in batches if not b.control and partition_log.is_aborted(log, b)]
     return tuple(o for o in offsets if any(b.base_offset <= o <= b.last_offset for b in gone))
 
@@ -343,7 +341,7 @@ def _acquire(
 
 
 def _runs(me: SharePartition, offsets: tuple[int, ...]) -> tuple[AcquiredRecords, ...]:
-    """Give what is acquired as runs of neighbours that are delivered equally often."""
+    """Return what is acquired as runs of neighbours that are delivered equally often."""
     runs: list[AcquiredRecords] = []
     for offset in offsets:
         before = me.records.get(offset)
@@ -366,7 +364,7 @@ def free_lock(me: SharePartition, first: int) -> int:
 def _delivered(
     me: SharePartition, runs: tuple[AcquiredRecords, ...], on: Context
 ) -> tuple[FetchedRecord, ...]:
-    """Give the records of what is acquired; a marker's offset has none."""
+    """Return the records of what is acquired; a marker's offset has none."""
     if not runs:
         return ()
     values = {}

@@ -77,7 +77,7 @@ def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copyin
 def answered(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
 ) -> Copying:
-    """Go on after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
+    """Continue after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
 
     What may go better is tried again, up to the limit of attempts. Source:
     ShareGroupDLQStateManager.handleProduceResponse, handleCreateTopicsResponse.
@@ -153,12 +153,12 @@ def _finished(me: SharePartition, because: str) -> Copying:
 
 
 def _usable(topic: str, on: Context) -> bool:
-    """Say whether copies may go to a topic, which may not be there yet.
+    """Return whether copies may go to a topic, which may not be there yet.
 
-    One that is there has to allow it (errors.deadletterqueue.group.enable), one that is not has to be made by
-    the broker (errors.deadletterqueue.auto.create.topics.enable), and its name begins as the brokers want it
-    (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same: only who would
-    copy looks, each time. Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
+    One that is there has to allow it (errors.deadletterqueue.group.enable), one that is not has to be made by the
+    broker (errors.deadletterqueue.auto.create.topics.enable), and its name begins as the brokers want it
+    (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same: only who would copy
+    looks, each time. Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
     """
     if not topic or not topic.startswith(on.settings.dead_letter_prefix):
         return False
@@ -172,13 +172,13 @@ def _partitions(topic: str, on: Context) -> tuple[str, ...]:
 
 
 def _target(me: SharePartition, on: Context) -> str:
-    """Give the partition of the dead-letter topic that takes the copies, nothing if there is none."""
+    """Return the partition of the dead-letter topic that takes the copies, nothing if there is none."""
     partitions = _partitions(on.image.dead_letter_queue(me.group_id), on)
     return partitions[index_of(me.partition) % len(partitions)] if partitions else ""
 
 
 def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:
-    """Give the records as they go to the queue: headers, and the value if the group wants it."""
+    """Return the records as they go to the queue: headers, and the value if the group wants it."""
     copy = on.image.group_config(me.group_id).dead_letter_copy_record
     values = {}
     for batch in partition_log.read(on.log(me.partition), letter.first, letter.last + 1):

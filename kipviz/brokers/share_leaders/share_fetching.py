@@ -112,7 +112,7 @@ def on_share_acknowledge(
 
 
 def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
-    """Give partitions in the order of their turn: each epoch begins with another one, the first does not.
+    """Return partitions in the order of their turn: each epoch begins with another one, the first does not.
 
     Source: PartitionRotateStrategy.rotateRoundRobin.
     """
@@ -156,7 +156,7 @@ def _acknowledged(
     every: tuple[PartitionAcknowledgements, ...],
     on: Context,
 ) -> Effects:
-    """Take what is said of each partition, all of a partition's or none; the call goes on waiting."""
+    """Take what is said of each partition, all of a partition's or none; the call continues waiting."""
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in every:
@@ -267,7 +267,7 @@ def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
 
 
 def _results(call: SessionCall) -> Checks:
-    """Give the errors that go out with an answer, each as it was decided when the request arrived or since."""
+    """Return the errors that go out with an answer, each as it was decided when the request arrived or since."""
     return tuple(
         Check(name, partition, error, error)
         for name, each in (("acknowledged", call.acknowledged), ("fetched", call.refused))
@@ -279,7 +279,7 @@ def _results(call: SessionCall) -> Checks:
 def _ready(
     me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
 ) -> tuple[bool, Checks]:
-    """Say whether the fetch has something, or need not wait for it any longer, and what was looked at."""
+    """Return whether the fetch has something, or need not wait for it any longer, and what was looked at."""
     keys = tuple(_key(call, partition, on) for partition in _readable(call))
     shares = tuple(me.shares[key] for key in keys if key in me.shares)
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)

@@ -66,7 +66,7 @@ def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context)
 
 
 def _where_to_begin(me: SharePartition, on: Context) -> int | None:
-    """Give where a group without a start offset begins, None where by_duration finds no record.
+    """Return where a group without a start offset begins, None where by_duration finds no record.
 
     Then there is no start offset, as long as no younger record comes; a regular consumer asks again after
     request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
@@ -80,12 +80,12 @@ def _where_to_begin(me: SharePartition, on: Context) -> int | None:
 
 
 def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
-    """Say whether a durable state cannot be: a batch before the start, or one that ends too soon."""
+    """Return whether a durable state cannot be: a batch before the start, or one that ends too soon."""
     return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
 
 
 def _found(batch: StateBatch, limit: int) -> InFlight:
-    """Give a record as it was loaded; one that came back too often keeps the ends of its batch."""
+    """Return a record as it was loaded; one that came back too often keeps the ends of its batch."""
     record = InFlight(
         batch.state,
         batch.delivery_count,
@@ -102,12 +102,12 @@ def _found(batch: StateBatch, limit: int) -> InFlight:
 def refreshed(
     me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
 ) -> Effects | None:
-    """Take over the outcome of votes that the share coordinator no longer holds as pending.
+    """Take over the outcome of transactional acknowledgements that the share coordinator no longer holds as pending.
 
-    None where the state has nothing to do with the one that this object was loaded from: a reset of the
-    group leaves none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then
-    only a vote that is neither pending nor decided tells of it: no later read would have an outcome for
-    that one. A vote whose write still waits was staged after the read was sent. OPEN: refresh_match,
+    None where the state has nothing to do with the one that this object was loaded from: a reset of the group leaves
+    none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then only a transactional
+    acknowledgement that is neither pending nor decided tells of it: no later read would have an outcome for that one. A
+    transactional acknowledgement whose write still waits was staged after the read was sent. OPEN: refresh_match,
     unanswered_vote. Status: our inference.
     """
     stays = on.rules.unanswered_vote()
@@ -141,7 +141,9 @@ def refreshed(
             continue
         if found is None:
             return None
-        if found.state is S.TX_PENDING:  # undecided, or the outcome lost against the vote (X15)
+        if (
+            found.state is S.TX_PENDING
+        ):  # undecided, or the outcome lost against the transactional acknowledgement (X15)
             continue
         freed = found.state is S.AVAILABLE
         after = share_outcomes.outcome_of(me, before, found, on)

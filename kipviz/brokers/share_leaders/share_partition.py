@@ -124,12 +124,11 @@ class DeadLetter(Value, frozen=True):
 class SharePartition(Part, frozen=True):
     """What the leader holds of one (group, topic id, partition).
 
-    `records` has every offset in [start_offset, next_offset); `next_offset` is the first one
-    that was never acquired. `incarnation` tells an answer for this object from one for an
-    object of the same key that was dropped before. The first of `writes` is the one that is on
-    the wire, if `on_wire` says so; the others wait behind it. The first of `dead_letters` is being
-    copied to the dead-letter queue. Below the SPSO there may be records that a member still holds,
-    when the log's start moved past them; what they become stays there until the SPSO moves on.
+    `records` has every offset in [start_offset, next_offset); `next_offset` is the first one that was never acquired.
+    `incarnation` tells an answer for this object from one for an object of the same key that was dropped before. The
+    first of `writes` is the one that is in flight, if `on_wire` says so; the others wait behind it. The first of
+    `dead_letters` is being copied to the dead-letter queue. Below the SPSO there may be records that a member still
+    holds, when the log's start moved past them; what they become stays there until the SPSO moves on.
     """
 
     key: str
@@ -192,12 +191,11 @@ class SessionCall(Value, frozen=True):
 class ShareLeader(Part, frozen=True, cache_hash=True):
     """All share-partitions and share sessions of one broker.
 
-    `leaving` are share-partitions that were dropped from memory while the share coordinator owed
-    them an answer: their writes go on, and who waits for them is told. `closed` has the group of
-    each connection whose session was closed and that is still open. `closing` are sessions that end
-    once the acknowledgements of their last request are durable. `calls` are stagings of several
-    partitions that are not answered yet, `refused` fetches for which there is no room, `waiting` fetches
-    of a session's partitions.
+    `leaving` are share-partitions that were dropped from memory while the share coordinator owed them an answer: their
+    writes continue, and who waits for them is told. `closed` has the group of each connection whose session was closed
+    and that is still open. `closing` are sessions that end once the acknowledgements of their last request are durable.
+    `calls` are stagings of several partitions that are not answered yet, `refused` fetches for which there is no room,
+    `waiting` fetches of a session's partitions.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -262,17 +260,17 @@ def unstage(
 
 
 def cells_of(me: SharePartition, request: TxnShareAcknowledge) -> tuple[tuple[int, InFlight], ...]:
-    """Give the named records with their offsets."""
+    """Return the named records with their offsets."""
     return tuple((o, me.records[o]) for o in offsets_of(request.acknowledgements))
 
 
 def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
-    """Give the records whose vote was promised to a producer and is not decided."""
+    """Return the records whose transactional acknowledgement was promised to a producer and is not decided."""
     return tuple((o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing)
 
 
 def delivery_complete_count(me: SharePartition) -> int:
-    """Give how many records from the SPSO on are done, durable or not (KIP-1226).
+    """Return how many records from the SPSO on are done, durable or not (KIP-1226).
 
     The lag of a group is the end offset of the partition, less the SPSO, less this count.
     """
@@ -281,13 +279,13 @@ def delivery_complete_count(me: SharePartition) -> int:
 
 
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
-    """Give the acquisition locks that can run out now, in order."""
+    """Return the acquisition locks that can run out now, in order."""
     held = {r.lock for o, r in me.records.items() if r.lock >= 0 and expired(me, o, on) is not None}
     return tuple(sorted(held))
 
 
 def can_refresh(me: SharePartition, on: Context) -> bool:
-    """Say whether there are votes whose outcome may be looked up."""
+    """Return whether there are transactional acknowledgements whose outcome may be looked up."""
     if me.writes or me.status is not Status.ACTIVE:
         return False
     pending = pending_cells(me)
@@ -297,9 +295,9 @@ def can_refresh(me: SharePartition, on: Context) -> bool:
 
 
 def is_resolved_elsewhere(on: Context) -> bool:
-    """Say whether the share coordinator resolves votes, so that their leader has to ask it.
+    """Return whether the share coordinator resolves transactional acknowledgements, so that their leader has to ask it.
 
-    It does for votes that are batches of a transaction. OPEN: vote_form, pending_resolver.
+    It does for transactional acknowledgements that are batches of a transaction. OPEN: vote_form, pending_resolver.
     """
     return not on.rules.vote_form() or on.rules.pending_resolver()
 
@@ -351,7 +349,7 @@ def roll_back(
 
 
 def released(me: SharePartition, offset: int, on: Context) -> InFlight:
-    """Give a record back, or give it up: it was delivered too often, or the log starts behind it."""
+    """Return a record back, or give it up: it was delivered too often, or the log starts behind it."""
     record = me.records[offset]
     if offset < me.start_offset:
         return record.unstaged(S.ARCHIVED)
@@ -368,7 +366,7 @@ def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> I
 
 
 def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
-    """Give what a record becomes when its lock runs out, or None when it stays as it is.
+    """Return what a record becomes when its lock runs out, or None when it stays as it is.
 
     While the answer of a write is awaited the record only remembers that its lock ran out.
     """
@@ -432,9 +430,9 @@ def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition,
 
 
 def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
-    """Forget what is in memory and tell the fetches that wait; writes under way go on.
+    """Forget what is in memory and tell the fetches that wait; writes under way continue.
 
-    What nobody waits for and is not on the wire yet need not be asked any more.
+    What nobody waits for and is not in flight yet need not be asked any more.
     """
     replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
     gone = SharePartitionDropped(me.partition, me.group_id, because)
@@ -446,7 +444,7 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
 
 
 def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLeader:
-    """Note at the fetches of several partitions that one could not be loaded; the others go on.
+    """Note at the fetches of several partitions that one could not be loaded; the others continue.
 
     Source: SharePartitionManager.handleInitializationException.
     """
@@ -463,7 +461,7 @@ def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLe
 def moved(
     me: SharePartition, offset: int, before: InFlight, after: InFlight, because: str
 ) -> RecordsMoved:
-    """Give the event that one record changed its state."""
+    """Return the event that one record changed its state."""
     staged = after if after.staged_producer_id >= 0 else before
     return RecordsMoved(
         me.partition,

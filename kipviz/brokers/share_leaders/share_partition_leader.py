@@ -66,11 +66,11 @@ ROLE = "share_partition_leader"
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
-    """Give a member records and lock them for it; take the acknowledgements that came along.
+    """Return a member records and lock them for it; take the acknowledgements that came along.
 
-    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka asks the session
-    first: `share_fetching`). DOES: the first fetch after a start loads the durable state. ANSWERS: when
-    the acknowledgements are durable and there is something to deliver.
+    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka asks the session first:
+    `share_fetching`). DOES: the first fetch after a start loads the durable state. ANSWERS: when the acknowledgements
+    are durable and there is something to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
 
@@ -116,10 +116,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
 
 
 def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
-    """Go on with a fetch in the next of its partitions; the session was checked before.
+    """Continue with a fetch in the next of its partitions; the session was checked before.
 
-    WHEN: the partition before had nothing, and the fetch does not wait. ANSWERS: with the first
-    records that are found; one answer has records of one partition only.
+    WHEN: the partition before had nothing, and the fetch does not wait. ANSWERS: with the first records that are found;
+    one answer has records of one partition only.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
     """
     request, reply_to = call.request, call.reply_to
@@ -178,10 +178,9 @@ def on_txn_share_acknowledge(
 ) -> Effects:
     """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
 
-    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and
-    state of every record. DOES: makes the vote durable, or only keeps it, as the design says.
-    ANSWERS: when the vote is kept as promised. OPEN: staged_acks, participant, stage_retry,
-    member_check.
+    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and state of every record.
+    DOES: makes the transactional acknowledgement durable, or only keeps it, as the design says. ANSWERS: when the
+    transactional acknowledgement is kept as promised. OPEN: staged_acks, participant, stage_retry, member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
     checks = share_staging.checks_at_once(request, on)
@@ -204,10 +203,10 @@ def on_txn_share_acknowledge(
 def on_enlisted(
     me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Stage what waited for the enlistment of its participant, or answer what was staged before it.
+    """Stage what waited for the addition to the transaction of its participant, or answer what was staged before it.
 
-    Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and
-    its draft implementation).
+    Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and its draft
+    implementation).
     """
     mine, rest = add_to_transaction.answered(me.staging, answer, tag)
     return add_to_transaction.each_goes_on(
@@ -216,7 +215,7 @@ def on_enlisted(
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
-    """Go on with what waited for the share coordinator."""
+    """Continue with what waited for the share coordinator."""
     share = _asking(me, key, tag)
     if share is None:
         return Effects(me)
@@ -255,9 +254,9 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
-    """The hook of KIP-1289: resolve matching votes in memory, on whichever share-partitions.
+    """The hook of KIP-1289: resolve matching transactional acknowledgements in memory, on whichever share-partitions.
 
-    OPEN: marker_reach (which share-partitions), marker_epoch (which votes), abort_target,
+    OPEN: marker_reach (which share-partitions), marker_epoch (which transactional acknowledgements), abort_target,
     marker_below_level (after a downgrade), outcome_write (whether the marker waits).
     """
     known = on.rules.marker_below_level(on.image.features.staging)
@@ -279,11 +278,10 @@ def on_dead_letter_answered(
     answer: ProduceResponse | CreateTopicsResponse | None,
     on: Context,
 ) -> Effects:
-    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost.
+    """Continue after an attempt to copy records to the dead-letter queue; None: its answer is lost.
 
-    WHEN: the leader of the dead-letter topic answers, or who was to make the topic. DOES: archives the
-    records, copied or not.
-    An object that was dropped meanwhile does nothing: the next one tries again.
+    WHEN: the leader of the dead-letter topic answers, or who was to make the topic. DOES: archives the records, copied
+    or not. An object that was dropped meanwhile does nothing: the next one tries again.
     Clause: KIP-1191 "Record state changes"; ShareGroupDLQManager.
     """
     share = me.shares.get(key)
@@ -320,7 +318,7 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
 
 
 def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
-    """Ask the share coordinator what became of the votes. Status: our inference."""
+    """Ask the share coordinator what became of the transactional acknowledgements. Status: our inference."""
     share = me.shares[key]
     pending = (offset for offset, _ in share_partition.pending_cells(share))
     looked = acknowledgement_checks.states(share.records, pending)
@@ -372,7 +370,7 @@ def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
 
 
 def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects) -> Effects:
-    """Forget a share-partition: locks, counts of the unacknowledged, and votes held in memory.
+    """Forget a share-partition: locks, counts of the unacknowledged, and transactional acknowledgements held in memory.
 
     Its object lives on while the share coordinator owes it an answer.
     """
@@ -412,7 +410,7 @@ def _leave(me: ShareLeader, done: Effects) -> Effects:
 
 
 def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
-    """Give the object that asked the share coordinator: the present one or a dropped one."""
+    """Return the object that asked the share coordinator: the present one or a dropped one."""
     share = me.shares.get(key)
     if share is not None and str(share.incarnation) == tag:
         return share
@@ -471,7 +469,7 @@ def _release(
 def ensure(
     me: ShareLeader, key: str, group_id: str, partition: str, on: Context
 ) -> tuple[SharePartition, Effects]:
-    """Give the share-partition; a new one starts to read its durable state."""
+    """Return the share-partition; a new one starts to read its durable state."""
     known = me.shares.get(key)
     if known is not None:
         return known, Effects(known)

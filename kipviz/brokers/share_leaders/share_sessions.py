@@ -1,8 +1,8 @@
 """Share sessions: one for each member on each broker, counted by an epoch.
 
-Epoch 0 opens a session, and an older one is forgotten without giving anything back; n goes on; -1
-closes. Source: ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker that has as many
-sessions as it may have refuses another one when the fetch has waited as long as it wants to.
+Epoch 0 opens a session, and an older one is forgotten without giving anything back; n continues; -1 closes. Source:
+ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker that has as many sessions as it may have
+refuses another one when the fetch has waited as long as it wants to.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def after(
 def partitions_after(
     request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Give the partitions of a session after a request: what is added comes last (ShareSession.update)."""
+    """Return the partitions of a session after a request: what is added comes last (ShareSession.update)."""
     if not isinstance(request, ShareFetch) or request.of_session is None:
         return known
     said = request.of_session
@@ -115,7 +115,7 @@ def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Eff
 
 
 def delays(me: ShareLeader) -> tuple[RefusedFetchWait, ...]:
-    """Give the fetches that wait for their refusal: it costs nothing when their time is over."""
+    """Return the fetches that wait for their refusal: it costs nothing when their time is over."""
     return tuple(RefusedFetchWait(waits.member_id) for waits in me.refused)
 
 

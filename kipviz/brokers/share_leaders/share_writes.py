@@ -1,10 +1,10 @@
 """A share-partition and its share coordinator: what is made durable, and what comes of it.
 
-One request per share-partition is on the wire, others wait behind it. Source: the persister
-(DefaultStatePersister, PersisterStateManager) and the write paths of SharePartition.java.
-NOT MODELLED: that the persister joins writes of several share-partitions into one request, and
-that a read and a write of one share-partition may be on the wire at once; that a read is given up after
-five attempts, and the share-partition with it (here it is asked for as long as it takes).
+One request per share-partition is in flight, others wait behind it. Source: the persister (DefaultStatePersister,
+PersisterStateManager) and the write paths of SharePartition.java.
+NOT MODELLED: that the persister joins writes of several share-partitions into one request, and that a read and a write
+of one share-partition may be in flight at once; that a read is given up after five attempts, and the share-partition
+with it (here it is asked for as long as it takes).
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ TOLD = {
     Errors.FENCED_LEADER_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.FENCED_STATE_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
 }
-# Writes that tell the coordinator what is so already. A failed note (a lock ran out, a copy was tried) is
-# only logged: releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. That of a transaction's outcome, for a
-# vote in memory, drops the share-partition like an acknowledgement does; KIP-1289 does not speak of it.
+# Writes that tell the coordinator what is so already. A failed note (a lock ran out, a copy was tried) is only logged:
+# releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. That of a transaction's outcome, for a transactional
+# acknowledgement in memory, drops the share-partition like an acknowledgement does; KIP-1289 does not speak of it.
 NOTE, OUTCOME = "note", "outcome"
 # What a write is refused with when the share-partition is dropped from memory. Source:
 # SharePartitionManager.fencedSharePartitionHandler, of acknowledge and releaseSession.
@@ -90,7 +90,8 @@ REMOVES = (
     Errors.GROUP_ID_NOT_FOUND,
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
 )
-# Why a share-partition is dropped that looked what became of its votes, by the answer (our inference).
+# Why a share-partition is dropped that looked what became of its transactional acknowledgements, by the answer (our
+# inference).
 LOOKED = {
     Errors.NONE: "its state was made anew behind it",
     Errors.INVALID_REQUEST: "its state was deleted behind it",
@@ -206,7 +207,7 @@ def stage(
     events: tuple[Event, ...],
     on: Context,
 ) -> Effects:
-    """Make a vote durable. Status: our inference (the repaired design)."""
+    """Make a transactional acknowledgement durable. Status: our inference (the repaired design)."""
     message = TxnWriteShareGroupState(
         me.key,
         me.state_epoch,
@@ -233,10 +234,10 @@ def stage_as_state(
     *,
     enlists: bool = False,
 ) -> Effects:
-    """Make a vote durable as delivery state 5, by an ordinary write of the state.
+    """Make a transactional acknowledgement durable as delivery state 5, by an ordinary write of the state.
 
-    The answer waits for it; a write that fails gives the records back. With a dead-letter queue the batch
-    says that a commit of what is rejected makes it ARCHIVING. Status: draft (pull request 22357, seen in source).
+    The answer waits for it; a write that fails gives the records back. With a dead-letter queue the batch says that a
+    commit of what is rejected makes it ARCHIVING. Status: draft (pull request 22357, seen in source).
     """
     offsets = offsets_of(request.acknowledgements)
     message = _state_write(me, offsets)
@@ -256,7 +257,7 @@ def _with_target(batch: StateBatch) -> StateBatch:
 def stage_again(
     me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> SharePartition:
-    """Let a repeated staging wait for the vote that is being made durable, if it still is."""
+    """Let a repeated staging wait for the transactional acknowledgement that is being made durable, if it still is."""
     offsets = offsets_of(request.acknowledgements)
     return me.but(
         writes=tuple(
@@ -291,10 +292,10 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
-    """Take back what a departed member holds; votes are not the member's to give back.
+    """Take back what a departed member holds; transactional acknowledgements are not the member's to give back.
 
-    It is a RELEASE by the broker: if the write fails the member has the records again, until
-    their lock runs out. Source: SharePartition.releaseAcquiredRecords.
+    It is a RELEASE by the broker: if the write fails the member has the records again, until their lock runs out.
+    Source: SharePartition.releaseAcquiredRecords.
     """
     records, events, offsets = me.records, [], []
     for offset, before in me.records.items():
@@ -310,7 +311,7 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
 
 
 def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
-    """Resolve the votes that a marker fits (the hook of KIP-1289, draft)."""
+    """Resolve the transactional acknowledgements that a marker fits (the hook of KIP-1289, draft)."""
     changes = []
     checks: Checks = ()
     for offset, before in share_partition.pending_cells(me):
@@ -474,14 +475,14 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
 
 
 def _answered(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
-    """Give what the share coordinator has answered, and to what."""
+    """Return what the share coordinator has answered, and to what."""
     told = Check("answer of the coordinator", write.purpose, error, error)
     return (*acknowledgement_checks.states(me.records, write.offsets), told)
 
 
 @in_order
 def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
-    """Give the check by which a state has nothing to do with the one that was loaded (`share_loading.refreshed`)."""
+    """Return the check by which a state has nothing to do with the one that was loaded (`share_loading.refreshed`)."""
     epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
     yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
     yield compare("votes pending or decided", None, False, False, error)
@@ -490,8 +491,8 @@ def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Itera
 def _gone(write: PendingWrite, error: Errors) -> Errors:
     """Say with which error a share-partition is dropped after a request that failed, NONE if it is kept.
 
-    A look that finds no state at all, because it was deleted, finds no outcome of a vote later either
-    (our inference). Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
+    A look that finds no state at all, because it was deleted, finds no outcome of a transactional acknowledgement later
+    either (our inference). Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
     """
     if write.purpose == "refresh" and error is Errors.INVALID_REQUEST:
         return Errors.NOT_LEADER_OR_FOLLOWER
@@ -503,7 +504,7 @@ def _gone(write: PendingWrite, error: Errors) -> Errors:
 def on_dead_letter(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
 ) -> Effects:
-    """Go on after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
+    """Continue after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
     return (
         _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)
     )
@@ -550,7 +551,7 @@ def _failed(
 
 
 def _acknowledged_fetch(me: SharePartition, fetch: ReplyTo, error: Errors) -> SharePartition:
-    """Let the fetch go on that brought the acknowledgements along."""
+    """Let the fetch continue that brought the acknowledgements along."""
     return me.but(
         parked=tuple(
             p.but(acknowledging=False, acknowledge_error=error) if p.reply_to == fetch else p

@@ -1,9 +1,10 @@
-"""The outcome of votes that a share-partition leader holds in memory, while it becomes durable.
+"""The outcome of transactional acknowledgements that a share-partition leader holds in memory, while it becomes
+durable.
 
 WHO: the share-partition leader, under a design whose marker waits for that write (slot outcome_write).
-SOURCE: pull request 22357 (draft implementation, seen in source): a write that fails leaves the records
-  TX_PENDING and fails the marker. How the failure reaches the transaction coordinator is our inference: as
-  NOT_LEADER_OR_FOLLOWER, after which it sends the marker again (as KafkaApis does for `__consumer_offsets`).
+SOURCE: pull request 22357 (draft implementation, seen in source): a write that fails leaves the records TX_PENDING and
+  fails the marker. How the failure reaches the transaction coordinator is our inference: as NOT_LEADER_OR_FOLLOWER,
+  after which it sends the marker again (as KafkaApis does for `__consumer_offsets`).
 NOT MODELLED: two coordinators that wait for one write; the one that asked last gets the answer.
 """
 
@@ -105,7 +106,7 @@ def aborted(me: SharePartition, before: InFlight, on: Context) -> InFlight:
 def given_up_at_the_limit(
     me: SharePartition, found: tuple[StateBatch, ...], on: Context
 ) -> tuple[int, ...]:
-    """Give the staged offsets that are durably AVAILABLE, and that an abort archives. OPEN: abort_limit."""
+    """Return the staged offsets that are durably AVAILABLE, and that an abort archives. OPEN: abort_limit."""
     free = {o for b in found if b.state is S.AVAILABLE for o in range(b.first, b.last + 1)}
     return tuple(
         offset

@@ -55,10 +55,10 @@ def checks_at_once(request: TxnShareAcknowledge, on: Context) -> Iterator[Check]
 
 
 def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int, int] | None, bool]:
-    """Give the epochs at which a group has a member, and whether the group has members at all.
+    """Return the epochs at which a group has a member, and whether the group has members at all.
 
-    No leader can look into that log, and no request asks its coordinator: this is what it would
-    have to know if the member's epoch counted (finding X8).
+    No leader can look into that log, and no request asks its coordinator: this is what it would have to know if the
+    member's epoch counted (finding X8).
     """
     known: tuple[int, int] | None = None
     grouped = False

@@ -84,7 +84,7 @@ def enlist(
     on: Context,
     checks: Checks,
 ) -> Effects:
-    """Ask a transaction coordinator to add the participant; the request waits. OPEN: enlistment."""
+    """Ask a transaction coordinator to add the participant; the request waits. OPEN: addition to the transaction."""
     waiting = participants(share, request, reply_to, on)
     waiting = add_to_transaction.told_apart(me.staging, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
@@ -99,7 +99,7 @@ def enlist(
 
 
 def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    """Stage what waited for its enlistment; what a record has become in the meantime counts.
+    """Stage what waited for its addition to the transaction; what a record has become in the meantime counts.
 
     What was staged before it was enlisted stays staged whatever the coordinator says.
     """
@@ -148,7 +148,7 @@ def staged(
 def stage_again(
     me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> Effects:
-    """Answer an equal second staging that the design takes; a vote under way is waited for."""
+    """Answer an equal second staging that the design takes; a transactional acknowledgement under way is waited for."""
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
     if not ongoing:
         return share_staging.answered(me, request, reply_to, ())

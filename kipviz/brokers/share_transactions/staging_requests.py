@@ -1,9 +1,10 @@
-"""A staging of several partitions in one request: each is a vote of its own, the answer is one (KIP-1289).
+"""A staging of several partitions in one request: each is a transactional acknowledgement of its own, the answer is one
+(KIP-1289).
 
-WHEN: a producer stages what its share consumer holds of several partitions that one broker leads.
-DOES: every part is taken as a staging of one partition; the answer waits until each has its result.
-OPEN: stage_parts: what becomes of the parts that were staged when another one is refused. A part at
-another leader is another request, and no broker knows of both.
+WHEN: a producer stages what its share consumer holds of several partitions that one broker leads. DOES: every part is
+taken as a staging of one partition; the answer waits until each has its result. OPEN: stage_parts: what becomes of the
+parts that were staged when another one is refused. A part at another leader is another request, and no broker knows of
+both.
 Clause: KIP-1289 corner case 11 (draft).
 """
 
@@ -83,7 +84,7 @@ def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
 
 
 def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -> Iterator[Check]:
-    """Give what each part came to by itself, and what it is told because of the others."""
+    """Return what each part came to by itself, and what it is told because of the others."""
     own = dict(call.results)
     for partition, error in results:
         if own[partition] is not Errors.NONE:
@@ -95,9 +96,9 @@ def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -
 def _decided(
     me: ShareLeader, call: StagingCall, on: Context
 ) -> tuple[ShareLeader, tuple[tuple[str, Errors], ...], tuple[Event, ...]]:
-    """Give back what was staged, where the design has all parts or none; its error is then the first one.
+    """Return what was staged, where the design has all parts or none; its error is then the first one.
 
-    What is in the log stays there: a vote can be ended by the transaction alone.
+    What is in the log stays there: a transactional acknowledgement can be ended by the transaction alone.
     """
     refused = next((error for _, error in call.results if error is not Errors.NONE), Errors.NONE)
     if not on.rules.stage_parts(tuple(error for _, error in call.results)):

@@ -51,11 +51,11 @@ from kipviz.records.transaction_state import TransactionState
 def listing(
     me: TransactionCoordinator, request: ListTransactions, on: Context
 ) -> tuple[ListTransactionsResponse, Checks]:
-    """Give the transactional ids of a coordinator that pass a request's filters, and what was checked.
+    """Return the transactional ids of a coordinator that pass a request's filters, and what was checked.
 
-    A name of a state that there is not lets nothing through, and is told. The filter for a duration
-    (KIP-994) looks at when the last transaction began, whether it is over or not; a transactional id
-    without one has no such time and always passes.
+    A name of a state that there is not lets nothing through, and is told. The filter for a duration (KIP-994) looks at
+    when the last transaction began, whether it is over or not; a transactional id without one has no such time and
+    always passes.
     Source: TransactionStateManager.listTransactionStates.
     """
     is_pattern, pattern = True, None
@@ -95,7 +95,7 @@ def _listing_checks(
 
 
 def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
-    """Tell the front desk of this broker what is coordinated here."""
+    """Tell KafkaApis of this broker what is coordinated here."""
     assert isinstance(call.request, ListTransactions)
     answer, checks = listing(me, call.request, on)
     told = ListedHere(call.ticket, answer)

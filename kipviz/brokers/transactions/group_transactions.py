@@ -32,14 +32,13 @@ from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionS
 def on_init_producer_id_of_group(
     me: TransactionCoordinator, request: InitProducerIdOfGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Give a producer an identity for a generation of its group, and shut out those before it.
+    """Return a producer an identity for a generation of its group, and shut out those before it.
 
-    WHEN: a member has been assigned partitions, before it looks up where to begin in them. CHECKS: all
-    brokers know the request; loading; the time limit; no newer generation has been seen. DOES: logs what
-    the producer is assigned; from here on requests of older generations are refused. What these have
-    open in the caller's partitions is aborted, or waited for: a slot. Then it is an InitProducerId as
-    any other, but that it gets a producer id of its own each time. ANSWERS: the identity;
-    CONCURRENT_TRANSACTIONS while something has to end first; ILLEGAL_GENERATION (our inference).
+    WHEN: a member has been assigned partitions, before it looks up where to begin in them. CHECKS: all brokers know the
+    request; loading; the time limit; no newer generation has been seen. DOES: logs what the producer is assigned; from
+    here on requests of older generations are refused. What these have open in the caller's partitions is aborted, or
+    waited for: a slot. Then it is an InitProducerId as any other, but that it gets a producer id of its own each time.
+    ANSWERS: the identity; CONCURRENT_TRANSACTIONS while something has to end first; ILLEGAL_GENERATION (our inference).
     Clause: KIP-447, first draft: "InitProducerId API", "Fencing zombie".
     """
     checks = _checks(me, request, on)
@@ -101,7 +100,7 @@ def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Contex
 def _left_open(
     me: TransactionCoordinator, request: InitProducerIdOfGroup
 ) -> list[TransactionMetadata]:
-    """Give the transactions of older generations that may still be about the caller's partitions."""
+    """Return the transactions of older generations that may still be about the caller's partitions."""
     names = producer_groups.before_in_its_partitions(me.assignments, request)
     found = (me.transactions.get(name) for name in names)
     unended = (TransactionState.ONGOING, *PREPARED)

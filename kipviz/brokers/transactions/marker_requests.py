@@ -61,7 +61,7 @@ def _each(
 
 
 def _tag_of(me: TransactionCoordinator, producer_id: int, tag: str) -> str:
-    """Give the tag of a transaction that went beside the first one, which has the same coordinator epoch."""
+    """Return the tag of a transaction that went beside the first one, which has the same coordinator epoch."""
     epoch, _, _ = tag.partition(" ")
     found = (t for t in me.transactions.values() if t.producer_id == producer_id)
     return f"{epoch} {next((t.transactional_id for t in found), '')}"

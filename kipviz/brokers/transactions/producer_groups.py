@@ -20,7 +20,7 @@ NEVER_SEEN = -1
 
 
 def newest(assignments: Assignments, group_id: str) -> int:
-    """Give the newest generation of a group that a producer has named, -1 for none."""
+    """Return the newest generation of a group that a producer has named, -1 for none."""
     seen = (a.generation for a in assignments.values() if a.group_id == group_id)
     return max(seen, default=NEVER_SEEN)
 
@@ -40,7 +40,7 @@ def generation_checks(
 def before_in_its_partitions(
     assignments: Assignments, request: InitProducerIdOfGroup
 ) -> tuple[str, ...]:
-    """Give the producers of older generations that had a partition which the caller has been given."""
+    """Return the producers of older generations that had a partition which the caller has been given."""
     return tuple(
         name
         for name, each in assignments.items()

@@ -1,6 +1,6 @@
 """A question about several transactions: each is asked of its own coordinator on this broker.
 
-A part of the front desk's role (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
+A part of KafkaApis's role (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
 KIPS: KIP-890 (AddPartitionsToTxn since version 4).
 DURABILITY: none; the answers of single transactions stay with the request (`cluster.topic_authorization`).
 """
@@ -63,7 +63,7 @@ def _refusal(
 def _deciding(
     request: AddPartitionsToTxn, answer: AddPartitionsToTxnResponse, home: str, on: Context
 ) -> Check:
-    """Give the check by which a transaction's question is refused before its coordinator gets it."""
+    """Return the check by which a transaction's question is refused before its coordinator gets it."""
     if answer.error is Errors.NOT_COORDINATOR:
         return Check("leader", on.broker, on.image.leader_of(home), answer.error)
     lost = deleted_topics.lost_partitions(request.partitions, on.image)

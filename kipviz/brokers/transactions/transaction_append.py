@@ -82,10 +82,10 @@ class PendingAppend(Value, frozen=True):
 def dated(
     wait: PendingAppend, known: TransactionMetadata, now_ms: int, transaction_version: int
 ) -> tuple[PendingAppend, TransactionRecord | Tombstone]:
-    """Give a transition with the time at which it is prepared, and what of it the log gets.
+    """Return a transition with the time at which it is prepared, and what of it the log gets.
 
-    A completion was prepared when its decision was replicated; a name that is forgotten keeps its
-    time. Below transaction version 1 a record has no place for what came later.
+    A completion was prepared when its decision was replicated; a name that is forgotten keeps its time. Below
+    transaction version 1 a record has no place for what came later.
     """
     record = wait.record
     if record.state is TransactionState.DEAD:
@@ -101,7 +101,7 @@ def dated(
 
 
 def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects:
-    """Give a producer without a transactional id an identity that nobody remembers.
+    """Return a producer without a transactional id an identity that nobody remembers.
 
     Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
     """
@@ -121,12 +121,12 @@ def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[Appen
 
 
 def append_of(timer: AppendTimeout, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
-    """Give the append that a timer is of."""
+    """Return the append that a timer is of."""
     return next(w for w in waiting if w.offset == timer.offset)
 
 
 def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> tuple[Reply, ...]:
-    """Give the error to whoever waits for a record; it tells no identity."""
+    """Return the error to whoever waits for a record; it tells no identity."""
     found = []
     for reply in answers_of(wait, known):
         told = reply.message.but(error=error)
@@ -137,7 +137,7 @@ def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> 
 
 
 def shuts_out(wait: PendingAppend) -> bool:
-    """Say whether a transition is a fence whose epoch is in memory before it is logged.
+    """Return whether a transition is a fence whose epoch is in memory before it is logged.
 
     That is so below transaction version 2: from then on the old epoch is refused.
     Source: TransactionCoordinator.endTransactionWithTV1.
@@ -148,24 +148,24 @@ def shuts_out(wait: PendingAppend) -> bool:
 
 
 def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
-    """Give what is known of a transaction as soon as a step of it is prepared."""
+    """Return what is known of a transaction as soon as a step of it is prepared."""
     if not shuts_out(wait):
         return known
     return known.but(producer_epoch=wait.record.producer_epoch, last_producer_epoch=-1)
 
 
 def after_failure(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
-    """Give what is known of a transaction when a record of it failed: what was known before.
+    """Return what is known of a transaction when a record of it failed: what was known before.
 
-    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so
-    that epochs nobody saw are not used up. Source: TransactionMetadata.hasFailedEpochFence.
+    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so that epochs nobody
+    saw are not used up. Source: TransactionMetadata.hasFailedEpochFence.
     """
     known = known.but(pending_state=None)
     return known.but(has_failed_epoch_fence=True) if shuts_out(wait) else known
 
 
 def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) -> bool:
-    """Say whether a decided transaction waits for a leader, or for replicas of its own log."""
+    """Return whether a decided transaction waits for a leader, or for replicas of its own log."""
     if known.state not in PREPARED:
         return False
     logged = any(w.record.transactional_id == known.transactional_id for w in waiting)
@@ -179,10 +179,10 @@ def markers_of(
     coordinator_epoch: int,
     on: Context,
 ) -> tuple[tuple[Request, ...], tuple[tuple[str, int], ...], tuple[str, ...]]:
-    """Give the markers of a decided transaction, one request per broker, and whom they go to.
+    """Return the markers of a decided transaction, one request per broker, and whom they go to.
 
-    `whose` are the role, shard and tag that the answers come back to. The last ones given are
-    partitions that nobody leads now.
+    `whose` are the role, shard and tag that the answers come back to. The last ones given are partitions that nobody
+    leads now.
     """
     role, shard, tag = whose
     by_broker: dict[int, list[str]] = {}
@@ -223,7 +223,7 @@ def gathered(done: Effects) -> Effects:
 
 
 def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
-    """Give the partitions of markers that were lost, asked or answered."""
+    """Return the partitions of markers that were lost, asked or answered."""
     if isinstance(lost, WriteTxnMarkers):
         return lost.partitions
     return tuple(result.partition for result in lost.results)
@@ -232,7 +232,7 @@ def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]
 def decided(
     before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
 ) -> TransactionDecided:
-    """Give the fact that a decision is durable: it is about the batches of the epoch before it."""
+    """Return the fact that a decision is durable: it is about the batches of the epoch before it."""
     committed = state is TransactionState.PREPARE_COMMIT
     return TransactionDecided(
         before.transactional_id, producer_id, before.producer_epoch, committed
@@ -240,7 +240,7 @@ def decided(
 
 
 def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
-    """Give the fact that a transition has decided: a fence may have its own epoch in memory before it."""
+    """Return the fact that a transition has decided: a fence may have its own epoch in memory before it."""
     record = wait.record
     if shuts_out(wait):
         before = before.but(producer_epoch=record.producer_epoch - 1)
@@ -248,7 +248,7 @@ def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionD
 
 
 def unheard(log: PartitionLog) -> tuple[Event, ...]:
-    """Give the decisions in a log that count from now on and that nobody has heard of yet.
+    """Return the decisions in a log that count from now on and that nobody has heard of yet.
 
     Such a record was given up by the coordinator that wrote it, and replicated after that.
     """
@@ -276,7 +276,7 @@ def unheard(log: PartitionLog) -> tuple[Event, ...]:
 def answer_add(
     error: Errors, request: AddPartitionsToTxn, known: TransactionMetadata | None
 ) -> AddPartitionsToTxnResponse:
-    """Give the answer to AddPartitionsToTxn: one for all of its partitions, but to who only asks one for each.
+    """Return the answer to AddPartitionsToTxn: one for all of its partitions, but to who only asks one for each.
 
     TRANSACTION_ABORTABLE is then for those that are not in the transaction.
     """
@@ -292,7 +292,7 @@ def answer_add(
 
 
 def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
-    """Give the append of a completion; who is owed an answer gets it when that is replicated."""
+    """Return the append of a completion; who is owed an answer gets it when that is replicated."""
     record = completion_of(known)
     return PendingAppend(offset, record, known.last_producer_epoch, "complete", known.owed)
 
@@ -300,7 +300,7 @@ def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
 def owed_answers(
     waiting: tuple[PendingAppend, ...], transactions: Table[str, TransactionMetadata], error: Errors
 ) -> tuple[Reply, ...]:
-    """Give an error to everybody who waits for a record, and to whoever waits for a completion."""
+    """Return an error to everybody who waits for a record, and to whoever waits for a completion."""
     appends = (
         refusals(wait, transactions[wait.record.transactional_id], error) for wait in waiting
     )
@@ -310,7 +310,7 @@ def owed_answers(
 
 
 def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
-    """Give the answer to whoever waits for a record, with what it says."""
+    """Return the answer to whoever waits for a record, with what it says."""
     if wait.reply_to is None:
         return ()
     init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse

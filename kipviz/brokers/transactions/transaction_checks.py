@@ -69,7 +69,7 @@ def joining_checks(
     request: AddPartitionsToTxn | AddOffsetsToTxn,
     rules: BrokerRules,
 ) -> Iterator[Check]:
-    """Give every check of AddPartitionsToTxn, also of one that only asks, and of AddOffsetsToTxn."""
+    """Return every check of AddPartitionsToTxn, also of one that only asks, and of AddOffsetsToTxn."""
     yield from _served_checks(loading, assignments, request.transactional_id, rules)
     if isinstance(request, AddPartitionsToTxn) and request.verify_only:
         yield from verify_checks(known, request)
@@ -85,7 +85,7 @@ def ending_checks(
     request: EndTxn,
     rules: BrokerRules,
 ) -> Iterator[Check]:
-    """Give every check of EndTxn."""
+    """Return every check of EndTxn."""
     yield from _served_checks(loading, assignments, request.transactional_id, rules)
     yield is_known(known, request.transactional_id)
     assert known is not None
@@ -212,17 +212,17 @@ def _asked_for(request: EndTxn) -> str:
 
 
 def _is_decided_so(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Say whether a transaction that is decided is decided as a request asks."""
+    """Return whether a transaction that is decided is decided as a request asks."""
     return request.committed == (known.state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
 
 
 @in_order
 def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
-    """Give the checks of EndTxn up to version 4 (transaction versions 0 and 1).
+    """Return the checks of EndTxn up to version 4 (transaction versions 0 and 1).
 
-    The epoch does not change with the decision, so what is complete already is recognised by its
-    state alone. Source: TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by
-    whoever kept it last here, too: our inference, KIP-939 does not speak of older versions.
+    The epoch does not change with the decision, so what is complete already is recognised by its state alone. Source:
+    TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by whoever kept it last here, too: our
+    inference, KIP-939 does not speak of older versions.
     """
     known = known.as_its_client_knows_it
     yield _same_id(known, request.producer_id)
@@ -239,11 +239,11 @@ def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Itera
 
 @in_order
 def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
-    """Give the checks of EndTxn version 5; with none that fails it is decided, or was decided so.
+    """Return the checks of EndTxn version 5; with none that fails it is decided, or was decided so.
 
-    Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted
-    is INVALID_TXN_STATE; KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by
-    the identity of whoever kept it last (KIP-939, draft).
+    Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted is INVALID_TXN_STATE;
+    KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by the identity of whoever kept it last
+    (KIP-939, draft).
     """
     yield _no_transition(known)
     known = known.as_its_client_knows_it
@@ -274,7 +274,7 @@ def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Chec
 
 
 def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Say whether a commit in version 5 fails at epoch 32767, after its producer id was drawn.
+    """Return whether a commit in version 5 fails at epoch 32767, after its producer id was drawn.
 
     Only an abort goes through there. The epoch behind it is negative, which is an IllegalArgumentException.
     Source: TransactionMetadata.prepareAbortOrCommit, prepareTransitionTo (KAFKA-20090).

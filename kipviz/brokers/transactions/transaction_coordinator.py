@@ -91,12 +91,11 @@ on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_
 def on_init_producer_id(
     me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Give a producer its identity and fence whoever had it before.
+    """Return a producer its identity and fence whoever had it before.
 
-    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a transition
-    in progress, a stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts
-    what is ongoing, or keeps it and logs who may end it. ANSWERS: the identity, or
-    CONCURRENT_TRANSACTIONS while something has to end first.
+    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a transition in progress, a
+    stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts what is ongoing, or keeps it and
+    logs who may end it. ANSWERS: the identity, or CONCURRENT_TRANSACTIONS while something has to end first.
     Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
     """
     if request.transactional_id is None:
@@ -289,10 +288,9 @@ def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
 
 
 def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | None:
-    """Say why a transaction cannot time out now, or None when it can.
+    """Return why a transaction cannot time out now, or None when it can.
 
-    Only ONGOING is subject to transaction.timeout.ms: once PREPARE_* is logged, time no longer
-    matters.
+    Only ONGOING is subject to transaction.timeout.ms: once PREPARE_* is logged, time no longer matters.
     """
     known = me.transactions.get(transactional_id)
     if me.loading:
@@ -309,7 +307,7 @@ def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the appends that nobody waits for longer, and the names that nobody uses.
+    """Return the appends that nobody waits for longer, and the names that nobody uses.
 
     An append has the transaction's own timeout; it can be over only where replicas may be missing.
     """
@@ -323,7 +321,7 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Give up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
+    """Return up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
     """
@@ -344,7 +342,7 @@ def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effec
 
 
 def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
-    """Give the transaction whose markers a tag is about, if this coordinator still sends them."""
+    """Return the transaction whose markers a tag is about, if this coordinator still sends them."""
     epoch, _, transactional_id = tag.partition(" ")
     known = me.transactions.get(transactional_id)
     if known is None or int(epoch) != me.coordinator_epoch:

@@ -44,7 +44,7 @@ def on_txn_heartbeat(
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Give the liveness of every open transaction whose producer has promised heartbeats.
+    """Return the liveness of every open transaction whose producer has promised heartbeats.
 
     Behind it stand the coordinator's other timers.
     """

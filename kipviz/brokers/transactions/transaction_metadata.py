@@ -37,16 +37,15 @@ COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_
 class TransactionMetadata(Part, frozen=True):
     """One transactional id (TransactionMetadata.java).
 
-    `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is
-    not on the wire, because nobody leads them; `sent` are (partition, broker) on the wire.
-    `cancelled` says that a marker was failed for good: nobody completes the transaction until
-    its partition is loaded again, though markers to other brokers go on. `last_producer_epoch` is not persisted, as in Kafka
-    (KAFKA-20357). `next_producer_epoch` is set only while KIP-939 keeps the transaction: then the
-    next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's (draft).
-    `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
-    `complete_timestamp_ms` is when a decided transaction was made ready for its completion: Kafka
-    prepares that record before it sends the markers, so it has the time of then. `owed` is whose EndTxn is answered
-    at completion, where the coordinator waits for that (slot end_txn_response).
+    `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is not in flight, because
+    nobody leads them; `sent` are (partition, broker) in flight. `cancelled` says that a marker was failed for good:
+    nobody completes the transaction until its partition is loaded again, though markers to other brokers continue.
+    `last_producer_epoch` is not persisted, as in Kafka (KAFKA-20357). `next_producer_epoch` is set only while KIP-939
+    keeps the transaction: then the next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's
+    (draft). `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
+    `complete_timestamp_ms` is when a decided transaction was made ready for its completion: Kafka prepares that record
+    before it sends the markers, so it has the time of then. `owed` is whose EndTxn is answered at completion, where the
+    coordinator waits for that (slot end_txn_response).
     """
 
     transactional_id: str
@@ -108,7 +107,7 @@ class Identity(Value, frozen=True):
 
 
 def why_not_timed_out(known: TransactionMetadata) -> str | None:
-    """Say why a transaction cannot time out now, or None when it can."""
+    """Return why a transaction cannot time out now, or None when it can."""
     if known.pending_state is not None:
         states = f"from {known.state.value} to {known.pending_state.value}"
         return f"the transition of {known.transactional_id} {states} is being logged"
@@ -122,7 +121,7 @@ def why_not_timed_out(known: TransactionMetadata) -> str | None:
 def joined(
     known: TransactionMetadata, partitions: tuple[str, ...], version: int, now_ms: int
 ) -> TransactionRecord:
-    """Give the record of a transaction that some partitions join; with the first of them it begins.
+    """Return the record of a transaction that some partitions join; with the first of them it begins.
 
     Source: TransactionMetadata.prepareAddPartitions.
     """
@@ -138,7 +137,7 @@ def joined(
 
 
 def metadata_of(record: TransactionRecord) -> TransactionMetadata:
-    """Give what a record of the log says; what is not persisted starts anew."""
+    """Return what a record of the log says; what is not persisted starts over."""
     return TransactionMetadata(
         record.transactional_id,
         record.producer_id,
@@ -159,7 +158,7 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
 def record_of(
     known: TransactionMetadata, state: TransactionState, **changes: Any
 ) -> TransactionRecord:
-    """Give the record of a transition; it remembers the producer id from before it.
+    """Return the record of a transition; it remembers the producer id from before it.
 
     Its last update is told when it is logged (`transaction_append.dated`).
     """
@@ -202,12 +201,12 @@ def next_identity(
 
 
 def is_end_txn_retry(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Say whether a request carries the identity from before the decision that is stored."""
+    """Return whether a request carries the identity from before the decision that is stored."""
     return known.producer_epoch == request.producer_epoch + 1 or is_overflow_retry(known, request)
 
 
 def is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Say whether a request is from before the decision that rotated the producer id."""
+    """Return whether a request is from before the decision that rotated the producer id."""
     return (
         known.producer_epoch == 0
         and request.producer_epoch == LAST_CLIENT_EPOCH
@@ -216,10 +215,10 @@ def is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
 
 
 def spoken_in(version: int, error: Errors, since: int = 2) -> Errors:
-    """Give an error in the words of a client's request: before some version nobody knew PRODUCER_FENCED.
+    """Return an error in the words of a client's request: before some version nobody knew PRODUCER_FENCED.
 
-    Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest, and for
-    handleInitProducerIdRequest since version 4.
+    Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest, and for handleInitProducerIdRequest
+    since version 4.
     """
     older = version < since and error is Errors.PRODUCER_FENCED
     return Errors.INVALID_PRODUCER_EPOCH if older else error
@@ -234,12 +233,12 @@ def decision_of(
     fence: bool = False,
     now_ms: int = NO_TIMESTAMP,
 ) -> TransactionRecord:
-    """Give the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
+    """Return the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
 
-    Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the
-    transaction by itself to `fence` its producer. At the last epoch the next producer id is taken
-    now and becomes valid with COMPLETE_*. An epoch that is at the very end already is not bumped,
-    so that a broken state can be aborted. An abort of what was never begun has begun just now.
+    Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the transaction by
+    itself to `fence` its producer. At the last epoch the next producer id is taken now and becomes valid with
+    COMPLETE_*. An epoch that is at the very end already is not bumped, so that a broken state can be aborted. An abort
+    of what was never begun has begun just now.
     Source: TransactionMetadata.prepareAbortOrCommit, prepareFenceProducerEpoch.
     """
     target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
@@ -273,7 +272,7 @@ def fencing_epoch(known: TransactionMetadata) -> int:
 
 
 def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
-    """Give a decided transaction whose completion is prepared: its markers are about to be sent.
+    """Return a decided transaction whose completion is prepared: its markers are about to be sent.
 
     Source: TransactionMetadata.prepareComplete.
     """
@@ -281,7 +280,7 @@ def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
 
 
 def completion_of(known: TransactionMetadata) -> TransactionRecord:
-    """Give the record of a transaction that is over everywhere; a rotation becomes valid."""
+    """Return the record of a transaction that is over everywhere; a rotation becomes valid."""
     target = COMPLETE_OF[known.state]
     if known.next_producer_id < 0:
         return record_of(known, target, partitions=())

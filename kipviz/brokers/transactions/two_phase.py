@@ -1,14 +1,14 @@
 """Transactions that are a part of somebody else's two-phase commit: what the coordinator does for them.
 
-WHERE IN KAFKA: TransactionCoordinator.handleInitProducerId, TransactionMetadata; for what KIP-939
-  keeps, pull request 21735 (open).
-KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, where the
-  broker allows it, and InitProducerId(keepPreparedTxn) is refused. DRAFT: that it keeps the open
-  transaction. "Prepared" is a word of the client only: the coordinator knows ONGOING.
+WHERE IN KAFKA: TransactionCoordinator.handleInitProducerId, TransactionMetadata; for what KIP-939 keeps, pull request
+  21735 (open).
+KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, where the broker allows it, and
+  InitProducerId(keepPreparedTxn) is refused. DRAFT: that it keeps the open transaction. "Prepared" is a word of the
+  client only: the coordinator knows ONGOING.
 
-A kept transaction has two identities. Its data and markers go on with the one that it was written
-with; the one that the last InitProducerId gave is the only one that may end it. The second stands
-in `next_producer_id` and `next_producer_epoch` until the transaction is complete.
+A kept transaction has two identities. Its data and markers continue with the one that it was written with; the one that
+the last InitProducerId gave is the only one that may end it. The second stands in `next_producer_id` and
+`next_producer_epoch` until the transaction is complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Kept(Value, frozen=True):
 
 
 def is_half_an_identity(request: InitProducerId) -> bool:
-    """Say whether a request has a producer id without an epoch, or the other way round.
+    """Return whether a request has a producer id without an epoch, or the other way round.
 
     Source: KafkaApis.handleInitProducerIdRequest.
     """
@@ -53,7 +53,7 @@ def _is_whole(request: InitProducerId) -> Check:
 
 @in_order
 def nameless_checks(request: InitProducerId) -> Iterator[Check]:
-    """Give the checks of a producer without a transactional id."""
+    """Return the checks of a producer without a transactional id."""
     yield _is_whole(request)
 
 
@@ -62,9 +62,9 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
     """Check an InitProducerId before anything is looked up.
 
     Order and answers are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
-    which a design either serves for every identity or for none, and here only under transaction
-    version 2, which tells the next identity when a transaction ends (our inference: KIP-939 does not
-    speak of older versions). A request without Enable2Pc has a time limit to keep.
+    which a design either serves forevery identity or for none, and here only under transaction version 2, which tells
+    the next identity when a transaction ends (our inference: KIP-939 does not speak of older versions). A request
+    without Enable2Pc has a time limit to keep.
     """
     yield _is_whole(request)
     name, settings = request.transactional_id, on.settings
@@ -91,7 +91,7 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
 
 
 def limits_of(request: InitProducerId) -> dict[str, int]:
-    """Give what of a record says how long a transaction may take, and be silent (KIP-1309)."""
+    """Return what of a record says how long a transaction may take, and be silent (KIP-1309)."""
     if not isinstance(request, InitProducerId2Pc):
         return {"timeout_ms": request.transaction_timeout_ms, "heartbeat_interval_ms": 0}
     timeout = NO_TIME_LIMIT if request.enable_2pc else request.transaction_timeout_ms
@@ -99,7 +99,7 @@ def limits_of(request: InitProducerId) -> dict[str, int]:
 
 
 def keeps(request: InitProducerId) -> bool:
-    """Say whether the caller wants an open transaction left open."""
+    """Return whether the caller wants an open transaction left open."""
     return isinstance(request, InitProducerId2Pc) and request.keep_prepared_txn
 
 
@@ -132,11 +132,11 @@ def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
 def decision_of_kept(
     known: TransactionMetadata, decision: TransactionRecord, on: Context
 ) -> TransactionRecord:
-    """Give the record that decides a kept transaction: its next identity is above the one that ended it.
+    """Return the record that decides a kept transaction: its next identity is above the one that ended it.
 
-    The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939
-    means is not in its text: our inference. So is what becomes of it below transaction version 2:
-    the answer cannot tell a next identity there, so the one that ended it stays.
+    The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939 means is not in its
+    text: our inference. So is what becomes of it below transaction version 2: the answer cannot tell a next identity
+    there, so the one that ended it stays.
     """
     facing = known.as_its_client_knows_it
     after = (facing.producer_id, facing.producer_epoch)

@@ -37,7 +37,7 @@ _next_line = lru_cache(maxsize=4096)(Step)
 
 
 class GoingOn(Behaviour[Step]):
-    """The application thread goes on: it enters a line or comes back from a call."""
+    """The application thread continues: it enters a line or comes back from a call."""
 
     action = Step
     verbs = (Verb("step", "{0} goes on"),)
@@ -77,7 +77,7 @@ class GoingOn(Behaviour[Step]):
 
 
 class TimingOutCall(Behaviour[TimeOutCall]):
-    """max.block.ms is over: a blocking call comes back, and what it asked for goes on without it."""
+    """max.block.ms is over: a blocking call comes back, and what it asked for continues without it."""
 
     action = TimeOutCall
     verbs = (Verb("time out call", "a call of {0} times out"),)
@@ -255,7 +255,7 @@ def _show_others(turn: Turn, name: str) -> None:
 
 
 def _thread(world: World, name: str, thread: str) -> Application | str:
-    """Give a process as one of its threads sees it, or why there is no such thread."""
+    """Return a process as one of its threads sees it, or why there is no such thread."""
     app = world.applications.get(name)
     if app is None:
         return f"there is no application {name}"

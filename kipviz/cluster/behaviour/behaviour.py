@@ -28,10 +28,10 @@ class Model(Protocol):
     spec: ClusterSpec
 
     def context(self, world: World, broker: int) -> Context:
-        """Give what a role on a broker may look at."""
+        """Return what a role on a broker may look at."""
 
     def obstacle(self, world: World, action: ClusterAction) -> str | None:
-        """Say why an action is not possible, whatever the budget and the clock say."""
+        """Return why an action is not possible, whatever the budget and the clock say."""
 
     def label(self, world: World, action: ClusterAction) -> str:
         """Name an action in a world."""
@@ -40,14 +40,14 @@ class Model(Protocol):
 class Behaviour(ABC, Generic[A]):
     """When an action is possible, what it does, what it spends, what it is called and where that is written.
 
-    `verbs` are the texts that name it in scripts.
-    `place` is where an accident, a repair or an operator's doing stands among those that are offered; 0 for an action that
-    is found in another way. Choices of a run are numbers in what is offered: a new one gets a place behind the others.
+    `verbs` are the texts that name it in scripts. `place` is where an accident, a repair or an operator's action stands
+    among those that are offered; 0 for an action that is found in another way. Choices of a run are numbers in what is
+    offered: a new one gets a place behind the others.
 
-    `spends` is the field of the fault budget that one such action takes one of, "" for what is free, and
-    `spent_as` what a number of them is called. `clause` is None where the rule is another thing's: a call's, a
-    message's, a timer's. `repairs`: it is listed behind the accidents, whatever offers it. `shows_time_left`: at a timed clock
-    what it looks at ends with the time until it is due.
+    `spends` is the field of the fault budget that one such action takes one of, "" for what is free, and `spent_as`
+    what a number of them is called. `clause` is None where the rule is another thing's: a call's, a message's, a
+    timer's. `repairs`: it is listed behind the accidents, whatever offers it. `shows_time_left`: at a timed clock what
+    it looks at ends with the time until it is due.
     """
 
     action: ClassVar[type[Action]]
@@ -64,37 +64,37 @@ class Behaviour(ABC, Generic[A]):
         """Say in one sentence why the action is not possible, None if it is; budget, pauses and clock are asked elsewhere."""
 
     def comes_up(self, spec: ClusterSpec) -> bool:
-        """Say whether the action can be offered in a cluster at all, whatever has happened."""
+        """Return whether the action can be offered in a cluster at all, whatever has happened."""
         return True
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
-        """Give the accidents, repairs or doings of an operator that are possible, in the world's order.
+        """Return the accidents, repairs or doings of an operator that are possible, in the world's order.
 
-        Budget, pauses and clock are asked elsewhere. What a process, a client, a connection or a role does by itself
-        is given by `of_process` to `of_role`: it depends on that one thing, and is remembered as long as it is the same.
+        Budget, pauses and clock are asked elsewhere. What a process, a client, a connection or a role does by itself is
+        given by `of_process` to `of_role`: it depends on that one thing, and is remembered as long as it is the same.
         """
         return ()
 
     def of_process(self, app: Application) -> Iterable[ClusterAction]:
-        """Give the actions that a process can do now, or that can be done to it."""
+        """Return the actions that a process can do now, or that can be done to it."""
         return ()
 
     def of_client(self, client: Client, image: Image) -> Iterable[ClusterAction]:
-        """Give the actions that a client of a process that runs can do now."""
+        """Return the actions that a client of a process that runs can do now."""
         return ()
 
     def of_connection(
         self, place: tuple[str, int], connection: Connection
     ) -> Iterable[ClusterAction]:
-        """Give the actions that are possible on an open connection now."""
+        """Return the actions that are possible on an open connection now."""
         return ()
 
     def of_new_role(self, key: RoleKey, role: BrokerRole) -> Iterable[ClusterAction]:
-        """Give the actions of a role that has not read its log yet."""
+        """Return the actions of a role that has not read its log yet."""
         return ()
 
     def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[ClusterAction]:
-        """Give the actions of a role that it can do now; of a log it asks only where the log counts as a part of it."""
+        """Return the actions of a role that it can do now; of a log it asks only where the log counts as a part of it."""
         return ()
 
     @abstractmethod
@@ -110,16 +110,16 @@ class Behaviour(ABC, Generic[A]):
         raise NotImplementedError(f"{type(action).__name__} has no sentence of its own")
 
     def looks_at(self, world: World, action: A) -> Iterable[Guard]:
-        """Give the names and values of the world that it looks at, and of an accident what it takes away.
+        """Return the names and values of the world that it looks at, and of an accident what it takes away.
 
         A message, a call and the time say themselves what they look at (`views.explanations.guards`).
         """
         raise NotImplementedError(f"{type(action).__name__} says nothing of what it looks at")
 
     def host(self, world: World, action: A) -> str:
-        """Give the host whose threads the action needs, "" for what happens to hosts."""
+        """Return the host whose threads the action needs, "" for what happens to hosts."""
         return ""
 
     def lane(self, world: World, action: A) -> str:
-        """Give the host on whose lane the action is shown, "" where it is no single host's."""
+        """Return the host on whose lane the action is shown, "" where it is no single host's."""
         return ""

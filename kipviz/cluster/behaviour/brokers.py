@@ -314,7 +314,7 @@ class RunningOut(Behaviour[RunOut]):
 
 
 class EndingDelay(Behaviour[DelayOver]):
-    """A role has waited long enough and goes on; the role's module says for what it waits."""
+    """A role has waited long enough and continues; the role's module says for what it waits."""
 
     action = DelayOver
     verbs = (Verb("delay over", "{0} is over at {1}", of_timer=True),)
@@ -363,7 +363,7 @@ class EndingDelay(Behaviour[DelayOver]):
 
 
 class Refreshing(Behaviour[Refresh]):
-    """A share-partition leader looks up what became of the votes it holds. Our inference."""
+    """A share-partition leader looks up what became of the transactional acknowledgements it holds. Our inference."""
 
     action = Refresh
     shows_time_left = True
@@ -576,7 +576,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 
 
 def _several_groups_share(world: World) -> bool:
-    """Say whether there are several share groups, so that the name of a lock needs its group's."""
+    """Return whether there are several share groups, so that the name of a lock needs its group's."""
     consumers = [app.consumer for app in world.applications.values()]
     groups = {c.group_id: True for c in consumers if isinstance(c, ShareConsumer)}
     return len(groups) > 1

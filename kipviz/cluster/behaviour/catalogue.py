@@ -50,12 +50,12 @@ OF_NEW_ROLES = tuple(
 )
 OF_ROLES = tuple(each for each in BEHAVIOURS if type(each).of_role is not Behaviour.of_role)
 
-# Who offers accidents, repairs and an operator's doings, in the order in which they are offered.
+# Who offers accidents, repairs and an operator's actions, in the order in which they are offered.
 _OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda each: each.place))
 
 
 def offers_of(spec: ClusterSpec, budget: FaultBudget) -> tuple[Offer, ...]:
-    """Give who offers something as long as a budget is as it is: what costs nothing, and of what some is left."""
+    """Return who offers something as long as a budget is as it is: what costs nothing, and of what some is left."""
     left = (each for each in _OFFERING if not each.spends or getattr(budget, each.spends))
     return tuple(each.offered for each in left if each.comes_up(spec))
 
@@ -81,24 +81,24 @@ def sentence_of(world: World, action: ClusterAction) -> str:
 
 
 def looked_at(world: World, action: ClusterAction) -> Iterable[Guard]:
-    """Give what an action looks at that says so itself: neither a call, a message nor the time."""
+    """Return what an action looks at that says so itself: neither a call, a message nor the time."""
     return BEHAVIOUR_OF[type(action)].looks_at(world, action)
 
 
 def clause_of(action: ClusterAction) -> Clause:
-    """Give the clause of an action whose rule is its own."""
+    """Return the clause of an action whose rule is its own."""
     clause = BEHAVIOUR_OF[type(action)].clause
     assert clause is not None, f"{type(action).__name__} follows a call, a message or a timer"
     return clause
 
 
 def runs_on(world: World, action: ClusterAction) -> str:
-    """Give the host whose threads an action needs, "" for what happens to hosts."""
+    """Return the host whose threads an action needs, "" for what happens to hosts."""
     return BEHAVIOUR_OF[type(action)].host(world, action)
 
 
 def lane_of(world: World, action: ClusterAction) -> str:
-    """Give the host on whose lane an action is shown, "" where it is no single host's."""
+    """Return the host on whose lane an action is shown, "" where it is no single host's."""
     return BEHAVIOUR_OF[type(action)].lane(world, action)
 
 

@@ -337,7 +337,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 
 
 def _running(world: World, source: str) -> Client | str:
-    """Give the client that sends under a name, or why there is none that could."""
+    """Return the client that sends under a name, or why there is none that could."""
     app = world.applications.get(host_of(source))
     client = app.client_at(source) if app is not None else None
     if app is None or client is None:
@@ -346,7 +346,7 @@ def _running(world: World, source: str) -> Client | str:
 
 
 def _alive(world: World) -> Iterator[Client]:
-    """Give the clients of the processes that run."""
+    """Return the clients of the processes that run."""
     for app in world.applications.values():
         if app.alive:
             yield from app.clients

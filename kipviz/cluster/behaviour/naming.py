@@ -12,12 +12,12 @@ from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSA
 
 
 def thread_of(action: Step | TimeOutCall) -> str:
-    """Name the thread that goes on or comes back: a process, or one of its further threads."""
+    """Name the thread that continues or comes back: a process, or one of its further threads."""
     return f"{action.thread} of {action.application}" if action.thread else action.application
 
 
 def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:
-    """Give the message that a delivery would deliver."""
+    """Return the message that a delivery would deliver."""
     connection = world.connections.get((action.source, action.broker))
     if connection is None:
         return None
@@ -27,7 +27,7 @@ def on_wire(world: World, action: Deliver | DeliverLate) -> Message | None:
 
 
 def partition_of(world: World, key: str) -> str:
-    """Give the source partition of a share-partition's key."""
+    """Return the source partition of a share-partition's key."""
     _, topic_id, index = key.rsplit(":", 2)
     for topic, known in world.image.topic_ids.items():
         if known == topic_id:
@@ -56,7 +56,7 @@ def who(source: str) -> str:
 
 
 def short_name(partition: str) -> str:
-    """Give a partition's name as people say it where there is little room."""
+    """Return a partition's name as people say it where there is little room."""
     return (
         partition.replace(TRANSACTION_STATE, "transactions")
         .replace(SHARE_GROUP_STATE, "share state")
@@ -65,17 +65,17 @@ def short_name(partition: str) -> str:
 
 
 def number(value: int) -> str:
-    """Give a number, or a word for -1, which stands for none."""
+    """Return a number, or a word for -1, which stands for none."""
     return "none" if value < 0 else str(value)
 
 
 def listed(values: tuple[Any, ...]) -> str:
-    """Give values in a row, or a word for none at all."""
+    """Return values in a row, or a word for none at all."""
     return ", ".join(map(str, values)) or "nothing"
 
 
 def lost_with(connections: Iterable[Connection]) -> Iterator[tuple[str, str]]:
-    """Say what is lost with some connections, as names and values."""
+    """Return what is lost with some connections, as names and values."""
     found = [c for c in connections if c.open]
     names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))
     waiting = tuple(type(c.serving.message).__name__ for c in found if c.serving is not None)

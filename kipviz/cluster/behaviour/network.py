@@ -380,7 +380,7 @@ class Pausing(Behaviour[Pause]):
 
 
 class Resuming(Behaviour[Resume]):
-    """A host goes on where it stood still."""
+    """A host continues where it stood still."""
 
     action = Resume
     verbs = (Verb("resume", "{0} wakes up"),)

@@ -234,7 +234,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
 
 
 class InstallingRelease(Behaviour[InstallRelease]):
-    """An operator gives a broker another binary: it is stopped in good order, if it runs."""
+    """An operator gives a broker another release: it is stopped in good order, if it runs."""
 
     action = InstallRelease
     verbs = (Verb("install release", "{0} is stopped for {1}"),)
@@ -349,7 +349,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
 
 
 def _of_resource(world: World, acl: Acl) -> Iterable[Guard]:
-    """Say which ACLs a resource has, and how many may change yet."""
+    """Return which ACLs a resource has, and how many may change yet."""
     same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
     yield f"ACLs of a {acl.resource.value}", listed(tuple(same))
     yield "changes left", str(world.budget.acls)
@@ -371,7 +371,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 
 
 def deletable(world: World) -> Iterator[str]:
-    """Give the partitions of users' topics that have a batch below the high watermark."""
+    """Return the partitions of users' topics that have a batch below the high watermark."""
     for partition, log in zip(world.logs.keys(), world.logs.values(), strict=True):
         if topic_of(partition) in INTERNAL_TOPICS or not log.batches:
             continue

@@ -10,7 +10,7 @@ from kipviz.messages.apis.catalogue import api_of
 
 
 def can_be_given_up(connection: Connection) -> bool:
-    """Say whether somebody waits on a connection for what may come late."""
+    """Return whether somebody waits on a connection for what may come late."""
     if not connection.open or connection.left:
         return False
     if not (connection.requests or connection.responses or connection.serving):

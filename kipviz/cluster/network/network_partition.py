@@ -35,7 +35,7 @@ from kipviz.cluster.world import World, broker_host, host_of
 
 
 def cut_of(spec: ClusterSpec, text: str) -> Cut:
-    """Give the cut that some words mean: "B1 B3 | B5 app-1", or "B1 | *" for one against all others.
+    """Return the cut that some words mean: "B1 B3 | B5 app-1", or "B1 | *" for one against all others.
 
     Raises:
         BadSides: if they mean none, with what is wrong.
@@ -44,7 +44,7 @@ def cut_of(spec: ClusterSpec, text: str) -> Cut:
 
 
 def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
-    """Give the cuts that searches and dice try: any two hosts that talk, and those that the spec names.
+    """Return the cuts that searches and dice try: any two hosts that talk, and those that the spec names.
 
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
     """
@@ -54,7 +54,7 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
 
 
 def narrowed(cut: Cut) -> Iterator[Cut]:
-    """Give the cuts that hold one host less apart."""
+    """Return the cuts that hold one host less apart."""
     left, right = hosts_on(cut.one), hosts_on(cut.other)
     for host in left if len(left) > 1 else ():
         yield Cut(*ordered((h for h in left if h != host), right))
@@ -63,27 +63,27 @@ def narrowed(cut: Cut) -> Iterator[Cut]:
 
 
 def are_apart(world: World, one: str, other: str) -> bool:
-    """Say whether some cut holds two hosts apart; a host that stands still is cut off from itself."""
+    """Return whether some cut holds two hosts apart; a host that stands still is cut off from itself."""
     return _holds_apart(world.cuts, one, other)
 
 
 def is_cut(world: World, source: str, broker: int) -> bool:
-    """Say whether no message passes between a source and a broker."""
+    """Return whether no message passes between a source and a broker."""
     return bool(world.cuts) and are_apart(world, host_of(source), broker_host(broker))
 
 
 def holding(world: World, one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Give the cuts that hold two hosts apart."""
+    """Return the cuts that hold two hosts apart."""
     return tuple(cut for cut in world.cuts if cut[0] != cut[1] and _parts(cut, one, other))
 
 
 def across(one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Give the pairs of hosts that stand on different sides."""
+    """Return the pairs of hosts that stand on different sides."""
     return tuple(product(hosts_on(one), hosts_on(other)))
 
 
 def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
-    """Give the pairs of hosts that another cut holds apart after this one is healed."""
+    """Return the pairs of hosts that another cut holds apart after this one is healed."""
     healed = (a.one, a.other)
     return tuple(
         pair for pair in across(*healed) if any(cut != healed for cut in holding(world, *pair))
@@ -91,7 +91,7 @@ def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
 
 
 def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
-    """Say why two sets of hosts cannot be cut apart, or None when they can."""
+    """Return why two sets of hosts cannot be cut apart, or None when they can."""
     try:
         written = sides(hosts_on(a.one), hosts_on(a.other), hosts_of(spec))
     except BadSides as wrong:
@@ -109,7 +109,7 @@ def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
 
 
 def why_no_heal(world: World, a: Heal) -> str | None:
-    """Say why a cut cannot be healed, or None when it can."""
+    """Return why a cut cannot be healed, or None when it can."""
     if a.one != a.other and (a.one, a.other) in world.cuts:
         return None
     cuts = holding(world, a.one, a.other)
@@ -122,7 +122,7 @@ def why_no_heal(world: World, a: Heal) -> str | None:
 def _cuts_of_two(
     up: tuple[int, ...], applications: tuple[str, ...], cuts: tuple[tuple[str, str], ...]
 ) -> tuple[Cut, ...]:
-    """Give the cuts between two hosts that talk, brokers first; few steps change who runs and who is apart."""
+    """Return the cuts between two hosts that talk, brokers first; few steps change who runs and who is apart."""
     brokers = tuple(map(broker_host, up))
     hosts = (*brokers, *applications)
     return tuple(
@@ -139,7 +139,7 @@ def _holds_apart(cuts: tuple[tuple[str, str], ...], one: str, other: str) -> boo
 
 @lru_cache(maxsize=64)
 def _named(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
-    """Give the cuts that a spec names: not those of two hosts, which are offered anyway."""
+    """Return the cuts that a spec names: not those of two hosts, which are offered anyway."""
     cuts = (Cut(*sides(*two_sides(text), hosts)) for text in splits)
     return tuple(cut for cut in cuts if not are_two(cut.one, cut.other))
 

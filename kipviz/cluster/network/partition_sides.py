@@ -26,17 +26,17 @@ class BadSides(ValueError):
 
 @lru_cache(maxsize=4096)
 def hosts_on(side: str) -> tuple[str, ...]:
-    """Give the hosts of a side."""
+    """Return the hosts of a side."""
     return tuple(host for host in side.split(BETWEEN) if host)
 
 
 def hosts_in(words: str) -> tuple[str, ...]:
-    """Give the hosts that a person names, with spaces or commas between them."""
+    """Return the hosts that a person names, with spaces or commas between them."""
     return tuple(words.replace(",", " ").split())
 
 
 def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the hosts that are named before and after the bar.
+    """Return the hosts that are named before and after the bar.
 
     Raises:
         BadSides: if there are not two sides.
@@ -50,7 +50,7 @@ def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -> tuple[str, str]:
-    """Give two sides as they are written, or say why they are none; `hosts` are all that there are.
+    """Return two sides as they are written, or say why they are none; `hosts` are all that there are.
 
     "*" on one side is all hosts but those of the other one.
 
@@ -86,12 +86,12 @@ def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -
 
 
 def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
-    """Give all hosts of a cluster: its brokers by number, then its applications by name."""
+    """Return all hosts of a cluster: its brokers by number, then its applications by name."""
     return in_order((*(f"B{b}" for b in spec.brokers), *(a.name for a in spec.applications)))
 
 
 def why_no_splits(spec: ClusterSpec) -> str:
-    """Say which of the cuts that a spec names is none, or nothing."""
+    """Return which of the cuts that a spec names is none, or nothing."""
     hosts = hosts_of(spec)
     try:
         for text in spec.splits:
@@ -102,18 +102,18 @@ def why_no_splits(spec: ClusterSpec) -> str:
 
 
 def ordered(one: Iterable[str], other: Iterable[str]) -> tuple[str, str]:
-    """Give two sides as they are written: in order, and the one with the first host first."""
+    """Return two sides as they are written: in order, and the one with the first host first."""
     first, second = sorted((in_order(one), in_order(other)), key=lambda side: _place(side[0]))
     return BETWEEN.join(first), BETWEEN.join(second)
 
 
 def in_order(hosts: Iterable[str]) -> tuple[str, ...]:
-    """Give hosts in the order in which a side names them: brokers by number, then applications."""
+    """Return hosts in the order in which a side names them: brokers by number, then applications."""
     return tuple(sorted(hosts, key=_place))
 
 
 def is_broker(host: str) -> bool:
-    """Say whether a host is a broker: "B3"; no application is called so."""
+    """Return whether a host is a broker: "B3"; no application is called so."""
     return host[:1] == "B" and host[1:].isdecimal()
 
 
@@ -125,7 +125,7 @@ def both(one: str, other: str) -> str:
 
 
 def are_two(one: str, other: str) -> bool:
-    """Say whether a cut is one of two hosts."""
+    """Return whether a cut is one of two hosts."""
     return BETWEEN not in one + other
 
 

@@ -18,19 +18,19 @@ from kipviz.cluster.world import World, broker_host
 
 
 def paused(world: World) -> tuple[str, ...]:
-    """Give the hosts that stand still."""
+    """Return the hosts that stand still."""
     return tuple(one for one, other in world.cuts if one == other)
 
 
 def pausable(world: World) -> tuple[str, ...]:
-    """Give the hosts that run and may stand still next."""
+    """Return the hosts that run and may stand still next."""
     running = [*map(broker_host, world.up), *(n for n, a in world.applications.items() if a.alive)]
     still = paused(world)
     return tuple(host for host in running if host not in still)
 
 
 def why_no_pause(world: World, action: Pause) -> str | None:
-    """Say why a host cannot stand still from now on, or None when it can."""
+    """Return why a host cannot stand still from now on, or None when it can."""
     if action.host in pausable(world):
         return None
     if action.host in paused(world):
@@ -39,5 +39,5 @@ def why_no_pause(world: World, action: Pause) -> str | None:
 
 
 def why_no_resume(world: World, action: Resume) -> str | None:
-    """Say why a host cannot go on again, or None when it can."""
+    """Return why a host cannot continue again, or None when it can."""
     return None if action.host in paused(world) else f"{action.host} is not paused"

@@ -96,7 +96,7 @@ class Shown(Value, frozen=True):
 def spec_of(
     entries: tuple[Entry, ...], internal_partitions: int, placements: tuple[Placement, ...] = ()
 ) -> ClusterSpec:
-    """Give the cluster of some logs; without placements there is one broker."""
+    """Return the cluster of some logs; without placements there is one broker."""
     if not placements:
         names = sorted({entry.partition for entry in entries})
         placements = tuple(Placement(name, BROKER) for name in names)
@@ -157,7 +157,7 @@ class RebuiltModel(ClusterModel):
         return type(self), (self.spec, *rules, self.entries, self.skipped, self.elections)
 
     def initial(self) -> World:
-        """Give the world before the first step: nothing is read but what is skipped."""
+        """Return the world before the first step: nothing is read but what is skipped."""
         world = super().initial()
         starts: dict[str, int] = {}
         for entry in self.entries:
@@ -173,11 +173,11 @@ class RebuiltModel(ClusterModel):
         return world
 
     def position(self, world: World) -> int:
-        """Give how many entries are read in a world."""
+        """Return how many entries are read in a world."""
         return sum(len(log.batches) for log in world.logs.values())
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Give the one thing that can happen: the batch that was written next is read."""
+        """Return the one thing that can happen: the batch that was written next is read."""
         position = self.position(world)
         if position == len(self.entries):
             return ()
@@ -187,7 +187,7 @@ class RebuiltModel(ClusterModel):
         return (ReadLog(entry.partition, entry.batch.base_offset, entry.at, leader),)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
-        """Say why nothing but the next batch can be read."""
+        """Return why nothing but the next batch can be read."""
         possible = self.enabled(world)
         if action in possible:
             return None
@@ -223,7 +223,7 @@ class RebuiltModel(ClusterModel):
 
     @staticmethod
     def showing(entries: tuple[Entry, ...]) -> Shown:
-        """Give what there are cards for, in the order in which it turns up."""
+        """Return what there are cards for, in the order in which it turns up."""
         ids: dict[str, None] = {}
         partitions: dict[str, dict[str, None]] = {}
         for entry in entries:
@@ -292,7 +292,7 @@ class RebuiltModel(ClusterModel):
 def seated(
     world: World, partition: str, leader: int, epoch: int, replicas: tuple[int, ...]
 ) -> World:
-    """Give a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
+    """Return a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
     key = role_key(world.image.leader_of(partition), partition)
     role = world.roles[key]
     if isinstance(role, TransactionCoordinator) and role.coordinator_epoch != epoch:

@@ -11,7 +11,7 @@ from kipviz.cluster.specs.spec import ApplicationSpec
 
 
 def why_no_further_members(application: ApplicationSpec) -> str:
-    """Say why a process cannot have its further share consumers, "" if it can."""
+    """Return why a process cannot have its further share consumers, "" if it can."""
     members, name = application.further_members, application.name
     if not members:
         return ""

@@ -24,7 +24,7 @@ OF_MEMBERS = (Call.SUBSCRIBE, Call.UNSUBSCRIBE)
 
 
 def why_no_program(app: ApplicationSpec) -> str:
-    """Say which line of a program calls what is not there, or nothing; a line behind the last is the end."""
+    """Return which line of a program calls what is not there, or nothing; a line behind the last is the end."""
     return next(filter(None, (_why_no_line(app, line) for line in app.program)), "")
 
 
@@ -60,7 +60,7 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
 
 
 def _named(app: ApplicationSpec, of: str) -> tuple[str, ...]:
-    """Give the clients that a line can name, of the kind that has its call."""
+    """Return the clients that a line can name, of the kind that has its call."""
     if of == CONSUMER:
         own = tuple(thread.consumer for thread in app.threads if thread.consumer)
         return (*own, *app.further_members)

@@ -97,7 +97,7 @@ def _check_acls(spec: ClusterSpec) -> None:
 
 
 def _check_releases(spec: ClusterSpec) -> None:
-    """Refuse brokers without a binary, and binaries that do not know what is finalized."""
+    """Refuse brokers without a release, and releases that do not know what is finalized."""
     named = tuple(broker for broker, _ in spec.releases)
     if spec.releases and sorted(named) != sorted(spec.brokers):
         raise BadSpec(f"either no broker has a release or each has one, not {named}")

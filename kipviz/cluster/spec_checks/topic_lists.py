@@ -10,7 +10,7 @@ def why_no_coming_topics(
     remade: tuple[str, ...],
     filled: tuple[str, ...],
 ) -> str:
-    """Say why topics cannot come and go like this, or nothing.
+    """Return why topics cannot come and go like this, or nothing.
 
     `usable` are users' topics that are placed and have an id, `filled` those with records at the start.
     """

@@ -68,7 +68,7 @@ def default_in_flight(app: ApplicationSpec) -> int:
 
 
 def reads_by_session(app: ApplicationSpec) -> bool:
-    """Say whether a share consumer asks each broker for all of its partitions in one ShareFetch, as Kafka's does.
+    """Return whether a share consumer asks each broker for all of its partitions in one ShareFetch, as Kafka's does.
 
     In explicit mode, with one partition, and where calls are about the records of one partition, it asks for one
     partition at a time here.

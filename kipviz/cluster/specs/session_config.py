@@ -114,7 +114,7 @@ def parse(configs: Mapping[str, object]) -> SessionConfig:
 
 
 def why_no_such_call(app: ApplicationSpec) -> str:
-    """Say which call of a program has no session to be made on, or nothing."""
+    """Return which call of a program has no session to be made on, or nothing."""
     for line in app.program:
         if line.call is Call.NEW_PRODUCER and app.session is None:
             return f"{app.name} has no session that a producer could be made for"
@@ -137,7 +137,7 @@ def session_timeout(value: object) -> int:
 
 
 def configured(app: ApplicationSpec, configs: Mapping[str, object]) -> ApplicationSpec:
-    """Give an application whose session is made with these configurations.
+    """Return an application whose session is made with these configurations.
 
     Raises:
         ConfigException: as `parse` does.

@@ -19,7 +19,7 @@ SHARE_VERSION = 2
 
 
 def share_level(spec: ClusterSpec) -> int:
-    """Return the finalized level: the highest that all binaries know, unless a lower one is asked for."""
+    """Return the finalized level: the highest that all releases know, unless a lower one is asked for."""
     binaries = (release(name).share_version for _, name in spec.releases)
     known = spec.share_rollout or min(binaries, default=STAGING_LEVEL)
     return min(known, spec.share_version) if spec.share_version < SHARE_VERSION else known

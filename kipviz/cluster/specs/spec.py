@@ -43,15 +43,13 @@ OLDEST_MS = 3_600_000
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
-    `expire_lock`, `time_out` and `run_out` are timers that run out: with an untimed clock a timer may
-    fire at any moment after it was set, so a search needs a bound for them as for faults. With a
-    timed one time ends before a timer that is not allowed to run out. So are the clients'
-    `request_timeout` (a request stays on its way, its connection is given up) and
-    `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level,
-    `pause` a host that stands still, `acls` an operator's change of one ACL,
-    `restart` a broker that is stopped to get another binary, `max_block` a blocking call of a producer
-    that comes back before its result is there, `delete_records` a partition's oldest batch that is
-    deleted, `miss_poll` a member of a regular group that does not call poll() in time.
+    `expire_lock`, `time_out` and `run_out` are timers that run out: with an untimed clock a timer may fire at any
+    moment after it was set, so a search needs a bound for them as for faults. With a timed one time ends before a timer
+    that is not allowed to run out. So are the clients' `request_timeout` (a request stays on its way, its connection is
+    given up) and `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level, `pause` a
+    host that stands still, `acls` an operator's change of one ACL, `restart` a broker that is stopped to get another
+    release, `max_block` a blocking call of a producer that comes back before its result is there, `delete_records` a
+    partition's oldest batch that is deleted, `miss_poll` a member of a regular group that does not call poll() in time.
     """
 
     crash_broker: int = 0
@@ -124,39 +122,33 @@ class PlainSpec(Value, frozen=True):
 class ApplicationSpec(Value, frozen=True):
     """One application process.
 
-    `session` is there if its transactions are those of a TransactionSession.
-    `share` says whether its consumer is in a share group, `explicit` whether that one has to
-    acknowledge every record (share.acknowledgement.mode). What is not said is as Kafka's clients have it, where the model
-    has that for such a process (`kafka_defaults`); `abstraction` says what is left out where a spec says less. `source` and `output` are partitions.
-    `two_phase_commit` is the producer's transaction.two.phase.commit.enable (KIP-939); `database` says
-    that it writes to an external database, too. `heartbeat_interval_ms` is the producer's
-    transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none.
-    `admin` says that it is an operator's: it has an admin client and uses neither of the others.
-    `read_uncommitted` is the isolation level that a consumer has unless it is configured; here it
-    has to be asked for.
-    `protocol` is how the consumer of a regular group becomes a member: "" it is one since before
-    the run, at one epoch for ever; "consumer" it joins with its first poll (KIP-848), subscribes to
-    the topic of its source, and is given partitions; "classic", Kafka's default, the same by JoinGroup and SyncGroup,
-    where `member_id` is its client.id, of which the coordinator makes its id, and `instance_id` its
-    group.instance.id; a member of a share group does so with "share". `listener` says whether
-    partitions are given and taken in poll() only (ConsumerRebalanceListener),
-    `offset_fetch_version` the newest version of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
-    with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender`
-    of further ids of one producer (KIP-447, rejected).
-    `work_ms` is how long it works on a batch before it commits (timed clock).
-    `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback.
-    `further_sources` are more partitions that a member of a share group reads; one that `gathers`
-    comes back from poll() with what all of them have, not with the first that has some, and with `by_session`
-    asks a broker for all that it leads in one ShareFetch, as Kafka's does. `plain` is there if its
-    producer has no transactional id, which is "" then. `shares` names the database that it writes to
-    if several processes do. `max_in_flight` is max.in.flight.requests.per.connection of a producer with
-    a transactional id.
-    Such a producer may have a `buffer`: how many batches buffer.memory has room for, 0 for any number.
-    `auto_offset_reset` is what the consumer of a regular group does without a
-    position that the log has: earliest, latest or none; "" is earliest, without the round trips.
-    `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next
-    lives. `threads` are further application threads of the process, `rack` is its consumer's client.rack.
-    `further_members` are the member ids of further share consumers of the process, which a line names as its client.
+    `session` is there if its transactions are those of a TransactionSession. `share` says whether its consumer is in a
+    share group, `explicit` whether that one has to acknowledge every record (share.acknowledgement.mode). What is not
+    said is as Kafka's clients have it, where the model has that for such a process (`kafka_defaults`); `abstraction`
+    says what is left out where a spec says less. `source` and `output` are partitions. `two_phase_commit` is the
+    producer's transaction.two.phase.commit.enable (KIP-939); `database` says that it writes to an external database,
+    too. `heartbeat_interval_ms` is the producer's transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none.
+    `admin` says that it is an operator's: it has an admin client and uses neither of the others. `read_uncommitted` is
+    the isolation level that a consumer has unless it is configured; here it has to be asked for. `protocol` is how the
+    consumer of a regular group becomes a member: "" it is one since before the run, at one epoch forever; "consumer" it
+    joins with its first poll (KIP-848), subscribes to the topic of its source, and is given partitions; "classic",
+    Kafka's default, the same by JoinGroup and SyncGroup, where `member_id` is its client.id, of which the coordinator
+    makes its id, and `instance_id` its group.instance.id; a member of a share group does so with "share". `listener`
+    says whether partitions are given and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the
+    newest version of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
+    with a transactional id each, as Kafka Streams had one forevery task until 2.6, or with `shares_sender` of further
+    ids of one producer (KIP-447, rejected). `work_ms` is how long it works on a batch before it commits (timed clock).
+    `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback. `further_sources`
+    are more partitions that a member of a share group reads; one that `gathers` comes back from poll() with what all of
+    them have, not with the first that has some, and with `by_session` asks a broker for all that it leads in one
+    ShareFetch, as Kafka's does. `plain` is there if its producer has no transactional id, which is "" then. `shares`
+    names the database that it writes to if several processes do. `max_in_flight` is
+    max.in.flight.requests.per.connection of a producer with a transactional id. Such a producer may have a `buffer`:
+    how many batches buffer.memory has room for, 0 for any number. `auto_offset_reset` is what the consumer of a regular
+    group does without a position that the log has: earliest, latest or none; "" is earliest, without the round trips.
+    `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next lives.
+    `threads` are further application threads of the process, `rack` is its consumer's client.rack. `further_members`
+    are the member ids of further share consumers of the process, which a line names as its client.
     """
 
     name: str
@@ -215,29 +207,25 @@ class Remade(Value, frozen=True):
 class ClusterSpec(Value, frozen=True):
     """A whole cluster at its start.
 
-    `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or
-    "stepwise" (that is an action of its own). `records` are the source records of each partition
-    and the offset of the first one. `internal_partitions` is the number of partitions of each
-    internal topic; only those that something hashes to are kept. `dead_letter_topics` are those
-    that allow it (errors.deadletterqueue.group.enable). `share_version` is the finalized level of share.version
-    if it is 0 (no share groups) or 1 (no dead-letter queues); 2 is the highest level that all binaries know.
-    `transaction_version` is the finalized level of the feature transaction.version.
-    `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or
-    3; 0 is no rollout: what the draft adds is there.
-    Without `acls` everything is allowed, with some only what they allow; an operator may delete
-    these, create them again, and create those of `further_acls`. `transactions` is what earlier
-    producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics
-    that need more than their leader in sync. `releases`
-    names the binary of every broker, and `binaries` those that an operator may give it; without them every broker knows everything.
-    `inter_broker_protocol` is 0 where the roll-out of KIP-447 begins, as its drafts describe it.
-    `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it.
-    `staging_transaction_version` is the lowest transaction.version under which acknowledgements are staged: 2 as KIP-1289
-    has it, or 1, where an epoch lasts for many transactions (the early iteration does not ask; no source runs it).
-    `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes them.
-    `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
-    `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft).
-    `splits` are cuts between sets of hosts that searches and dice try besides those of two hosts, each as
-    "B1 B3 | B5 app-1".
+    `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or "stepwise" (that is an
+    action of its own). `records` are the source records of each partition and the offset of the first one.
+    `internal_partitions` is the number of partitions of each internal topic; only those that something hashes to are
+    kept. `dead_letter_topics` are those that allow it (errors.deadletterqueue.group.enable). `share_version` is the
+    finalized level of share.version if it is 0 (no share groups) or 1 (no dead-letter queues); 2 is the highest level
+    that all releases know. `transaction_version` is the finalized level of the feature transaction.version.
+    `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or 3; 0 is no
+    rollout: what the draft adds is there. Without `acls` everything is allowed, with some only what they allow; an
+    operator may delete these, create them again, and create those of `further_acls`. `transactions` is what earlier
+    producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics that need more
+    than their leader in sync. `releases` names the release of every broker, and `binaries` those that an operator may
+    give it; without them every broker knows everything. `inter_broker_protocol` is 0 where the roll-out of KIP-447
+    begins, as its drafts describe it. `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as
+    its draft has it. `staging_transaction_version` is the lowest transaction.version under which acknowledgements are
+    staged: 2 as KIP-1289 has it, or 1, where an epoch lasts for many transactions (the early iteration does not ask; no
+    source runs it). `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes
+    them. `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
+    `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft). `splits` are
+    cuts between sets of hosts that searches and dice try besides those of two hosts, each as "B1 B3 | B5 app-1".
     """
 
     brokers: tuple[int, ...]

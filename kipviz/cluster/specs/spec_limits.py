@@ -88,7 +88,7 @@ OF_CLUSTERS: dict[str, Limit] = {
 
 
 def why_no_type(spec: Any) -> str:
-    """Say which field has not the type that it has to have, or nothing."""
+    """Return which field has not the type that it has to have, or nothing."""
     try:
         msgspec.convert(msgspec.to_builtins(spec), type(spec))
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as wrong:
@@ -105,7 +105,7 @@ def why_no_type(spec: Any) -> str:
 
 
 def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
-    """Say which number is too small or too large, or nothing; `of` says whose it is."""
+    """Return which number is too small or too large, or nothing; `of` says whose it is."""
     for field, limit in limits.items():
         wrong = why_no_number(limit, getattr(held, field), limit.name or field, of)
         if wrong:
@@ -114,7 +114,7 @@ def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
 
 
 def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
-    """Say why a number is none for a setting, or nothing."""
+    """Return why a number is none for a setting, or nothing."""
     if limit.lowest <= number <= limit.highest:
         return ""
     whose = f" of {of}" if of else ""
@@ -165,12 +165,12 @@ def _numbers(spec: Any) -> Iterator[tuple[Limit, int, str, str]]:
 
 
 def why_no_settings(settings: BrokerSettings) -> str:
-    """Say which setting no broker starts with, or nothing."""
+    """Return which setting no broker starts with, or nothing."""
     return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
 
 
 def why_no_retention(spec: Any) -> str:
-    """Say why logs of a cluster cannot be deleted by their age, or nothing."""
+    """Return why logs of a cluster cannot be deleted by their age, or nothing."""
     if spec.settings.log_retention_ms < 0 or spec.clock.stamps:
         return ""
     return (
@@ -180,14 +180,14 @@ def why_no_retention(spec: Any) -> str:
 
 
 def why_no_own_limits(config: GroupConfig) -> str:
-    """Say which limit of a share group's own is none, or nothing."""
+    """Return which limit of a share group's own is none, or nothing."""
     own = {field: limit for field, limit in OF_GROUPS.items() if getattr(config, field)}
     wrong = why_out_of_range(own, config, config.group_id)
     return f"{wrong}; 0 is the broker's" if wrong else ""
 
 
 def why_no_isolation(app: Any) -> str:
-    """Say why a process cannot read uncommitted records of its own accord, or nothing."""
+    """Return why a process cannot read uncommitted records of its own accord, or nothing."""
     if not (app.share and app.read_uncommitted):
         return ""
     return (
@@ -197,7 +197,7 @@ def why_no_isolation(app: Any) -> str:
 
 
 def why_no_names(spec: Any) -> str:
-    """Say which name or id cannot be, or stands twice, or nothing."""
+    """Return which name or id cannot be, or stands twice, or nothing."""
     return next(_names(spec), "")
 
 

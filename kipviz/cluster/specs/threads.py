@@ -30,7 +30,7 @@ class ThreadSpec(Value, frozen=True):
 
 
 def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
-    """Say why a process cannot have these threads, or which call of a thread has no object, or nothing."""
+    """Return why a process cannot have these threads, or which call of a thread has no object, or nothing."""
     name, lines = application.name, len(application.program)
     names = [t.name for t in application.threads]
     for line in application.program:

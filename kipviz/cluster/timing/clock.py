@@ -30,13 +30,13 @@ NEVER = -1
 class Clock(Value, frozen=True):
     """How a cluster's time passes.
 
-    `delay_max_ms` is how long a message is on the wire at most, and a replica or a new coordinator
-    takes for its reading; `pause_max_ms` is how long a client's thread that could go on stands still at
-    most. -1 is as long as it likes. `refresh_ms` is how often a share-partition leader looks up what became of
-    the votes that it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at
-    which they were written, in ms since the run began (see `record_timestamps`). `backs_off` says that a producer's
-    sender rests for retry.backoff.ms before a transactional request goes out again, which makes an exact tick
-    a short one; where delays are free, a longer one says the same. With `max_in_flight` it always rests.
+    `delay_max_ms` is how long a message is in flight at most, and a replica or a new coordinator takes for its reading;
+    `pause_max_ms` is how long a client's thread that could continue stands still at most. -1 is as long as it likes.
+    `refresh_ms` is how often a share-partition leader looks up what became of the transactional acknowledgements that
+    it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at which they were
+    written, in ms since the run began (see `record_timestamps`). `backs_off` says that a producer's sender rests for
+    retry.backoff.ms before a transactional request goes out again, which makes an exact tick a short one; where delays
+    are free, a longer one says the same. With `max_in_flight` it always rests.
     """
 
     kind: str = UNTIMED
@@ -78,7 +78,7 @@ class Deadline(Value, frozen=True):
 
 
 def clock_named(kind: str, delay_max_ms: int = NEVER, tick: str = TICKS[0]) -> Clock:
-    """Give a clock by its name.
+    """Return a clock by its name.
 
     Raises:
         ValueError: if there is none, in one sentence.
@@ -91,7 +91,7 @@ def clock_named(kind: str, delay_max_ms: int = NEVER, tick: str = TICKS[0]) -> C
 
 
 def why_no_clock(clock: Clock) -> str | None:
-    """Say what is wrong with a clock, or None."""
+    """Return what is wrong with a clock, or None."""
     if clock.kind not in (UNTIMED, TIMED):
         return f"the clock is {UNTIMED} or {TIMED}, not {clock.kind!r}"
     if clock.tick not in TICKS:
@@ -108,12 +108,12 @@ def why_no_clock(clock: Clock) -> str | None:
 
 
 def unit_of(durations: Iterable[int]) -> int:
-    """Give the longest tick that meets every one of these durations."""
+    """Return the longest tick that meets every one of these durations."""
     return gcd(*(duration for duration in durations if duration > 0)) or 1
 
 
 def passed(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
-    """Give the deadlines after some time."""
+    """Return the deadlines after some time."""
     return tuple(
         d.but(after=max(d.after - elapsed, 0), by=max(d.by - elapsed, 0) if d.by > 0 else d.by)
         for d in deadlines
@@ -121,7 +121,7 @@ def passed(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
 
 
 def next_tick(deadlines: Iterable[Deadline], unit: int, tick: str) -> int:
-    """Give how much time passes in one tick; 0 when there is nothing left to wait for."""
+    """Return how much time passes in one tick; 0 when there is nothing left to wait for."""
     left = [ms for d in deadlines for ms in (d.after, d.by) if ms > 0]
     if not left:
         return 0

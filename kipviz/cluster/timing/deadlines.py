@@ -1,12 +1,12 @@
 """What is due when: the deadlines of a world, folded step by step.
 
-A deadline begins with what it is about and ends with it; what ends and begins anew within one step is
-told by the step's events. Where it lies:
+A deadline begins with what it is about and ends with it; what ends and starts over within one step is told by the
+step's events. Where it lies:
 
 - a lock dies with the broker's memory, as its timer does there;
-- a transaction's goes on while its coordinator is elsewhere or loading, because the log has the
-  time at which the transaction began (TransactionLogValue.TransactionStartTimestampMs). That is so
-  whether or not the records say it here (`record_timestamps`): what is left is what decides.
+- a transaction's continues while its coordinator is elsewhere or loading, because the log has the time at which the
+  transaction began (TransactionLogValue.TransactionStartTimestampMs). That is so whether or not the records say it here
+  (`record_timestamps`): what is left is what decides.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ Place = tuple[str, tuple[object, ...]]
 
 
 def unit(spec: ClusterSpec) -> int:
-    """Give the tick of a cluster's durations, in ms."""
+    """Return the tick of a cluster's durations, in ms."""
     durations = [value for _, values in occurring(spec) for value in values]
     durations += [app.work_ms for app in spec.applications]
     durations += timers.asked_ages(spec)
@@ -84,13 +84,13 @@ def unit(spec: ClusterSpec) -> int:
 
 
 def tick_of(spec: ClusterSpec, world: World) -> int:
-    """Give how much time the next tick takes, 0 when nothing is left to wait for."""
+    """Return how much time the next tick takes, 0 when nothing is left to wait for."""
     exact = spec.clock.tick == TICKS[0]
     return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
 
 
 def place_of(world: World, action: ClusterAction) -> Place | None:
-    """Give the deadline that an action keeps, or None for what has none."""
+    """Return the deadline that an action keeps, or None for what has none."""
     match action:
         case ExpireLock(broker, key, lock):
             return LOCK, (broker, key, lock)
@@ -152,7 +152,7 @@ def _batch_of(world: World, source: str) -> Place | None:
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
-    """Give the action that keeps a deadline; an age (`timers.AGES`) has none."""
+    """Return the action that keeps a deadline; an age (`timers.AGES`) has none."""
     kind, place = deadline.kind, deadline.place
     if kind == TRANSACTION:
         home = world.image.home_of_transactions(place[0])
@@ -194,7 +194,7 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
 
 
 def not_due(world: World, action: ClusterAction) -> str | None:
-    """Say how long an action has to wait yet, or None when its time has come."""
+    """Return how long an action has to wait yet, or None when its time has come."""
     deadline = deadline_of(world, action)
     if deadline is None or not deadline.after:
         return None
@@ -202,12 +202,12 @@ def not_due(world: World, action: ClusterAction) -> str | None:
 
 
 def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
-    """Give the deadline that an action keeps, if one is running."""
+    """Return the deadline that an action keeps, if one is running."""
     return find(world, place_of(world, action))
 
 
 def find(world: World, place: Place | None) -> Deadline | None:
-    """Give a deadline by its kind and place, if one is running."""
+    """Return a deadline by its kind and place, if one is running."""
     return next((d for d in world.deadlines if (d.kind, d.place) == place), None)
 
 
@@ -218,7 +218,7 @@ def after_step(
     events: Sequence[Event],
     context: timers.Contexts,
 ) -> tuple[Deadline, ...]:
-    """Give the deadlines of a world that a step led to; it has those that went on.
+    """Return the deadlines of a world that a step led to; it has those that went on.
 
     `context` gives what a role on a broker may look at.
     """
@@ -252,10 +252,10 @@ def after_step(
 
 
 def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
-    """Give the transactions that one scan finds: the one asked for, and all that are overdue beside it.
+    """Return the transactions that one scan finds: the one asked for, and all that are overdue beside it.
 
-    A broker looks through everything that it coordinates; untimed nothing is overdue, and each is found
-    for itself. Source: TransactionStateManager.timedOutTransactions.
+    A broker looks through everything that it coordinates; untimed nothing is overdue, and each is found for itself.
+    Source: TransactionStateManager.timedOutTransactions.
     """
     names = [action.transactional_id]
     overdue = (d.place[0] for d in world.deadlines if d.kind == TRANSACTION and not d.after)
@@ -267,7 +267,7 @@ def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
 
 
 def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give every acquisition lock, also one whose record is staged: its timer was set."""
+    """Return every acquisition lock, also one whose record is staged: its timer was set."""
     left = spec.settings.record_lock_duration_ms
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):
@@ -280,7 +280,7 @@ def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 def _transactions(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline]
 ) -> Iterator[Deadline]:
-    """Give every transaction that is open, and those whose coordinator is not loaded."""
+    """Return every transaction that is open, and those whose coordinator is not loaded."""
     for partition, held in world.image.leaders.items():
         if not partition.startswith(TRANSACTION_STATE):
             continue
@@ -300,7 +300,7 @@ def _transactions(
 
 
 def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give what a bounded delay is a bound of: the heads of connections, replication, loading."""
+    """Return what a bounded delay is a bound of: the heads of connections, replication, loading."""
     most = spec.clock.delay_max_ms
     for (source, broker), connection in world.connections.items():
         if connection.open and connection.requests and connection.serving is None:
@@ -316,7 +316,7 @@ def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give every leader that holds votes, while it is not looking up what became of them."""
+    """Return every leader that holds transactional acknowledgements, while it is not looking up what became of them."""
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):
             continue
@@ -328,12 +328,12 @@ def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def clients_are_timed(spec: ClusterSpec) -> bool:
-    """Say whether something of an application has a deadline."""
+    """Return whether something of an application has a deadline."""
     return spec.clock.pause_max_ms >= 0 or any(app.work_ms for app in spec.applications)
 
 
 def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give when each thread of an application goes on: after its work, and after a pause at most."""
+    """Return when each thread of an application continues: after its work, and after a pause at most."""
     pause = spec.clock.pause_max_ms
     for made_from in spec.applications:
         app = world.applications[made_from.name]
@@ -354,7 +354,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
-    """Give what ended in a step and may have begun again under the same name."""
+    """Return what ended in a step and may have begun again under the same name."""
     for app in world.applications.values():
         was = before.applications[app.name]
         if was is app:
@@ -378,7 +378,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
 
 
 def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
-    """Give the lock under which a record was just delivered, if its leader holds it still.
+    """Return the lock under which a record was just delivered, if its leader holds it still.
 
     One that a failed write gives back to its member keeps the timer that it had.
     """

@@ -22,7 +22,7 @@ LONGS = (
 
 
 def why_no_durations(durations: Durations) -> str | None:
-    """Say what is wrong with the durations of a cluster, or None."""
+    """Return what is wrong with the durations of a cluster, or None."""
     for name in durations.__struct_fields__:
         value = getattr(durations, name)
         most = INT64 if name in LONGS else INT32

@@ -39,17 +39,17 @@ class Duration(Value, frozen=True):
 
 
 def _of(name: str, occurs: Callable[[ClusterSpec], bool]) -> Callable[..., tuple[int, ...]]:
-    """Give a value of the cluster's `durations` where it can begin."""
+    """Return a value of the cluster's `durations` where it can begin."""
     return lambda spec: (getattr(spec.durations, name),) if occurs(spec) else ()
 
 
 def joins(spec: ClusterSpec) -> bool:
-    """Say whether members of a regular group come and go."""
+    """Return whether members of a regular group come and go."""
     return any(a.protocol and not a.share for a in spec.applications)
 
 
 def joins_by_heartbeat(spec: ClusterSpec) -> bool:
-    """Say whether members of a regular group come and go by KIP-848."""
+    """Return whether members of a regular group come and go by KIP-848."""
     return any(a.protocol == MODERN for a in spec.applications)
 
 
@@ -59,77 +59,77 @@ def _interval(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def joins_classic(spec: ClusterSpec) -> bool:
-    """Say whether members of a regular group come and go by the classic protocol."""
+    """Return whether members of a regular group come and go by the classic protocol."""
     return any(a.protocol == CLASSIC for a in spec.applications)
 
 
 def joins_shares(spec: ClusterSpec) -> bool:
-    """Say whether members of a share group come and go."""
+    """Return whether members of a share group come and go."""
     return any(a.protocol and a.share for a in spec.applications)
 
 
 def rests(spec: ClusterSpec) -> bool:
-    """Say whether a share consumer asks several brokers in turn, and rests where none has anything."""
+    """Return whether a share consumer asks several brokers in turn, and rests where none has anything."""
     return any(a.share and (a.protocol or a.further_sources) for a in spec.applications)
 
 
 def resets_by_time(spec: ClusterSpec) -> bool:
-    """Say whether a consumer begins at a record that is not too old (auto.offset.reset=by_duration)."""
+    """Return whether a consumer begins at a record that is not too old (auto.offset.reset=by_duration)."""
     return any(reset_duration_ms(a.auto_offset_reset) >= 0 for a in spec.applications)
 
 
 def turns_away(spec: ClusterSpec) -> bool:
-    """Say whether there are more share consumers than a broker may have share sessions."""
+    """Return whether there are more share consumers than a broker may have share sessions."""
     return sum(a.share for a in spec.applications) > spec.settings.share_sessions_max
 
 
 def looks_up(spec: ClusterSpec) -> bool:
-    """Say whether producers ask for the ids of topics."""
+    """Return whether producers ask for the ids of topics."""
     return spec.look_up_topics
 
 
 def expires(spec: ClusterSpec) -> bool:
-    """Say whether a transactional id that nobody uses may be forgotten."""
+    """Return whether a transactional id that nobody uses may be forgotten."""
     return spec.settings.transactional_ids_expire
 
 
 def forgets(spec: ClusterSpec) -> bool:
-    """Say whether a log may forget a producer that it does not hear of."""
+    """Return whether a log may forget a producer that it does not hear of."""
     return spec.settings.producer_ids_expire
 
 
 def retains(spec: ClusterSpec) -> bool:
-    """Say whether a log is deleted by its age."""
+    """Return whether a log is deleted by its age."""
     return spec.settings.log_retention_ms >= 0
 
 
 def forgets_offsets(spec: ClusterSpec) -> bool:
-    """Say whether offsets that nobody needs may be forgotten."""
+    """Return whether offsets that nobody needs may be forgotten."""
     return spec.settings.offsets_expire
 
 
 def offsets_retention_ms(spec: ClusterSpec) -> int:
-    """Give offsets.retention.minutes in ms: it is the only duration here that Kafka counts in minutes."""
+    """Return offsets.retention.minutes in ms: it is the only duration here that Kafka counts in minutes."""
     return spec.durations.offsets_retention_minutes * MINUTE_MS
 
 
 def gives_up(spec: ClusterSpec) -> bool:
-    """Say whether a request may time out; else it is on its way for as long as it likes."""
+    """Return whether a request may time out; else it is on its way for as long as it likes."""
     return bool(spec.budget.request_timeout)
 
 
 def gives_batches_up(spec: ClusterSpec) -> bool:
-    """Say whether a batch may expire."""
+    """Return whether a batch may expire."""
     return bool(spec.budget.delivery_timeout)
 
 
 def backs_off(spec: ClusterSpec) -> bool:
-    """Say whether a producer with transactions rests before it asks again."""
+    """Return whether a producer with transactions rests before it asks again."""
     return spec.clock.backs_off or pipelines(spec)
 
 
 def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
-    """Give retry.backoff.ms, and the shorter one of whoever adds its first partitions itself."""
+    """Return retry.backoff.ms, and the shorter one of whoever adds its first partitions itself."""
     first_ms = spec.durations.retry_backoff_ms
     if not (joins(spec) or looks_up(spec) or backs_off(spec)):
         return ()
@@ -139,17 +139,17 @@ def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def pipelines(spec: ClusterSpec) -> bool:
-    """Say whether a producer with transactions has several batches on the way, and backs off."""
+    """Return whether a producer with transactions has several batches on the way, and backs off."""
     return any(a.max_in_flight > 1 for a in spec.applications)
 
 
 def times_calls_out(spec: ClusterSpec) -> bool:
-    """Say whether a blocking call of a producer may come back without its result."""
+    """Return whether a blocking call of a producer may come back without its result."""
     return bool(spec.budget.max_block)
 
 
 def misses_polls(spec: ClusterSpec) -> bool:
-    """Say whether a consumer that does not poll in time leaves its group."""
+    """Return whether a consumer that does not poll in time leaves its group."""
     return bool(spec.budget.miss_poll)
 
 
@@ -159,7 +159,7 @@ def _heartbeats(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def beats(spec: ClusterSpec) -> bool:
-    """Say whether a transaction has heartbeats (KIP-1309, draft)."""
+    """Return whether a transaction has heartbeats (KIP-1309, draft)."""
     return any(_heartbeats(spec))
 
 
@@ -459,7 +459,7 @@ FIELDS: dict[str, str] = {
 
 
 def occurring(spec: ClusterSpec) -> Iterator[tuple[Duration, tuple[int, ...]]]:
-    """Give the durations that can begin in a cluster, with their values there."""
+    """Return the durations that can begin in a cluster, with their values there."""
     for row in DURATIONS:
         values = tuple(value for value in row.values(spec) if value > 0)
         if values:

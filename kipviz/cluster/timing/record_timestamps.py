@@ -27,11 +27,11 @@ STAMP = "timestamp_ms"
 
 
 def horizon_of(spec: ClusterSpec) -> int:
-    """Give how far back, in ms, anybody of a cluster looks: an operator does, up to an hour.
+    """Return how far back, in ms, anybody of a cluster looks: an operator does, up to an hour.
 
-    A share group that begins by_duration has to tell what is just old enough from what is older; so has a
-    regular consumer, whose question has a time in it while it is on its way: for as long as the clock lets it,
-    else for an hour. A log that is deleted by age is looked at as far back as that.
+    A share group that begins by_duration has to tell what is just old enough from what is older; so has a regular
+    consumer, whose question has a time in it while it is on its way: for as long as the clock lets it, else for an
+    hour. A log that is deleted by age is looked at as far back as that.
     """
     resets = (reset_duration_ms(config.auto_offset_reset) + 1 for config in spec.group_configs)
     on_its_way = spec.clock.delay_max_ms if spec.clock.delay_max_ms >= 0 else OLDEST_MS
@@ -42,7 +42,7 @@ def horizon_of(spec: ClusterSpec) -> int:
 
 
 def set_back(world: World, horizon_ms: int) -> World:
-    """Give the same situation at the time `horizon_ms`: what was written is as old as it was.
+    """Return the same situation at the time `horizon_ms`: what was written is as old as it was.
 
     What is older than the horizon is as old as the horizon. Nothing changes where records carry no time.
     """
@@ -59,7 +59,7 @@ def set_back(world: World, horizon_ms: int) -> World:
 
 
 def _earlier(value: Any, by: int) -> Any:
-    """Give a value with all its times set back; the same object if it has none."""
+    """Return a value with all its times set back; the same object if it has none."""
     if isinstance(value, Table):
         pairs = [(key, each, _earlier(each, by)) for key, each in value.items()]
         for key, each, after in pairs:

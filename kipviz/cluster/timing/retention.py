@@ -40,14 +40,14 @@ def timer_of(kind: str, place: tuple[object, ...]) -> GroupRetention | OffsetRet
 
 
 def home(world: World, place: tuple[object, ...]) -> str:
-    """Give the partition in which the offsets of a group are."""
+    """Return the partition in which the offsets of a group are."""
     return world.image.home_of(CONSUMER_OFFSETS, str(place[0]))
 
 
 def deadlines(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Callable[[int], Context]
 ) -> Iterator[Deadline]:
-    """Give how old every offset is, and what is due; it passes for those who are not in office, too."""
+    """Return how old every offset is, and what is due; it passes for those who are not in office, too."""
     keeps, check = offsets_retention_ms(spec), spec.durations.offsets_retention_check_ms
     for key, role in world.roles.items():
         if not isinstance(role, GroupCoordinator) or role.loading:
@@ -67,7 +67,7 @@ def deadlines(
 
 
 def committed_again(before: World, world: World) -> Iterator[Place]:
-    """Give what a commit sets anew."""
+    """Return what a commit restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, GroupCoordinator) or was is None or was.loading:

@@ -1,4 +1,4 @@
-"""What roles wait for before they go on by themselves: it costs nothing when it is over."""
+"""What roles wait for before they continue by themselves: it costs nothing when it is over."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DELAYED_BY: dict[type[BrokerRole], Any] = {
 
 
 def delays(role: BrokerRole) -> tuple[RoleDelay, ...]:
-    """Give what a role waits for now."""
+    """Return what a role waits for now."""
     module = DELAYED_BY.get(type(role))
     found: tuple[RoleDelay, ...] = module.delays(role) if module is not None else ()
     return found
 
 
 def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects:
-    """Let a role go on that has waited."""
+    """Let a role continue that has waited."""
     done: Effects = DELAYED_BY[type(role)].on_delay(role, delay, on)
     return done

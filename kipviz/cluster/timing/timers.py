@@ -1,18 +1,16 @@
 """The deadlines of timers that have a name: those of roles, of clients, of requests and of batches.
 
-When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes,
-a heartbeat interval when the last heartbeat was sent, a transactional id's with every change of its
-transaction (the log has that time, so a new coordinator goes on counting), a producer's in a log with
-each batch and marker (the same), a batch's when it was made.
-What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
+When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes, a heartbeat
+interval when the last heartbeat was sent, a transactional id's with every change of its transaction (the log has that
+time, so a new coordinator continues counting), a producer's in a log with each batch and marker (the same), a batch's
+when it was made. What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
 
-A broker's timer runs out when its time is over. A client's may be late, because its thread may stand
-still: by as much as the clock's `pause_max_ms` allows.
-Where an operator asks, it is counted how long ago each transaction began, up to an hour: that is no timer,
-it has a place among the deadlines because it passes as they do.
-NOT MODELLED: of several requests on one connection the time of the second one counts from the answer
-to the first; only back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts
-from when poll() came back, not from when it was called.
+A broker's timer runs out when its time is over. A client's may be late, because its thread may stand still: by as much
+as the clock's `pause_max_ms` allows. Where an operator asks, it is counted how long ago each transaction began, up to
+an hour: that is no timer, it has a place among the deadlines because it passes as they do.
+NOT MODELLED: of several requests on one connection the time of the second one counts from the answer to the first; only
+back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts from when poll() came back,
+not from when it was called.
 """
 
 from __future__ import annotations
@@ -97,12 +95,12 @@ HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 
 
 def thread_place(application: str, thread: str) -> tuple[str, ...]:
-    """Give the place of what a thread does or waits for; the first one needs no name."""
+    """Return the place of what a thread does or waits for; the first one needs no name."""
     return (application, thread) if thread else (application,)
 
 
 def of_roles(spec: ClusterSpec) -> bool:
-    """Say whether a role of a cluster has a timer with a name."""
+    """Return whether a role of a cluster has a timer with a name."""
     appends = bool(spec.min_insync_replicas)
     return (
         joins(spec)
@@ -118,7 +116,7 @@ def of_roles(spec: ClusterSpec) -> bool:
 
 
 def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
-    """Give the durations that operators ask for, and the longest one that is counted; else nothing."""
+    """Return the durations that operators ask for, and the longest one that is counted; else nothing."""
     lines = [line for a in spec.applications if a.admin for line in a.program]
     if not any(line.call in (Call.LIST_TRANSACTIONS, Call.DESCRIBE_TRANSACTIONS) for line in lines):
         return ()
@@ -127,7 +125,7 @@ def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def ages(world: World) -> tuple[tuple[str, int], ...]:
-    """Give how many ms ago each transaction began, as far as that is counted."""
+    """Return how many ms ago each transaction began, as far as that is counted."""
     return tuple(
         (str(d.place[0]), OLDEST_MS - d.after)
         for d in world.deadlines
@@ -136,7 +134,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 
 
 def of_clients(spec: ClusterSpec) -> bool:
-    """Say whether a client of a cluster has a timer, or gives up what it asked."""
+    """Return whether a client of a cluster has a timer, or gives up what it asked."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
     late = times_calls_out(spec) or misses_polls(spec) or backs_off(spec)
     return told or gives_up(spec) or gives_batches_up(spec) or late
@@ -145,7 +143,7 @@ def of_clients(spec: ClusterSpec) -> bool:
 def deadlines(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
 ) -> Iterator[Deadline]:
-    """Give every timer with a name whose time passes in a world, with all of its time left."""
+    """Return every timer with a name whose time passes in a world, with all of its time left."""
     if of_roles(spec):
         yield from _of_roles(spec, world, known, context)
     if of_clients(spec):
@@ -156,7 +154,7 @@ def deadlines(
 
 
 def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
-    """Give the timers that were set anew in a step, under the names that they had before."""
+    """Return the timers that were restarted in a step, under the names that they had before."""
     for event in events:
         match event:
             case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
@@ -175,7 +173,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
-    """Say whether a request was answered with an error in the step in which it was taken."""
+    """Return whether a request was answered with an error in the step in which it was taken."""
     return any(
         isinstance(event, MessageSent)
         and (event.source, event.broker, event.way) == (source, broker, "response")
@@ -185,7 +183,7 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
 
 
 def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
-    """Give what a heartbeat that was taken sets anew at its coordinator."""
+    """Return what a heartbeat that was taken restarts at its coordinator."""
     if not api_of(message).heartbeat:
         return
     key = dispatch.role_for(message, broker, world.image)
@@ -198,7 +196,7 @@ def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
 
 
 def _changed_transactions(before: World, world: World) -> Iterator[Place]:
-    """Give what a change of a transaction, or its beginning, sets anew."""
+    """Return what a change of a transaction, or its beginning, restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, TransactionCoordinator) or was is None:
@@ -214,7 +212,7 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
 
 
 def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
-    """Give the producers of which a log has got something more."""
+    """Return the producers of which a log has got something more."""
     for deadline in before.deadlines:
         if deadline.kind == PRODUCER:
             partition, producer_id = deadline.place
@@ -224,7 +222,7 @@ def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
 
 
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
-    """Give delays that begin once more, and the sessions of members who are answered at last."""
+    """Return delays that begin once more, and the sessions of members who are answered at last."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, GroupCoordinator) or was is None:
@@ -279,7 +277,7 @@ def _of_roles(
 
 
 def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give when logs forget producers: from the last batch on, whoever leads the partition."""
+    """Return when logs forget producers: from the last batch on, whoever leads the partition."""
     left = spec.durations.producer_id_expiration_ms
     for partition, log in world.logs.items():
         if topic_of(partition) in INTERNAL_TOPICS:
@@ -291,13 +289,13 @@ def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def front_of(world: World, partition: str) -> Place:
-    """Give the deadline of a log's oldest batch: with that the next one is another's."""
+    """Return the deadline of a log's oldest batch: with that the next one is another's."""
     batches = world.logs[partition].batches
     return FRONT, (partition, batches[0].base_offset if batches else -1)
 
 
 def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Give when the oldest batch of each log is too old; its time is in the log, so it passes whoever leads it."""
+    """Return when the oldest batch of each log is too old; its time is in the log, so it passes whoever leads it."""
     keeps, check = spec.settings.log_retention_ms, spec.durations.log_retention_check_ms
     for partition, log in world.logs.items():
         led = world.image.leader_of(partition) >= 0 and topic_of(partition) not in INTERNAL_TOPICS
@@ -307,7 +305,7 @@ def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:
-    """Give how long ago the last transaction of each name began; it has no end of its own."""
+    """Return how long ago the last transaction of each name began; it has no end of its own."""
     for role in world.roles.values():
         if isinstance(role, TransactionCoordinator) and not role.loading:
             for name, transaction in role.transactions.items():
@@ -381,7 +379,7 @@ def _late(left: int, pause: int) -> int:
 
 
 def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
-    """Give how long a timer of a client takes that begins now."""
+    """Return how long a timer of a client takes that begins now."""
     durations = spec.durations
     if isinstance(client, Producer) and timer.startswith(BATCH_BACK_OFF):
         return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)

@@ -67,16 +67,15 @@ class Api:
     `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it; None: not written
     yet, and the message cannot be shown as bytes. `role` serves the request at the leader of `shard`. `needs` are the
     rights in the order in which Kafka asks for them, unless one of `cases` applies. `refusal` makes the response that
-    has an error and nothing else.
-    `clause` and `kafka` say where the rule is written and which class has it; `answer_in` is the class of Kafka's
-    that takes the response. `words` are what an arrow says if the names of the two messages are too long.
-    `newest` are the newest versions that releases know, from the oldest release on, where not every release knows
-    `VERSION` of the request; `since` is the first release that knows the request at all: "" for every one, `NO_RELEASE` for none.
-    `admin_retries` are errors after which an admin client repeats the request; None: it never sends one.
-    `only_with_shares`: refused while share groups are disabled. `topic_ids_from`: the first version that names
-    topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `several_groups`: it may name
-    further groups. `may_be_late`: it changes something even if its sender has given it up. `heartbeat`: it keeps
-    a member or a transaction alive.
+    has an error and nothing else. `clause` and `kafka` say where the rule is written and which class has it;
+    `answer_in` is the class of Kafka's that takes the response. `words` are what an arrow says if the names of the two
+    messages are too long. `newest` are the newest versions that releases know, from the oldest release on, where not
+    every release knows `VERSION` of the request; `since` is the first release that knows the request at all: ""
+    forevery one, `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request;
+    None: it never sends one. `only_with_shares`: refused while share groups are disabled. `topic_ids_from`: the first
+    version that names topics by id alone. `by_name`: otherwise a missing topic is an error of its own.
+    `several_groups`: it may name further groups. `may_be_late`: it changes something even if its sender has given it
+    up. `heartbeat`: it keeps a member or a transaction alive.
     """
 
     request: type[Message]

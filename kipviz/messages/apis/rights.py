@@ -37,11 +37,10 @@ class Resource(StrEnum):
 class Need(Value, frozen=True):
     """What a request needs: the operation on each resource that it names.
 
-    `alternative` does as well. `hides` says that the request is not refused without it, but that
-    what its sender may not see is left out of the answer. `each` says that every topic is asked for
-    by itself: those that are refused have an error of their own, and the request goes on with the
-    others. `users_topics` says that nobody may do it with an internal topic. `status` says whether
-    a release asks.
+    `alternative` does as well. `hides` says that the request is not refused without it, but that what its sender may
+    not see is left out of the answer. `each` says that every topic is asked for by itself: those that are refused have
+    an error of their own, and the request continues with the others. `users_topics` says that nobody may do it with an
+    internal topic. `status` says whether a release asks.
     """
 
     operation: Operation

@@ -127,7 +127,7 @@ def unsigned_varint(value: int) -> bytes:
 
 
 def type_words(field: Field, *, compact: bool) -> str:
-    """Give the type of a field's bytes, in the words of Kafka's protocol guide."""
+    """Return the type of a field's bytes, in the words of Kafka's protocol guide."""
     if field.is_array:
         return "compact array" if compact else "array"
     return _item_words(field, compact=compact)
@@ -245,7 +245,7 @@ class Writer:
         self.data += part.data
 
     def done(self) -> Encoded:
-        """Give what was written."""
+        """Return what was written."""
         return Encoded(bytes(self.data), tuple(self.spans))
 
     def _length(self, size: int) -> bytes:

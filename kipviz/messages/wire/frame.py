@@ -99,19 +99,19 @@ def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Str
 
 
 def header_of(schema: Schema) -> Schema:
-    """Give the header's schema: requests have another one than responses."""
+    """Return the header's schema: requests have another one than responses."""
     return REQUEST_HEADER if schema.name.endswith("Request") else RESPONSE_HEADER
 
 
 def header_version(schema: Schema, version: int) -> int:
-    """Give the header's version: the newer one, with tagged fields, for a flexible message."""
+    """Return the header's version: the newer one, with tagged fields, for a flexible message."""
     flexible = covers(schema.flexible, version)
     return int(flexible) + (1 if schema.name.endswith("Request") else 0)
 
 
 @lru_cache(maxsize=256)
 def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...]:
-    """Give every place (path, type) that a message of a kind can have, in the order of its bytes.
+    """Return every place (path, type) that a message of a kind can have, in the order of its bytes.
 
     It is that of the newest version unless another one is given.
     """
@@ -126,7 +126,7 @@ def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...
 
 
 def _example(fields: tuple[Field, ...], version: int, inside: Mapping[str, Encoded]) -> Struct:
-    """Give a structure in which nothing is left out: no null, no empty array, no tag's default."""
+    """Return a structure in which nothing is left out: no null, no empty array, no tag's default."""
     found = (*fields_in(fields, version), *tagged_in(fields, version))
     return {f.name: _example_value(f, version, inside) for f in found}
 

@@ -27,11 +27,11 @@ class Around(Value, frozen=True):
     client_id: str = ""
 
     def topic_id(self, topic: str) -> str:
-        """Give the id of a topic."""
+        """Return the id of a topic."""
         return dict(self.topic_ids).get(topic, ZERO_ID)
 
     def version_of(self, message: Message) -> int:
-        """Give the version in which a message is written: an answer in its request's."""
+        """Return the version in which a message is written: an answer in its request's."""
         if message.IS_RESPONSE and self.request is not None:
             return self.request.spoken
         return message.spoken
@@ -39,25 +39,25 @@ class Around(Value, frozen=True):
     def by_topic(
         self, version: int, ids_from: int, partition: str, name: str, **fields: Any
     ) -> tuple[Struct, ...]:
-        """Give the one topic of a list, by its name below the version that has ids."""
+        """Return the one topic of a list, by its name below the version that has ids."""
         return self.by_topics(version, ids_from, ((partition, fields),), name)
 
     def by_topics(
         self, version: int, ids_from: int, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:
-        """Give partitions together by topic; topics are named as in `by_topic`."""
+        """Return partitions together by topic; topics are named as in `by_topic`."""
         if version >= ids_from:
             return self.by_topic_ids(partitions, name)
         return topics(partitions, lambda topic, items: {"Name": topic, name: items})
 
     def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
-        """Give the one topic of a list by id, with one partition in its array `name`."""
+        """Return the one topic of a list by id, with one partition in its array `name`."""
         return self.by_topic_ids(((partition, fields),), name)
 
     def by_topic_ids(
         self, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:
-        """Give partitions together by topic, topics by id, in the array `name` of each."""
+        """Return partitions together by topic, topics by id, in the array `name` of each."""
         return topics(
             partitions, lambda topic, items: {"TopicId": self.topic_id(topic), name: items}
         )

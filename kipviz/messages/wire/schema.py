@@ -89,12 +89,12 @@ def covers(versions: str, version: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def fields_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
-    """Give the fields of a structure that a version writes in a row."""
+    """Return the fields of a structure that a version writes in a row."""
     return tuple(f for f in fields if covers(f.versions, version) and not covers(f.tagged, version))
 
 
 @lru_cache(maxsize=1024)
 def tagged_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
-    """Give the fields of a structure that a version writes behind tags, in the order of the tags."""
+    """Return the fields of a structure that a version writes behind tags, in the order of the tags."""
     found = (f for f in fields if covers(f.versions, version) and covers(f.tagged, version))
     return tuple(sorted(found, key=lambda f: f.tag))

@@ -31,12 +31,12 @@ HELD = (
 
 
 def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
-    """Give how an answer about several groups is put, from how one of them is."""
+    """Return how an answer about several groups is put, from how one of them is."""
     return lambda m, around: {"Groups": tuple(described(each, around) for each in taken_apart(m))}
 
 
 def described_groups(member: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Give the fields of such an answer; only its members are not alike."""
+    """Return the fields of such an answer; only its members are not alike."""
     return (
         Field("ThrottleTimeMs", "int32"),
         Field(

@@ -242,7 +242,7 @@ def acknowledged_topics(every: Acknowledged, around: Around) -> tuple[Struct, ..
 
 
 def _results(every: Iterable[tuple[str, Errors]], around: Around) -> tuple[Struct, ...]:
-    """Give the topics of an answer, with the error of each partition."""
+    """Return the topics of an answer, with the error of each partition."""
     partitions = (
         (partition, {"PartitionIndex": index_of(partition), "ErrorCode": error})
         for partition, error in every

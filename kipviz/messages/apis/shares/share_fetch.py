@@ -127,7 +127,7 @@ OF_THE_FETCH = (*OF_A_SESSION, Errors.SHARE_SESSION_LIMIT_REACHED)
 
 
 def _asked(m: model.ShareFetch) -> Acknowledged:
-    """Give the partitions that a fetch names, and what it says of them.
+    """Return the partitions that a fetch names, and what it says of them.
 
     Of a share session these are what it adds, and those of which something is acknowledged.
     """

@@ -1,8 +1,8 @@
 """The APIs that brokers call for a share-partition: a share coordinator's, and the one by which it tells an outcome.
 
-Read- and WriteShareGroupState are Kafka 4.4.0. Votes are our inference, because KIP-1289 names no
-request that makes them durable: TxnWriteShareGroupState mirrors WriteShareGroupState and has no key,
-and the answer to a read carries open votes behind a tag that Kafka's reader would skip.
+Read- and WriteShareGroupState are Kafka 4.4.0. Votes are our inference, because KIP-1289 names no request that makes
+them durable: TxnWriteShareGroupState mirrors WriteShareGroupState and has no key, and the answer to a read carries open
+transactional acknowledgements behind a tag that Kafka's reader would skip.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ COMPLETE_COUNT = Field("DeliveryCompleteCount", "int32", "1+", default="-1")
 
 
 def _topics(kind: str, *more: Field) -> Field:
-    """Give the part of a request that says which share-partitions, and what of each."""
+    """Return the part of a request that says which share-partitions, and what of each."""
     fields = (Field("Partition", "int32"), *more)
     partitions = Field("Partitions", "[]PartitionData", fields=fields)
     return Field("Topics", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions))
 
 
 def _results(kind: str, *more: Field) -> tuple[Field, ...]:
-    """Give an answer: for each share-partition an error, and what there is to say without one."""
+    """Return an answer: for each share-partition an error, and what there is to say without one."""
     fields = (
         Field("Partition", "int32"),
         Field("ErrorCode", "int16"),

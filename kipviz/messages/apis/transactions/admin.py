@@ -202,7 +202,7 @@ def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struc
 
 
 def _time(name: str, at_ms: int) -> Struct:
-    """Give a field with a time; nothing where records carry none, so that the bytes say it is not told."""
+    """Return a field with a time; nothing where records carry none, so that the bytes say it is not told."""
     return {} if at_ms == NO_TIMESTAMP else {name: at_ms}
 
 
