@@ -1,1 +1,1 @@
-"""The roles that live on brokers, one file each, independent of each other."""
+"""The roles that run on brokers, one file each, independent of each other."""

@@ -1,11 +1,11 @@
-"""An operator's requests about ACLs: they are listed, created and deleted, several at once.
+"""An operator's requests that list, create and delete ACLs, several at once.
 
-WHO: every broker (KafkaApis); it hands changes on to the controller, whose answer it waits for.
+WHO: every broker (KafkaApis). It forwards changes to the controller and waits for the response.
 WHERE IN KAFKA: AclApis, StandardAuthorizer, AclControlManager.
 KIPS: KIP-11, KIP-140 (the three requests), KIP-290 (patterns of names).
 DURABILITY: ACLs are metadata of the cluster.
-NOT MODELLED: hosts (every ACL is for all of them); that a change takes a round trip to the controller, and that brokers
-  learn of it one by one; operations and resources that no modelled request asks for.
+NOT MODELLED: hosts (every ACL is for all of them); the round trip of a change to the controller; the time until each
+broker learns of it; operations and resources that no modelled request asks for.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ AboutAcls: TypeAlias = DescribeAcls | CreateAcls | DeleteAcls
 
 
 def entry_of(acl: Acl) -> AclEntry:
-    """Say an ACL as it goes over the wire."""
+    """Return an ACL as the protocol encodes it."""
     name, pattern = pattern_of(acl.name)
     who = USER + acl.principal
     return AclEntry(acl.resource.value, name, pattern, who, acl.operation.value, acl.allow)
 
 
 def acl_of(entry: AclEntry) -> Acl:
-    """Take an ACL from the wire."""
+    """Return the ACL that an entry of the protocol describes."""
     name = entry.name + (WILDCARD if entry.pattern == PREFIXED else "")
     principal = entry.principal.removeprefix(USER)
     return Acl(principal, Operation(entry.operation), Resource(entry.resource), name, entry.allow)
@@ -57,10 +57,10 @@ def acl_of(entry: AclEntry) -> Acl:
 
 @takes(DescribeAcls)
 def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Context) -> Effects:
-    """List the ACLs that a filter means.
+    """List the ACLs that match a filter.
 
-    WHEN: an operator asks. CHECKS: that there are ACLs at all; DESCRIBE on the cluster was checked before. DOES:
-    nothing. ANSWERS: at once.
+    WHEN: an operator asks. CHECKS: that the cluster has an authorizer; DESCRIBE on the cluster was checked before.
+    DOES: nothing. ANSWERS: at once.
     Clause: KIP-140 "DescribeAclsRequest"; AclApis.handleDescribeAcls.
     """
     if on.image.acls is None:
@@ -72,11 +72,11 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
 
 @takes(CreateAcls)
 def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
-    """Create ACLs: each that can be is taken, whatever becomes of the others.
+    """Create ACLs: each valid one is created, even if others are rejected.
 
-    WHEN: an operator gives rights. CHECKS: that there are ACLs at all, and of each that it has a name, that of the
-    cluster if it is about the cluster; ALTER on the cluster was checked before. DOES: adds what is not there; what is
-    there already is no error. ANSWERS: for each by itself.
+    WHEN: an operator grants rights. CHECKS: that the cluster has an authorizer, that each ACL has a resource name, and
+    that an ACL of the cluster has the cluster's name; ALTER on the cluster was checked before. DOES: adds the ACLs that
+    do not exist; an ACL that exists is no error. ANSWERS: one result per ACL.
     Clause: KIP-140 "CreateAclsRequest"; AclApis.handleCreateAcls, AclControlManager.createAcls.
     """
     if on.image.acls is None:
@@ -97,11 +97,11 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
 
 @takes(DeleteAcls)
 def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context) -> Effects:
-    """Delete every ACL that one of some filters means.
+    """Delete every ACL that matches one of several filters.
 
-    WHEN: an operator takes rights away. CHECKS: that there are ACLs at all; ALTER on the cluster was checked before.
-    DOES: deletes what is met, be it the right by which it was asked. ANSWERS: for each filter what it meant; one that
-    two filters mean stands under both.
+    WHEN: an operator revokes rights. CHECKS: that the cluster has an authorizer; ALTER on the cluster was checked
+    before. DOES: deletes what matches, even the ACL that allowed this request. ANSWERS: for each filter the ACLs that
+    it matched; an ACL that two filters match is listed under both.
     Clause: KIP-140 "DeleteAclsRequest"; AclApis.handleDeleteAcls, AclControlManager.deleteAcls.
     """
     if on.image.acls is None:
@@ -144,7 +144,7 @@ def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
 
 
 def _disabled(me: Any, request: AboutAcls, reply_to: ReplyTo, on: Context) -> Effects:
-    """Refuse a request about ACLs in a cluster without an authorizer."""
+    """Reject a request about ACLs in a cluster without an authorizer."""
     checks = _authorizer_checks(on)
     return _said(me, reply_to, refused(request, error_of(checks)), checks)
 

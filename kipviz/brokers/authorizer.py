@@ -1,12 +1,9 @@
-"""Who may do what: Kafka's access control lists, held against the rights that a request needs.
+"""Authorization: Kafka's access control lists, compared with the rights that a request needs.
 
-WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, AuthHelper,
-  StandardAuthorizer, AclEntry.
-KIPS: KIP-11 (ACLs), KIP-290 (prefixes), KIP-98 (transactional ids), KIP-664; KIP-1289 and
-  KIP-1310 (drafts).
+WHO: every broker, before any role sees a request. WHERE IN KAFKA: KafkaApis, AuthHelper, StandardAuthorizer, AclEntry.
+KIPS: KIP-11 (ACLs), KIP-290 (prefixes), KIP-98 (transactional ids), KIP-664; KIP-1289 and KIP-1310 (drafts).
 DURABILITY: ACLs are metadata; an operator may delete them and create them again.
-NOT MODELLED: hosts; that brokers learn of a change one by one. Brokers are super users, as they
-  have to be.
+NOT MODELLED: hosts; the time until each broker learns of a change. Brokers are super users, as Kafka requires.
 """
 
 from __future__ import annotations
@@ -30,8 +27,8 @@ ANYBODY = "*"
 
 Op, R = Operation, Resource
 
-# Which operations an ACL of a resource may have, as far as they are here (AclEntry). There is no
-# WRITE of a group, so what KIP-1289 asks for cannot be given: kafka-acls.sh refuses it.
+# The operations that an ACL of each modelled resource may have (AclEntry). A group has no WRITE, so the right that
+# KIP-1289 requires cannot be granted: kafka-acls.sh rejects it.
 SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
     R.TOPIC: (Op.ALL, Op.READ, Op.WRITE, Op.DESCRIBE, Op.ALTER),
     R.GROUP: (Op.ALL, Op.READ, Op.DESCRIBE, Op.DELETE),
@@ -45,7 +42,7 @@ SUPPORTED: dict[Resource, tuple[Operation, ...]] = {
         Op.CREATE,
     ),
 }
-# Whoever may do one of these may describe, too (StandardAuthorizerData).
+# Each of these operations implies DESCRIBE (StandardAuthorizerData).
 IMPLY_DESCRIBE = (Op.READ, Op.WRITE, Op.DELETE, Op.ALTER)
 ERROR_OF: dict[Resource, Errors] = {
     R.TOPIC: Errors.TOPIC_AUTHORIZATION_FAILED,
@@ -56,10 +53,10 @@ ERROR_OF: dict[Resource, Errors] = {
 
 
 class Acl(Value, frozen=True):
-    """One entry: a principal may, or must not, do something with a resource.
+    """One entry: it allows or denies a principal an operation on a resource.
 
-    A principal is the name of a process, "*" is anybody. A name that ends in "*" is a prefix, and
-    "*" alone is every name. What nobody allows is denied, and a denial goes before every permission.
+    A principal is the name of a process; "*" is every principal. A name that ends in "*" is a prefix, and "*" alone is
+    every name. What no entry allows is denied, and a denial takes precedence over every permission.
     """
 
     principal: str
@@ -70,13 +67,13 @@ class Acl(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The entry as a sentence's beginning: "app-1 may READ TOPIC src"."""
+        """The entry as the beginning of a sentence: "app-1 may READ TOPIC src"."""
         may_it = "may" if self.allow else "must not"
         return f"{self.principal} {may_it} {self.operation.value} {self.resource.value} {self.name}"
 
 
 class Asked(Value, frozen=True):
-    """What a draft's page says that a request needs, in its own words; "" where it says nothing."""
+    """The right that a draft's page says a request needs, in its own words; "" where the page says nothing."""
 
     request: str
     resource: Resource
@@ -84,7 +81,7 @@ class Asked(Value, frozen=True):
     source: str
 
 
-# The drafts' tables as they stand, also where nothing follows from them.
+# The drafts' tables as written, including rows without any effect.
 DRAFTS: tuple[Asked, ...] = (
     Asked("InitProducerId", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
     Asked("AddPartitionsToTxn", R.TRANSACTIONAL_ID, "WRITE", "KIP-1310 6.1"),
@@ -100,7 +97,7 @@ DRAFTS: tuple[Asked, ...] = (
 
 
 def needs_of(message: Message) -> tuple[Need, ...]:
-    """Return the rights that a request needs, in the order in which Kafka asks for them."""
+    """Return the rights that a request needs, in the order in which Kafka checks them."""
     return api_of(message).rights(message)
 
 
@@ -141,7 +138,7 @@ def principal_of(source: str) -> str:
 def may(
     acls: tuple[Acl, ...], principal: str, operation: Operation, resource: Resource, name: str
 ) -> bool:
-    """Return whether a principal may do something; what nobody allows is denied."""
+    """Return whether a principal may do something. What no ACL allows is denied."""
     found = [
         acl
         for acl in acls
@@ -169,12 +166,12 @@ def _matches(pattern: str, name: str) -> bool:
 def refusal(
     acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
 ) -> Errors:
-    """Return the error with which a request is refused, or NONE. Without ACLs everything is allowed.
+    """Return the error with which a request is rejected, or NONE. Without ACLs everything is allowed.
 
-    `nameless` are topics that the request says by ids which nobody knows: nobody can be refused them, and they have an
-    error of their own (KIP-1319 "Topic ID resolution").
+    `nameless` are topics that the request names by unknown ids. No right is checked for them; they get an error of
+    their own (KIP-1319 "Topic ID resolution").
 
-    Clause: KIP-11; KafkaApis asks before any role does.
+    Clause: KIP-11; KafkaApis checks this before any role sees the request.
     """
     if acls is None:
         return Errors.NONE
@@ -191,7 +188,7 @@ def refusal(
 def kept_out(
     acls: tuple[Acl, ...] | None, source: str, message: Message, nameless: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """Return the topics of a request that its sender may not use, where the others are served.
+    """Return the topics that the sender may not use, for a request that is served for its other topics.
 
     Clause: KIP-11; AuthHelper.filterByAuthorized.
     """
@@ -204,7 +201,7 @@ def kept_out(
 
 
 def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -> tuple[str, ...]:
-    """Return the partitions of a client's AddPartitionsToTxn that only the others of it keep out.
+    """Return the partitions of a client's AddPartitionsToTxn that fail only because others are not authorized.
 
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
     """
@@ -215,7 +212,7 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
 
 
 def _named(names: tuple[str, ...], need: Need, nameless: tuple[str, ...]) -> tuple[str, ...]:
-    """Leave out the topics that no name was found for."""
+    """Return the names without the topics whose name is unknown."""
     if need.resource is not Resource.TOPIC:
         return names
     return tuple(name for name in names if name not in nameless)
@@ -224,7 +221,7 @@ def _named(names: tuple[str, ...], need: Need, nameless: tuple[str, ...]) -> tup
 def _lacking(
     acls: tuple[Acl, ...], source: str, need: Need, names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the names with which whoever asks may not do what is needed."""
+    """Return the names for which the sender lacks a right."""
     operations = [o for o in (need.operation, need.alternative) if o is not None]
     who = principal_of(source)
     return tuple(
@@ -236,9 +233,9 @@ def _lacking(
 
 
 def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
-    """Return whether a principal may write to some topic, whether or not there is such a topic.
+    """Return whether a principal may write to any topic, existing or not.
 
-    A denial that covers the whole of what is allowed goes before it (KIP-679, Authorizer.authorizeByResourceType).
+    A denial that covers all of what is allowed takes precedence (KIP-679, Authorizer.authorizeByResourceType).
     """
     who = (principal_of(source), ANYBODY)
     own = [a for a in acls if a.principal in who]
@@ -248,7 +245,7 @@ def _writes_somewhere(acls: tuple[Acl, ...], source: str) -> bool:
 
 
 def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str, ...]) -> bool:
-    """Return whether a group may be described: whoever asked may describe what its members have.
+    """Return whether the sender may describe a group: it must be able to describe all its members' topics.
 
     Source: KafkaApis.handleConsumerGroupDescribe, handleShareGroupDescribe.
     """
@@ -256,9 +253,9 @@ def topics_seen(acls: tuple[Acl, ...] | None, source: str, partitions: tuple[str
 
 
 def seen(acls: tuple[Acl, ...] | None, source: str, resource: Resource, name: str) -> bool:
-    """Return whether something may stand in an answer: whoever asked may describe it.
+    """Return whether a response may name something: the sender must have the right to describe it.
 
-    Whoever may describe the cluster sees every group (KafkaApis.handleListGroupsRequest).
+    A principal that may describe the cluster sees every group (KafkaApis.handleListGroupsRequest).
     """
     if acls is None:
         return True

@@ -1,8 +1,8 @@
 """What a handler compares before it responds: each check in order, with the error that follows from it.
 
-A handler gives its checks back beside its replies (`Effects.checks`); a step collects them with the role that
-made them (`Checked`), and `Outcome.checks` has them in the order in which they were made. They are no part of
-the world, of search keys or of traces: whoever wants those of a step that is over takes the step again.
+A handler returns its checks with its replies (`Effects.checks`); a step collects them with the role that made them
+(`Checked`), and `Outcome.checks` has them in the order in which they were made. They are not part of the world, of
+search keys or of traces: to see the checks of an earlier step, take the step again.
 
 How a handler is written:
 
@@ -15,11 +15,11 @@ How a handler is written:
     error = error_of(checks)                 # the error of the last one: the response's, by construction
     return Effects(me, replies=..., checks=checks)
 
-An error that becomes another one on its way to the client (an older version of a request, a rule of a
-design, a coordinator's answer) is one more check: `translated`. A value that a handler only looks at,
-without refusing anything for it, is `looked_at`. A name is short and stable, such as "producer epoch";
-the sentence for it is made in `views.explanations.checks`. Values are as they stand in the request and in the state:
-nothing is put into words here, because a search makes millions of them.
+An error that becomes another one on its way to the client (an older version of a request, a rule of a design, a
+coordinator's answer) is one more check: `translated`. A value that a handler only looks at, without refusing anything
+for it, is `looked_at`. A name is short and stable, such as "producer epoch"; the sentence for it is made in
+`views.explanations.checks`. Values are as they stand in the request and in the state: nothing is put into words here,
+because a search makes millions of them.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Fact: TypeAlias = str | int | bool | Enum | tuple[str, ...] | tuple[int, ...] | 
 
 
 class Check(Value, frozen=True):
-    """One comparison: what the request asks, what the broker finds, and the error that follows.
+    """One comparison: the value in the request, the value that the broker has, and the resulting error.
 
-    `error` is NONE if the check has passed. `asked` is None where the request says nothing about it.
-    `otherwise` has the errors of a check that could have failed: predictions offer them.
+    `error` is NONE if the check passed. `asked` is None if the request has no such value. `otherwise` has the errors of
+    a check that could have failed: predictions offer them.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Check(Value, frozen=True):
 
 
 class Checked(Value, frozen=True):
-    """The checks that one handler made in a step, and the role on whose behalf."""
+    """The checks that one handler made in a step, and the role that it belongs to."""
 
     broker: int
     role: str
@@ -63,22 +63,22 @@ Checks: TypeAlias = tuple[Check, ...]
 
 
 def compare(name: str, asked: Fact, found: Fact, holds: bool, otherwise: Errors) -> Check:
-    """Return a check that has passed if it holds, and else leads to an error."""
+    """Return a check that passes if `holds`, and otherwise results in an error."""
     return Check(name, asked, found, Errors.NONE if holds else otherwise, (otherwise,))
 
 
 def has_loaded(loading: bool) -> Check:
-    """Check that a coordinator has read its log: until then it knows nothing."""
+    """Check that a coordinator has loaded its log."""
     return compare("loading", None, loading, not loading, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
 def looked_at(name: str, found: Fact) -> Check:
-    """Return a value that a handler goes by and that refuses nothing."""
+    """Return a check that only reports a value and never fails."""
     return Check(name, None, found)
 
 
 def in_order(made: Callable[P, Iterator[Check]]) -> Callable[P, Checks]:
-    """Make a generator of checks stop behind the first one that fails."""
+    """Make a generator of checks stop after the first one that fails."""
 
     @wraps(made)
     def until_failure(*args: P.args, **kwargs: P.kwargs) -> Checks:
@@ -93,18 +93,18 @@ def in_order(made: Callable[P, Iterator[Check]]) -> Callable[P, Checks]:
 
 
 def error_of(checks: Checks) -> Errors:
-    """Return the error that checks come to: that of the last one."""
+    """Return the error that checks result in: the error of the last one."""
     return checks[-1].error if checks else Errors.NONE
 
 
 def possible_errors(checks: Iterable[Check]) -> tuple[Errors, ...]:
-    """Return the errors that checks have led to or could have led to, each once and in their order."""
+    """Return the errors that checks resulted in or could have, each once and in order."""
     found = (error for check in checks for error in (*check.otherwise, check.error))
     return tuple(dict.fromkeys(error for error in found if error is not Errors.NONE))
 
 
 def one_after_another(*steps: Callable[[], Checks]) -> Checks:
-    """Make the checks of each step as long as those before it have passed."""
+    """Make the checks of each step while all earlier ones passed."""
     done: Checks = ()
     for step in steps:
         done += step()
@@ -114,6 +114,6 @@ def one_after_another(*steps: Callable[[], Checks]) -> Checks:
 
 
 def translated(checks: Checks, name: str, asked: Fact, error: Errors) -> Checks:
-    """Add the check by which an error becomes another one, if it does."""
+    """Add the check that translates an error into another one, if it changes."""
     before = error_of(checks)
     return checks if before is error else (*checks, Check(name, asked, before, error))

@@ -1,7 +1,7 @@
-"""What a broker's role is told, and what it gives back.
+"""What a handler of a broker's role receives, and what it returns.
 
-A handler is a function from (its state, a message, the context) to `Effects`: plain data that
-the cluster carries out. It changes nothing by itself, so it can be read, tested and compared.
+A handler is a function from (its state, a message, the context) to `Effects`: plain data that the cluster carries out.
+It changes nothing itself, so it can be read, tested and compared.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from kipviz.records.placement import (
 )
 
 NOBODY = -1
-# Instead of a broker: nobody has to be asked.
+# Used in place of a broker's id: no request is needed.
 NOT_ASKED = -2
 
 
 class Leadership(Value, frozen=True):
-    """Who leads a partition, in which leader epoch, and which live broker may take over."""
+    """The leader of a partition, its leader epoch, and the live brokers that may take over."""
 
     leader: int
     epoch: int
@@ -44,13 +44,13 @@ class Leadership(Value, frozen=True):
 class Image(Part, frozen=True, cache_hash=True):
     """The cluster's metadata, as every live broker and client sees it.
 
-    `min_insync_replicas` has the topics with a min.insync.replicas above 1; only where there are some it matters which
+    `min_insync_replicas` has the topics with a min.insync.replicas above 1. Only if there are any does it matter which
     brokers are `offline`: a replica is in sync as long as its broker runs. `transactional_groups` are (transactional
     id, group) of producers that are configured with a transactional.group.id (KIP-447, first draft).
 
-    NOT MODELLED: that brokers and clients learn of a change one by one; the Metadata and FindCoordinator round trips:
-    whoever sends looks the address up at once. A request that is in flight when a leader moves still arrives at the old
-    one and is refused there.
+    NOT MODELLED: the time until each broker and client learns of a change; the Metadata and FindCoordinator round
+    trips: a sender looks up the address at once. A request that is in flight when a leader moves still arrives at the
+    old leader, which rejects it.
     """
 
     leaders: Table[str, Leadership]
@@ -67,16 +67,16 @@ class Image(Part, frozen=True, cache_hash=True):
     transactional_groups: tuple[tuple[str, str], ...] = ()
 
     def release_of(self, broker: int) -> Release:
-        """Return the release that a broker runs, or had when it was stopped."""
+        """Return the release that a broker runs, or ran when it was stopped."""
         return release(dict(self.releases).get(broker, "")) if self.releases else EVERYTHING
 
     def unsupporting(self, feature: str, level: int) -> tuple[int, ...]:
-        """Return the brokers whose releases do not know a level of a feature, running or not."""
+        """Return the brokers, running or not, whose releases do not support a level of a feature."""
         brokers = (broker for broker, _ in self.releases)
         return tuple(b for b in brokers if self.release_of(b).supports(feature) < level)
 
     def topic_id_of(self, topic: str) -> str:
-        """Return the id that groups keep of a topic, "" where they keep none."""
+        """Return the topic id that groups store, or "" if they store none."""
         return self.topic_ids.get(topic, "") if self.keeps_topic_ids else ""
 
     def leader_of(self, partition: str) -> int:
@@ -85,10 +85,10 @@ class Image(Part, frozen=True, cache_hash=True):
         return found.leader if found else NOBODY
 
     def has_enough_replicas(self, partition: str) -> bool:
-        """Return whether min.insync.replicas of a partition are in sync.
+        """Return whether a partition has min.insync.replicas replicas in sync.
 
-        If not, its high watermark stands still, and its leader takes nothing with acks=all. A topic with fewer replicas
-        than that needs all of them. Source: Partition.effectiveMinIsr.
+        If not, its high watermark does not advance, and its leader rejects produce requests with acks=all. A topic with
+        fewer replicas than that needs all of them. Source: Partition.effectiveMinIsr.
         """
         if not self.min_insync_replicas:
             return True
@@ -100,12 +100,12 @@ class Image(Part, frozen=True, cache_hash=True):
         return len(in_sync) >= min(least, len(held.replicas))
 
     def group_config(self, group_id: str) -> GroupConfig:
-        """Return the configuration of a share group; one that nobody configured has the defaults."""
+        """Return the configuration of a share group; without one of its own it has the defaults."""
         found = (c for c in self.group_configs if c.group_id == group_id)
         return next(found, None) or GroupConfig(group_id)
 
     def dead_letter_queue(self, group_id: str) -> str:
-        """Return the topic that a group's given-up records are copied to, or nothing (KIP-1191)."""
+        """Return the topic that a group's archived records are copied to, or "" (KIP-1191)."""
         known = self.features.share_version >= DEAD_LETTER_LEVEL
         return self.group_config(group_id).dead_letter_topic if known else ""
 
@@ -114,14 +114,14 @@ class Image(Part, frozen=True, cache_hash=True):
         return f"{topic}-{partition_for(key, self.internal_partitions)}"
 
     def share_key(self, group_id: str, partition: str) -> str:
-        """Return a share-partition's key, group:topicId:partition; of a topic that is gone it is nobody's."""
+        """Return a share-partition's key, group:topicId:partition. The topic id of a deleted topic is empty."""
         topic_id = self.topic_ids.get(topic_of(partition), "")
         return share_partition_key(group_id, topic_id, index_of(partition))
 
     def home_of_transactions(self, transactional_id: str) -> str:
         """Return the partition whose leader coordinates a producer's transactions.
 
-        It is that of the producer's name, or that of its group (KIP-447, first draft: FindCoordinator by the group's
+        The key is the producer's transactional id, or its group (KIP-447, first draft: FindCoordinator by the group's
         id).
         """
         key = transactional_id
@@ -131,7 +131,7 @@ class Image(Part, frozen=True, cache_hash=True):
 
 
 class ReplyTo(Value, frozen=True):
-    """Where an answer goes: a connection and which life of it."""
+    """Where a response goes: a connection and its incarnation."""
 
     source: str
     broker: int
@@ -139,7 +139,7 @@ class ReplyTo(Value, frozen=True):
 
 
 class Reply(Value, frozen=True):
-    """An answer to a request that a broker holds."""
+    """The response to a request that a broker holds."""
 
     to: ReplyTo
     message: Message
@@ -148,7 +148,8 @@ class Reply(Value, frozen=True):
 class Request(Value, frozen=True):
     """A request from one broker to another.
 
-    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` restarts with the answer, as a callback would.
+    `channel` names the broker's client that sends it, as Kafka has one per purpose; `tag` comes with the response, as a
+    callback would.
     """
 
     channel: str
@@ -168,12 +169,12 @@ class LocalCall(Value, frozen=True):
 
 
 class Effects(Value, frozen=True):
-    """What a handler wants done: its new state and everything it asks the cluster to carry out.
+    """What a handler wants done: its new state and everything that the cluster is to carry out.
 
-    `given_up` are (partition, offset) of records whose writer does not wait for the replicas any more.
-    `deletes` are logs of its own and the offsets up to which their records are deleted, `forgets`
-    (partition, producer id) of producers that a log is to forget. `acls` are the ones that are to count from
-    now on, `creates` topics that are to be made. `checks` is what was compared, in order (see `checks`).
+    `given_up` are (partition, offset) of records whose writer no longer waits for the replicas. `deletes` are logs of
+    its own and the offsets up to which their records are deleted, `forgets` are (partition, producer id) of producers
+    that a log removes. `acls` are the ones in force from now on, `creates` topics to create. `checks` is what was
+    compared, in order (see `checks`).
     """
 
     state: Any
@@ -191,15 +192,15 @@ class Effects(Value, frozen=True):
     checks: tuple[Check, ...] = ()
 
     def after(self, checks: tuple[Check, ...]) -> Effects:
-        """Return the same with checks that were made before it was decided."""
+        """Return the same effects with checks that were made before them."""
         return self.but(checks=(*checks, *self.checks)) if checks else self
 
 
 class Context(Value, frozen=True):
-    """What a handler may look at besides its own state: nothing in it can be changed by it.
+    """What a handler may read besides its own state; it can change none of it.
 
-    `ages` is how many ms ago transactions began, as far as a timed clock counts that. `now_ms` is the
-    time that records carry, NO_TIMESTAMP where they carry none.
+    `ages` is how many ms ago transactions began, where a timed clock counts that. `now_ms` is the timestamp for
+    records, NO_TIMESTAMP if they carry none.
     """
 
     broker: int
@@ -212,7 +213,7 @@ class Context(Value, frozen=True):
     now_ms: int = NO_TIMESTAMP
 
     def began_ms(self, transactional_id: str) -> int:
-        """Return how long ago a transaction began; -1 where nobody counts."""
+        """Return how many ms ago a transaction began, or -1 where time is not counted."""
         return dict(self.ages).get(transactional_id, -1)
 
     def log(self, partition: str) -> PartitionLog:
@@ -220,17 +221,17 @@ class Context(Value, frozen=True):
         return self.logs[partition]
 
     def delivery_count_limit(self, group_id: str) -> int:
-        """Return how often a record of a share group is delivered at most."""
+        """Return the maximum number of deliveries of a share group's record."""
         own = self.image.group_config(group_id).delivery_count_limit
         return own or self.settings.delivery_count_limit
 
     def record_locks_max(self, group_id: str) -> int:
-        """Return how far a share-partition of a group may reach: from its SPSO to its last offset."""
+        """Return the maximum distance of a share-partition of a group, from its SPSO to its last offset."""
         own = self.image.group_config(group_id).record_locks_max
         return own or self.settings.record_locks_max
 
     def after(self, *parts: Effects) -> Context:
-        """Return the context as it is once decisions of the same handler are carried out."""
+        """Return the context as it is after the effects of earlier decisions of the same handler."""
         if not parts:
             return self
         logs, ids = self.logs, self.next_producer_id
@@ -242,8 +243,8 @@ class Context(Value, frozen=True):
 
 
 def with_effects(state: Any, *parts: Effects) -> Effects:
-    """Join the effects of several decisions into one, with the state that came out last."""
-    # Most decisions want nothing but a state, or are the only ones that want more.
+    """Merge the effects of several decisions into one, with the last state."""
+    # Most decisions only set a state, or are the only ones with other effects.
     parts = tuple(part for part in parts if part != Effects(part.state))
     if not parts:
         return Effects(state)

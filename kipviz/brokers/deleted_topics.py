@@ -1,10 +1,11 @@
-"""Requests about topics that have been deleted: which error, and who gives it.
+"""Requests about deleted topics: which error they get, and from whom.
 
 WHO: every broker (KafkaApis). WHERE IN KAFKA: KafkaApis, with the metadata cache.
 KIPS: KIP-516 (topic ids), KIP-98 (AddPartitionsToTxn).
-DURABILITY: nothing is kept. What is said by an id that nobody knows is UNKNOWN_TOPIC_ID, before any right is asked:
-there is no name to ask for. What is said by name is UNKNOWN_TOPIC_OR_PARTITION, to whoever may use a topic of that
-name.
+DURABILITY: nothing is stored.
+
+A topic named by an unknown id gets UNKNOWN_TOPIC_ID before any right is checked, because there is no name to check. A
+topic named by name gets UNKNOWN_TOPIC_OR_PARTITION, if the sender may use a topic of that name.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from kipviz.records.placement import topic_of
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
-    """Return those of some partitions that are not there, or not any more."""
+    """Return those of some partitions that do not exist, or no longer exist."""
     return tuple(p for p in partitions if p not in image.leaders)
 
 
 def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, ...]:
-    """Return the topics of a request that are said by an id of which no name is known.
+    """Return the topics that a request names by an unknown id.
 
     Clause: KIP-516; KIP-1319 "Topic ID resolution" for offsets.
     """
@@ -44,10 +45,10 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
 
 
 def error_of(message: Message, image: Image) -> Errors:
-    """Return the error of a request about a partition that is not there, NONE if it is.
+    """Return the error of a request about a partition that does not exist, or NONE if it exists.
 
-    The roles that take share groups' requests see to theirs, because of the share session; who takes a Produce of
-    several partitions sees to each.
+    The roles that handle share groups' requests check this themselves, because of the share session. The handler of a
+    Produce for several partitions checks each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
     if isinstance(message, Produce) and message.further:
@@ -62,31 +63,31 @@ def error_of(message: Message, image: Image) -> Errors:
 
 
 def why_no_state(key: str, image: Image) -> Errors:
-    """Return why a share coordinator has nothing to do with a share-partition: its topic is not there.
+    """Return the error of a share coordinator if the share-partition's topic does not exist, or NONE.
 
-    The key has the topic's id. Source: ShareCoordinatorShard.maybeGetInitializeStateError and its like.
+    The key has the topic's id. Source: ShareCoordinatorShard.maybeGetInitializeStateError and similar methods.
     """
     there = key.rsplit(":", 2)[1] in image.topic_ids.values()
     return Errors.NONE if there else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def not_led(partition: str, image: Image) -> Errors:
-    """Return why a broker that does not lead a source partition does not serve it to who names it by id."""
+    """Return the error of a broker that does not lead a source partition, for a request that names it by id."""
     there = partition in image.leaders
     return Errors.NOT_LEADER_OR_FOLLOWER if there else Errors.UNKNOWN_TOPIC_ID
 
 
 def leader_check(partition: str, on: Context) -> Check:
-    """Check that this broker leads a source partition (`not_led`)."""
+    """Check that this broker leads a source partition (see `not_led`)."""
     leader = on.image.leader_of(partition)
     here = leader == on.broker
     return compare("leader", on.broker, leader, here, not_led(partition, on.image))
 
 
 def why_lost(partition: str, image: Image) -> tuple[Errors, str]:
-    """Say to who waits for the leader of a partition why it leads it no more, as an error and in words.
+    """Return the error and the reason for requests that wait on a leader that no longer leads the partition.
 
-    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
+    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is forced to complete.
     """
     if partition in image.leaders:
         return Errors.NOT_LEADER_OR_FOLLOWER, "another broker leads the source partition"
@@ -94,16 +95,16 @@ def why_lost(partition: str, image: Image) -> tuple[Errors, str]:
 
 
 def unknown(partition: str, image: Image) -> Errors:
-    """Return why nothing is known of a share-partition: its leader has not begun it, or its id is nobody's."""
+    """Return the error for an unknown share-partition: its leader has not loaded it, or its topic id is unknown."""
     there = partition in image.leaders
     return Errors.UNKNOWN_TOPIC_OR_PARTITION if there else Errors.UNKNOWN_TOPIC_ID
 
 
 def not_added(request: AddPartitionsToTxn, image: Image) -> AddPartitionsToTxnResponse | None:
-    """Answer a request to enlist or verify partitions of which one is not there: then none is.
+    """Reject a request to add or verify partitions if one of them does not exist.
 
-    WHEN: before the transaction coordinator is asked, or whether there is one here. The others of the
-    request have OPERATION_NOT_ATTEMPTED.
+    WHEN: before the transaction coordinator is involved, or is even looked up. The other partitions get
+    OPERATION_NOT_ATTEMPTED.
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
     """
     lost = lost_partitions(request.partitions, image)

@@ -1,4 +1,4 @@
-"""Which requests a handler takes: it says so above its own definition, and the cluster reads it there."""
+"""The mark of a handler with the requests that it takes; the cluster collects handlers by it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.messages.message import Message
 
-# From a role's state, a request, whom to answer, and what the role is told, to what is to be done.
+# Takes a role's state, a request, where to reply, and the context; returns what is to be done.
 Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 S = TypeVar("S")
 R = TypeVar("R", bound=Message)
@@ -18,7 +18,7 @@ TAKES = "takes_requests"
 
 
 def takes(*requests: type[R]) -> Callable[[Of[S, R]], Of[S, R]]:
-    """Mark the handler of these requests; the function itself stays as it is. mypy refuses one that takes another request."""
+    """Mark a function as the handler of these requests, without changing it. mypy rejects a handler of another request."""
 
     def mark(handler: Of[S, R]) -> Of[S, R]:
         setattr(handler, TAKES, requests)

@@ -1,12 +1,12 @@
-"""The broker's KafkaApis for requests that concern several roles at once.
+"""KafkaApis of a broker, for requests that concern several roles at once.
 
 WHO: every broker. WHERE IN KAFKA: KafkaApis.handleWriteTxnMarkersRequest and handleListTransactionsRequest.
 KIPS: KIP-98, KIP-664; KIP-1289 adds a hook here (draft).
-DURABILITY: volatile; a broken connection makes the coordinator ask again.
-NOT MODELLED: quotas; that a broker cannot authenticate at another one, which ends its requests with an error
-  (AddPartitionsToTxnManager, TransactionMarkerRequestCompletionHandler, PersisterStateManager). Kafka's trunk appends a
-  marker for `__share_group_state` behind the share coordinator's back, which forces it to reload (finding X3); here the
-  share coordinator gets it.
+DURABILITY: volatile; after a broken connection the coordinator retries.
+NOT MODELLED: quotas; failed authentication between brokers, which ends their requests with an error
+(AddPartitionsToTxnManager, TransactionMarkerRequestCompletionHandler, PersisterStateManager). Kafka's trunk appends a
+marker for `__share_group_state` without the share coordinator, which forces it to reload (finding X3); here the share
+coordinator gets it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ROLE_OF_TOPIC = {
 
 
 class PendingMarkers(Value, frozen=True):
-    """One WriteTxnMarkers request of which some partitions are not answered yet."""
+    """One WriteTxnMarkers request with partitions that are not answered yet."""
 
     reply_to: ReplyTo
     request: WriteTxnMarkers
@@ -71,13 +71,13 @@ class PendingMarkers(Value, frozen=True):
 
 
 class TicketOfPart(ReplyTo, frozen=True):
-    """Where the answer goes for one more transaction of a WriteTxnMarkers request: `place` is which one."""
+    """Where the reply goes for a further transaction of a WriteTxnMarkers request; `place` is its index."""
 
     place: int = 0
 
 
 class PendingListing(Value, frozen=True):
-    """One request for a list: how many coordinators are still to be heard, and what is known."""
+    """One pending list request: how many coordinators have not answered yet, and the list so far."""
 
     reply_to: ReplyTo
     left: int
@@ -85,7 +85,7 @@ class PendingListing(Value, frozen=True):
 
 
 class AskedTogether(Value, frozen=True):
-    """One Produce request whose `partitions` wait for one answer of the coordinator, about some of them."""
+    """One Produce request whose `partitions` wait for one answer of the coordinator about some of them."""
 
     reply_to: ReplyTo
     tag: str
@@ -94,9 +94,9 @@ class AskedTogether(Value, frozen=True):
 
 
 class AskedOfNode(Value, frozen=True):
-    """What one broker is asked about transactions: which questions are on the way, and which wait.
+    """What one broker is asked about transactions: the questions in flight, and those that wait.
 
-    Two that wait are about different transactional ids. See `add_partitions_manager`.
+    Two questions that wait are about different transactional ids. See `add_partitions_manager`.
     """
 
     broker: int
@@ -105,7 +105,7 @@ class AskedOfNode(Value, frozen=True):
 
 
 class PendingGroups(Value, frozen=True):
-    """One request about several groups: which were asked for, and what is known of them so far."""
+    """One request about several groups: the groups and the answers so far."""
 
     reply_to: ReplyTo
     asked: tuple[str, ...]
@@ -113,10 +113,10 @@ class PendingGroups(Value, frozen=True):
 
 
 class KafkaApis(Part, frozen=True, cache_hash=True):
-    """The requests of several roles that a broker is working on, by the connection they came on.
+    """The requests that concern several roles and are pending on a broker, by their connection.
 
-    `asking` are Produce requests of several partitions that wait for the transaction coordinator.
-    `groups` are those about several groups (`several_groups`), `nodes` what is asked of other brokers.
+    `asking` are Produce requests for several partitions that wait for the transaction coordinator. `groups` are
+    requests about several groups (`several_groups`), `nodes` the questions to other brokers.
     """
 
     pending: Table[str, PendingMarkers] = Table.of()
@@ -128,7 +128,7 @@ class KafkaApis(Part, frozen=True, cache_hash=True):
 
 @takes(Metadata)
 def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
-    """Tell the ids of topics, by their names; a topic that is not there has none.
+    """Return the ids of topics by name; a topic that does not exist has none.
 
     WHEN: a client looks topics up. CHECKS: nothing. DOES: nothing. ANSWERS: at once.
     Clause: KIP-516 topic ids; KafkaApis.handleTopicMetadataRequest.
@@ -144,10 +144,10 @@ def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
 def on_find_coordinator(
     me: KafkaApis, request: FindCoordinator, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Tell which broker coordinates a transactional id.
+    """Return the broker that coordinates a transactional id.
 
-    WHEN: a client looks for the coordinator of its transactions. CHECKS: that somebody leads the
-    partition to which the id hashes. DOES: nothing. ANSWERS: at once.
+    WHEN: a client looks for the coordinator of its transactions. CHECKS: that the partition to which the id hashes has
+    a leader. DOES: nothing. ANSWERS: at once.
     Clause: KIP-98 "Data Flow", step 1; KafkaApis.getCoordinator.
     """
     name = request.transactional_id
@@ -162,10 +162,10 @@ def on_find_coordinator(
 def on_write_txn_markers(
     me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Hand the markers of each transaction to the roles that lead its partitions.
+    """Pass the markers of each transaction to the roles that lead its partitions.
 
-    A partition led elsewhere is an error: a broker that has a copy says NOT_LEADER_OR_FOLLOWER, another one
-    knows no such partition. The answer waits until every transaction has its results (`cluster.topic_authorization`).
+    A partition led elsewhere gets an error: NOT_LEADER_OR_FOLLOWER from a broker with a replica, otherwise the
+    partition is unknown. The response waits until every transaction has its results (`cluster.topic_authorization`).
 
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """
@@ -212,7 +212,7 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
 
 
 def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
-    """Note one partition's result; answer the request when it was the last one."""
+    """Store one partition's result, and respond when it was the last one."""
     key = _key(done.ticket)
     pending = me.pending.get(key)
     if pending is None or pending.reply_to != done.ticket:
@@ -227,16 +227,17 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
 
 
 def on_marker_applied(me: KafkaApis, done: MarkerApplied, on: Context) -> Effects:
-    """Answer a request with markers, unless share-partitions still write the outcome (outcome_write)."""
+    """Respond to a request with markers, unless share-partitions still write the outcome (outcome_write)."""
     pending = me.pending[_key(done.ticket)]
     return _waiting(me, pending.but(left=done.keys))
 
 
 def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effects:
-    """Note what became of one share-partition's outcome; answer the request when it was the last one.
+    """Store the result of one share-partition's outcome, and respond when it was the last one.
 
-    A write that failed fails the markers of `__share_group_state` in the request, all where it has none:
-    the coordinator sends them again. Source: pull request 22357 (draft); which error it is, is our inference.
+    A failed write fails the markers of `__share_group_state` in the request, or all markers if it has none for that
+    topic: the coordinator sends them again. Source: pull request 22357 (draft); the choice of the error is our
+    inference.
     """
     pending = me.pending.get(_key(done.ticket))
     if pending is None or pending.reply_to != done.ticket:
@@ -256,7 +257,7 @@ def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effe
 
 
 def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects:
-    """Keep a request whose outcome is not durable, or answer it."""
+    """Keep a request until its outcome is durable, or respond."""
     key = _key(pending.reply_to)
     if pending.left:
         return Effects(me.but(pending=me.pending.set(key, pending)))
@@ -267,7 +268,7 @@ def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects:
 
 
 def _key(ticket: ReplyTo) -> str:
-    """Name the work on one transaction of a connection's request."""
+    """Return the key of one transaction of a connection's request."""
     return f"{ticket.source} #{ticket.place}" if isinstance(ticket, TicketOfPart) else ticket.source
 
 
@@ -277,9 +278,8 @@ def on_list_transactions(
 ) -> Effects:
     """Ask every coordinator on this broker for its transactional ids.
 
-    WHEN: an admin client goes from broker to broker. CHECKS: nothing. DOES: nothing. ANSWERS: the
-    ids of all partitions of `__transaction_state` that are led here, or
-    COORDINATOR_LOAD_IN_PROGRESS as long as one of them is loading.
+    WHEN: an admin client asks one broker after the other. CHECKS: nothing. DOES: nothing. ANSWERS: the ids of all
+    partitions of `__transaction_state` that are led here, or COORDINATOR_LOAD_IN_PROGRESS while one of them is loading.
     Clause: KIP-664 "ListTransactions"; TransactionCoordinator.handleListTransactions.
     """
     nothing = ListTransactionsResponse(Errors.NONE)
@@ -290,10 +290,10 @@ def on_list_transactions(
 def on_create_topics(
     me: KafkaApis, request: CreateTopics, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Have a topic made.
+    """Create a topic.
 
-    WHEN: a broker has dead letters for a topic that is not there, or of which it knows no leader. CHECKS:
-    whether it is there. DOES: hands it to the controller, which places its partitions. ANSWERS: when it is made.
+    WHEN: a broker has dead letters for a topic that does not exist, or has no known leader. CHECKS: whether the topic
+    exists. DOES: passes the request to the controller, which places the partitions. ANSWERS: when the topic is created.
     Clause: KIP-1191; KafkaApis, ReplicationControlManager.createTopics.
     """
     known = request.topic in on.image.topic_ids
@@ -306,11 +306,11 @@ def on_create_topics(
 
 @takes(ListGroups)
 def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:
-    """Ask every coordinator on this broker for its groups, of whatever kind.
+    """Ask every coordinator on this broker for its groups, of every kind.
 
-    WHEN: an admin client goes from broker to broker. CHECKS: nothing. DOES: nothing. ANSWERS: the groups
-    of all partitions of `__consumer_offsets` that are led here and that who asks may see, or
-    COORDINATOR_LOAD_IN_PROGRESS as long as one of them is loading.
+    WHEN: an admin client asks one broker after the other. CHECKS: nothing. DOES: nothing. ANSWERS: the groups of all
+    partitions of `__consumer_offsets` that are led here and that the sender may describe, or
+    COORDINATOR_LOAD_IN_PROGRESS while one of them is loading.
     Clause: KIP-518, KIP-848 "ListGroups"; GroupCoordinatorService.listGroups.
     """
     nothing = ListGroupsResponse(Errors.NONE)
@@ -342,7 +342,7 @@ def _ask_here(
 
 
 def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
-    """Put what one coordinator has to the others'; answer when it was the last one."""
+    """Add one coordinator's list to the others, and respond when it was the last one."""
     source = told.ticket.source
     pending = me.listing[source]
     answer = _joined(pending.answer, told.answer)
@@ -357,7 +357,7 @@ def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
 
 
 def _joined(before: Listed, new: Listed) -> Listed:
-    """Join two lists of the same kind; an error counts for the whole."""
+    """Join two lists of the same kind; an error in either is the error of the whole."""
     if before.error is not Errors.NONE or new.error is not Errors.NONE:
         return new if new.error is not Errors.NONE else before
     if isinstance(before, ListGroupsResponse):
@@ -368,7 +368,7 @@ def _joined(before: Listed, new: Listed) -> Listed:
 
 
 def _visible(answer: Listed, source: str, on: Context) -> Listed:
-    """Leave out what whoever asks may not describe."""
+    """Remove what the sender may not describe."""
     acls = on.image.acls
     if isinstance(answer, ListGroupsResponse):
         groups = (g for g in answer.groups if seen(acls, source, Resource.GROUP, g.group_id))
@@ -398,7 +398,7 @@ def _hook(pending: PendingMarkers, on: Context, *, before: bool) -> tuple[LocalC
     """Return the call that resolves transactional acknowledgements in memory (KIP-1289), if it is made now.
 
     OPEN: marker_hook (before or after the markers are appended, and for which requests), outcome_write. A hook that
-    runs first cannot keep the answer waiting: what it resolves is resolved already.
+    runs first cannot delay the response: what it resolves is resolved already.
     """
     request = pending.request
     names_state = any(topic_of(p) == SHARE_GROUP_STATE for p in request.partitions)

@@ -15,7 +15,7 @@ from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
-# A request for a list of what all coordinators on a broker have, and its answer.
+# A request that lists what all coordinators on a broker have, and its response.
 ListRequest: TypeAlias = ListTransactions | ListGroups
 Listed: TypeAlias = ListTransactionsResponse | ListGroupsResponse
 
@@ -33,7 +33,7 @@ class WriteMarker(Value, frozen=True):
 
 
 class MarkerWritten(Value, frozen=True):
-    """The marker is replicated, or why it was not appended."""
+    """A marker is replicated, or an error says why it was not appended."""
 
     ticket: ReplyTo
     partition: str
@@ -43,7 +43,7 @@ class MarkerWritten(Value, frozen=True):
 class AppendPart(Value, frozen=True):
     """Append the batch of one partition of a Produce request, or keep it while the coordinator is asked.
 
-    `question` are the partitions that it is asked about, none where nobody is; `error` refuses the batch.
+    `question` are the partitions in the question to the coordinator, empty if none is asked; `error` rejects the batch.
     """
 
     ticket: ReplyTo
@@ -53,48 +53,48 @@ class AppendPart(Value, frozen=True):
 
 
 class PartVerified(Value, frozen=True):
-    """The coordinator has answered what a batch waited for, with an error for its partition or none."""
+    """The coordinator has answered for a batch that waits; `error` is its error for the partition, or NONE."""
 
     ticket: ReplyTo
     error: Errors = Errors.NONE
 
 
 class ListHere(Value, frozen=True):
-    """Return what one coordinator on this broker has: its transactional ids, or its groups."""
+    """List what one coordinator on this broker has: its transactional ids, or its groups."""
 
     ticket: ReplyTo
     request: ListRequest
 
 
 class ListedHere(Value, frozen=True):
-    """What one coordinator has of what is listed."""
+    """The list of one coordinator."""
 
     ticket: ReplyTo
     answer: Listed
 
 
 class AskedOfOne(Value, frozen=True):
-    """Answer what a request about several groups, or transactions, asks of this one."""
+    """Answer the part of a request about several groups, or transactions, that concerns this one."""
 
     ticket: ReplyTo
     request: Message
 
 
 class AddOrVerify(Value, frozen=True):
-    """Ask a coordinator, with whatever else is to be asked of its broker: `question` says what and whose it is."""
+    """Ask a coordinator, together with other questions for its broker; `question` has the request and its sender."""
 
     question: Request
 
 
 class Enlisted(Value, frozen=True):
-    """A coordinator has answered what this role has asked about a transaction."""
+    """A coordinator has answered this role's question about a transaction."""
 
     answer: AddPartitionsToTxnResponse
     tag: str = ""
 
 
 class GroupStored(Value, frozen=True):
-    """The log has a generation of a classic group, with its assignment, or why not."""
+    """A generation of a classic group is in the log, with its assignment, or an error says why not."""
 
     group_id: str
     generation: int
@@ -103,16 +103,16 @@ class GroupStored(Value, frozen=True):
 
 
 class FetchFurther(Value, frozen=True):
-    """Look for records in the next partition of a share fetch: the one before had none."""
+    """Fetch from the next partition of a share fetch, because the previous one had no records."""
 
     request: ShareFetch
     reply_to: ReplyTo
 
 
 class ApplyMarkerToShares(Value, frozen=True):
-    """The hook of KIP-1289: a marker arrived on this broker, look through the share-partitions.
+    """The hook of KIP-1289: a marker arrived on this broker; resolve its transaction in the share-partitions.
 
-    `ticket` is the request with the marker, where its answer waits for the outcome to be durable.
+    `ticket` is the request with the marker if its response waits for a durable outcome.
     """
 
     producer_id: int
@@ -129,14 +129,14 @@ class MarkerApplied(Value, frozen=True):
 
 
 class OutcomeWritten(Value, frozen=True):
-    """The outcome of a share-partition's transactional acknowledgements is durable, or why it is not."""
+    """The outcome of a share-partition's transactional acknowledgements is durable, or an error says why not."""
 
     ticket: ReplyTo
     key: str
     error: Errors
 
 
-# All that one role of a broker asks of another one there, or tells it.
+# All calls and notifications between roles on the same broker.
 Local: TypeAlias = (
     WriteMarker
     | MarkerWritten

@@ -1,4 +1,4 @@
-"""The brokers' configuration, as far as the protocol's decisions read it."""
+"""The brokers' configuration, as far as the protocol's decisions depend on it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ class BrokerSettings(Value, frozen=True):
     group.share.partition.max.record.locks, `updates_per_snapshot` is
     share.coordinator.snapshot.update.records.per.snapshot, `transaction_max_timeout_ms` is transaction.max.timeout.ms,
     `two_phase_commit_enable` is transaction.two.phase.commit.enable, `partition_verification` is
-    transaction.partition.verification.enable: does a leader ask whether a client of transaction version 0 or 1 has
-    added its partition? `transactional_ids_expire` lets transactional.id.expiration.ms run out, which is a week and
-    longer than any story. `offsets_expire` lets offsets.retention.minutes run out for a group without members, also a
+    transaction.partition.verification.enable: does a leader verify that a client of transaction version 0 or 1 has
+    added its partition? `transactional_ids_expire` lets transactional.id.expiration.ms elapse, which is a week and
+    longer than any story. `offsets_expire` lets offsets.retention.minutes elapse for a group without members, also a
     week. `initial_rebalance_delay_ms` is group.initial.rebalance.delay.ms, 0 for none. `record_lock_duration_ms` is
     group.share.record.lock.duration.ms and `transaction_scan_ms`
     transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock reads these two. `targets_wait` says that
     group.consumer.assignment.interval.ms and group.share.assignment.interval.ms have not passed since the last target
-    of any group (KIP-1263): one with members keeps its target for now. With an untimed clock that is so for a whole run
-    or not. `state_upkeep` lets the two jobs of the share coordinator come that look after its log:
+    of any group (KIP-1263): one with members keeps its target for now. With an untimed clock this holds for a whole run
+    or not at all. `state_upkeep` lets the share coordinator's two maintenance jobs run:
     share.coordinator.state.topic.prune.interval.ms and share.coordinator.cold.partition.snapshot.interval.ms, five
     minutes and longer than most stories. `log_retention_ms` is log.retention.ms of users' topics, -1 forever; Kafka's
-    default is a week. `producer_ids_expire` lets producer.id.expiration.ms run out, a day without a batch of a
-    producer. `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
+    default is a week. `producer_ids_expire` lets producer.id.expiration.ms elapse, a day without a batch of a producer.
+    `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
     `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
-    without a limit unless one is set. `dead_letter_prefix` errors.deadletterqueue.topic.name.prefix: a topic of another
-    name gets no copies; `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable. `asks_together`
-    says that a broker has one AddPartitionsToTxn on its way to a coordinator at a time, and that what is to be asked
-    meanwhile goes into the next one, as in Kafka; else each request that waits asks for itself.
-    `remembers_verifications` says that a leader keeps every verification in vain, as in Kafka, also where only a client
-    of another version with the same transactional id, a forged epoch or a late batch of an epoch before could tell.
-    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a time that passes; 0 makes every
-    target at once. `share_auto_offset_reset` is where a share group begins that has no share.auto.offset.reset of its
+    without a limit unless one is set. `dead_letter_prefix` is errors.deadletterqueue.topic.name.prefix: a topic with
+    another name gets no copies; `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
+    `asks_together` means that a broker has at most one AddPartitionsToTxn in flight to each coordinator, and that later
+    questions wait for the next one, as in Kafka; otherwise each waiting request sends its own.
+    `remembers_verifications` means that a leader keeps every failed verification, as in Kafka, even if only a client of
+    another version with the same transactional id, a forged epoch or a late batch of an earlier epoch could notice.
+    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a duration; with 0 every target is
+    computed at once. `share_auto_offset_reset` is the start of a share group without a share.auto.offset.reset of its
     own.
     """
 
@@ -68,7 +68,7 @@ class BrokerSettings(Value, frozen=True):
 
     @property
     def why_not(self) -> str | None:
-        """Return which settings no broker starts with, None if one does (ShareGroupConfig.validate)."""
+        """Return why no broker starts with these settings, or None if one does (ShareGroupConfig.validate)."""
         if self.share_auto_offset_reset not in (EARLIEST, LATEST):
             return (
                 f"share.auto.offset.reset of groups without one is {EARLIEST} or {LATEST}, "
@@ -88,7 +88,7 @@ READ_COMMITTED, READ_UNCOMMITTED = "read_committed", "read_uncommitted"
 class GroupConfig(Value, frozen=True):
     """The configuration of one share group, which Kafka keeps in the metadata log.
 
-    A limit of 0 and an `auto_offset_reset` of "" leave it to the broker's setting. Source: GroupConfig.java; KIP-932,
+    A limit of 0 and an `auto_offset_reset` of "" mean the broker's setting. Source: GroupConfig.java; KIP-932,
     KIP-1191, KIP-1222.
     """
 
@@ -105,12 +105,12 @@ class GroupConfig(Value, frozen=True):
 def why_no_group(
     config: GroupConfig, settings: BrokerSettings, topics: Mapping[str, str], *, dated: bool
 ) -> str:
-    """Return why a share group cannot be configured so in a cluster with these topics, or nothing."""
+    """Return why a share group cannot be configured so in a cluster with these topics, or ""."""
     return _why_no_reset(config, dated=dated) or _why_no_dead_letters(config, settings, topics)
 
 
 def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
-    """Return why a group cannot begin as its reset policy says, or nothing; `dated` is whether records have times."""
+    """Return why a group cannot start as its reset policy says, or ""; `dated` is whether records have timestamps."""
     name, reset = config.group_id, config.auto_offset_reset
     if reset in ("", EARLIEST, LATEST):
         return ""
@@ -130,7 +130,7 @@ def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
 def _why_no_dead_letters(
     config: GroupConfig, settings: BrokerSettings, topics: Mapping[str, str]
 ) -> str:
-    """Return why brokers cannot make the topic of a group's dead letters, or nothing."""
+    """Return why brokers cannot create a group's dead-letter topic, or ""."""
     topic = config.dead_letter_topic
     if not settings.dead_letter_auto_create or not topic or topic in topics:
         return ""

@@ -1,7 +1,7 @@
-"""What the roles of a broker wait for: each timer is a value that says of what it is.
+"""The timers and delays of a broker's roles: each is a value that says what it belongs to.
 
-A timer runs out (`RunOut`), a delay is over (`DelayOver`); what happens then is in the role that keeps it. The text of each is a
-language: saved runs, links and stories have it, so it is never reworded. The words on the screen are in
+A timer expires (`RunOut`), a delay ends (`DelayOver`); what happens then is in the role that owns it. The text of each
+is a language: saved runs, links and stories contain it, so it is never reworded. The words on the screen are in
 `cluster.behaviour.timer_words`.
 """
 
@@ -42,7 +42,7 @@ class MemberSession(Written, frozen=True):
 
 
 class MemberRebalance(Written, frozen=True):
-    """The rebalance timeout of a member of a group of KIP-848: the partitions that it has to give up."""
+    """The rebalance timeout of a KIP-848 group's member: it has partitions to revoke."""
 
     TEXT: ClassVar[str] = "the rebalance time-out of %s in %s"
     CLAUSE: ClassVar[Clause] = _REBALANCE
@@ -156,7 +156,7 @@ class AppendTimeout(Written, frozen=True):
 
 
 class TransactionalIdExpiry(Written, frozen=True):
-    """transactional.id.expiration.ms of a transactional id that nobody uses."""
+    """transactional.id.expiration.ms of an unused transactional id."""
 
     TEXT: ClassVar[str] = "transactional.id %s"
     CLAUSE: ClassVar[Clause] = Clause(
@@ -224,6 +224,6 @@ RoleDelay: TypeAlias = AssignmentInterval | InitialRebalanceDelay | RefusedFetch
 ROLE_TIMERS: tuple[type[RoleTimer], ...] = get_args(RoleTimer)
 ROLE_DELAYS: tuple[type[RoleDelay], ...] = get_args(RoleDelay)
 read_timer = reader_of(ROLE_TIMERS)
-"""Reads the text of a timer of a role."""
+"""Read the text of a timer of a role."""
 read_delay = reader_of(ROLE_DELAYS)
-"""Reads the text of a delay of a role."""
+"""Read the text of a delay of a role."""

@@ -66,7 +66,7 @@ class Loaded(msgspec.Struct, frozen=True, eq=False):
     """A trace that was read from a file, and what its header said.
 
     `changes` is empty when the replay came out as it was saved. `trees` are all traces of the file, `trace` the one on
-    which the reader stood: number `at`. `kept` gives forevery node of the file its tree and its node, or the nearest
+    which the reader stood: number `at`. `kept` gives for every node of the file its tree and its node, or the nearest
     one above that is still possible. `tip` is the end of the line on which the reader stood. `lost` are the lines of a
     damaged file that could not be put right, by their nodes, and `damaged` says whether the file was damaged at all.
     """

@@ -121,7 +121,7 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
 
 
 class OffsetFetchOfGroups(Message, frozen=True):
-    """An operator asks forevery committed offset of a group, or of each of several (`further`, KIP-709).
+    """An operator asks for every committed offset of a group, or of each of several (`further`, KIP-709).
 
     The same request as `OffsetFetch`, without a list of topics and without a member. The admin client names topics, so
     it sends no newer version than 9, and before 8 there is one group in it.

@@ -15,7 +15,7 @@ from kipviz.messages.producing import FetchedRecord
 class AcknowledgeType(IntEnum):
     """What a consumer says about a delivered record, with the ids on the wire.
 
-    UNKNOWN stands forevery byte that is no type: a request may carry one, and is refused for it.
+    UNKNOWN stands for every byte that is no type: a request may carry one, and is refused for it.
     """
 
     UNKNOWN = -1

@@ -1,1 +1,1 @@
-"""The group coordinator: committed offsets, what kinds of groups there are, and what an operator asks of them."""
+"""The group coordinator: committed offsets, kinds of groups, and operators' requests about groups."""

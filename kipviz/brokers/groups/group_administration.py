@@ -1,12 +1,12 @@
-"""What an operator does with regular groups: list and describe them, delete them or their offsets.
+"""Operators' requests about regular groups: list and describe them, delete them or their offsets.
 
-A part of the group coordinator's role (`group_coordinator`), with the same state; share groups are
-listed and deleted here, too, and the rest of them is in `share_administration`.
+A part of the group coordinator's role (`group_coordinator`), with the same state. Share groups are listed and deleted
+  here, too; their other requests are in `share_administration`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
-KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups), KIP-709
-  (OffsetFetch of several groups).
-A request about several groups comes here group by group (`several_groups`).
-NOT MODELLED: the client's host; what members that were there before the run have.
+KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups), KIP-709 (OffsetFetch
+  of several groups).
+A request about several groups arrives here group by group (`several_groups`).
+NOT MODELLED: the client's host; the assignment of members that existed before the run.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of
 
 TOPIC_REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
-# States of a group of KIP-848 that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
+# States of a KIP-848 group that the other kinds do not have (ConsumerGroup.ConsumerGroupState).
 ASSIGNING, RECONCILING, DEAD = "Assigning", "Reconciling", "Dead"
 CONSUMER_TYPE, SHARE_TYPE = "consumer", "share"
-# What a coordinator says as the assignor of a group of KIP-848, of which there is one here.
+# The coordinator's only assignor for KIP-848 groups.
 UNIFORM = "uniform"
 
 
@@ -74,7 +74,7 @@ UNIFORM = "uniform"
 
 
 def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
-    """Tell KafkaApis of this broker which groups are coordinated here."""
+    """Return to KafkaApis of this broker the groups that are coordinated here."""
     assert isinstance(call.request, ListGroups)
     checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
     told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
@@ -82,7 +82,7 @@ def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
 
 
 def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
-    """Return the groups of a coordinator that pass a request's filters, in whatever case they are written.
+    """Return the groups of a coordinator that pass a request's filters; case is ignored.
 
     Source: GroupMetadataManager.listGroups.
     """
@@ -106,11 +106,11 @@ def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
 def on_describe_groups(
     me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return who is in a classic group, and what each member has.
+    """Return the members of a classic group and each member's assignment.
 
-    WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is none of KIP-848.
-    CHECKS: that there is such a group. ANSWERS: what members have is told of a stable group only; of a group that is
-      not there that it is DEAD, and since version 6 that it is not found (KIP-1043).
+    WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is not a KIP-848 group.
+    CHECKS: that there is such a group. ANSWERS: assignments of a stable group only. A group that does not exist is
+    DEAD, and since version 6 GROUP_ID_NOT_FOUND (KIP-1043).
     Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
     """
     group_id = request.group_id
@@ -144,11 +144,11 @@ def on_describe_groups(
 def on_consumer_group_describe(
     me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return who is in a group of KIP-848: at which epoch, with what, and with what in the end.
+    """Return the members of a KIP-848 group: their epochs, current and target assignments.
 
-    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that whoever asks may
-    describe every topic that its members have. ANSWERS: the group's epoch, that of its target, and the members, as they
-    are replicated already.
+    WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that the sender may
+    describe every topic that its members have. ANSWERS: the group's epoch, its target's epoch, and the members, as
+    already replicated.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
     group_id, seen = request.group_id, as_replicated(me, on)
@@ -201,7 +201,7 @@ def on_consumer_group_describe(
 def _is_there(
     me: GroupCoordinator, seen: GroupCoordinator, group_id: str, *kinds: str
 ) -> Iterator[Check]:
-    """Check that the coordinator has read its log, and that there is such a group of one of some kinds."""
+    """Check that the coordinator has loaded its log, and that a group of one of some kinds exists."""
     yield has_loaded(me.loading)
     kind = kind_of(seen, group_id)
     yield compare("kind of group", group_id, kind, kind in kinds, Errors.GROUP_ID_NOT_FOUND)
@@ -211,11 +211,11 @@ def _is_there(
 def on_delete_groups(
     me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Delete a group in which nobody is, with all its offsets.
+    """Delete an empty group with all its offsets.
 
-    WHEN: deleteConsumerGroups(), deleteShareGroups(). CHECKS: the group is there, and nobody is in it.
-    DOES: a share group's state goes first (`share_administration`). Of a regular group every offset
-      goes, also what is pending in a transaction: that transaction can still commit its outputs.
+    WHEN: deleteConsumerGroups(), deleteShareGroups(). CHECKS: the group exists and is empty.
+    DOES: a share group's state is deleted first (`share_administration`). A regular group loses every offset, even
+    those that are pending in a transaction: that transaction can still commit its outputs.
     ANSWERS: when the tombstones are replicated.
     Clause: KIP-229 "DeleteGroups"; GroupCoordinatorShard.deleteGroups, OffsetMetadataManager.deleteAllOffsets.
     """
@@ -238,7 +238,7 @@ def on_delete_groups(
 
 @in_order
 def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterator[Check]:
-    """Check that a regular group is there, and that nobody is in it."""
+    """Check that a regular group exists and is empty."""
     yield compare("kind of group", group_id, kind, bool(kind), Errors.GROUP_ID_NOT_FOUND)
     yield looked_at("pending in a transaction", tuple(group_retention.pending_of(me, group_id)))
     empty = group_retention.is_empty(me, group_id)
@@ -249,11 +249,11 @@ def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterato
 def on_offset_delete(
     me: GroupCoordinator, request: OffsetDelete, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Have a group forget its offsets of some partitions, also while it works on others.
+    """Delete a group's offsets of some partitions, even while it consumes others.
 
-    WHEN: deleteConsumerGroupOffsets(). CHECKS: the group is there; nobody in it subscribes to the topic.
-    DOES: a tombstone for each offset that is committed, or pending in a transaction.
-    ANSWERS: for each partition, when that is replicated; a partition without an offset is no error.
+    WHEN: deleteConsumerGroupOffsets(). CHECKS: the group exists; none of its members subscribes to the topic.
+    DOES: writes a tombstone for each offset that is committed, or pending in a transaction.
+    ANSWERS: one result per partition, when that is replicated; a partition without an offset is no error.
     Clause: KIP-496; OffsetMetadataManager.deleteOffsets.
     """
     group_id = request.group_id
@@ -275,14 +275,14 @@ def on_offset_delete(
 def on_offset_fetch_of_groups(
     me: GroupCoordinator, request: OffsetFetchOfGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Tell an operator every offset that is committed of a group.
+    """Return every committed offset of a group to an operator.
 
-    WHEN: listConsumerGroupOffsets(). CHECKS: nothing of the group: one that is not there has no offsets, and
-      that is no error. DOES: nothing; with requireStable it is a write without records, as a consumer's.
-    ANSWERS: what is replicated, at once. With requireStable: what is in the log, when that is replicated, and
-      UNSTABLE_OFFSET_COMMIT for an offset that a transaction may move. What was never committed is not in the
-      list, pending or not; an offset that was kept with another id of the topic is. Topics that whoever asks
-      may not describe are left out.
+    WHEN: listConsumerGroupOffsets(). CHECKS: nothing about the group: a group that does not exist has no offsets, which
+    is no error. DOES: nothing; with requireStable it is a write without records, like a consumer's fetch.
+    ANSWERS: without requireStable, what is replicated, at once. With it, what is in the log once that is replicated,
+    and UNSTABLE_OFFSET_COMMIT for an offset that a transaction may change. An offset that was never committed is left
+    out, pending or not; an offset that was stored with another id of the topic is left out, too. So are topics that the
+    sender may not describe.
     Clause: KIP-709 "OffsetFetch"; OffsetMetadataManager.fetchAllOffsets, KafkaApis.fetchAllOffsetsForGroup.
     """
     checks: Checks = (has_loaded(me.loading),)
@@ -308,11 +308,11 @@ def on_offset_fetch_of_groups(
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
-# -- what a coordinator knows of groups ---------------------------------------------------------
+# -- a coordinator's groups ---------------------------------------------------------------------
 
 
 def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
-    """Return the groups of a coordinator, in the order of their names; offsets alone are one, too."""
+    """Return the groups of a coordinator, ordered by name; a group may consist of offsets alone."""
     pending = (p.group_id for staged in me.pending.values() for p in staged)
     given = (group_id for group_id, _ in me.members)
     kept = (group_id for group_id, _ in me.offsets)
@@ -321,7 +321,7 @@ def known_groups(me: GroupCoordinator) -> tuple[str, ...]:
 
 
 def state_of(group: ConsumerGroup) -> str:
-    """Return the state of a group of KIP-848. Source: ConsumerGroup.maybeUpdateGroupState."""
+    """Return the state of a KIP-848 group. Source: ConsumerGroup.maybeUpdateGroupState."""
     if not len(group.members):
         return EMPTY
     if group.epoch > group.target_epoch:
@@ -353,7 +353,7 @@ def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
 
 
 def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
-    """Return the partitions of which a group has an offset, committed or pending."""
+    """Return the partitions for which a group has an offset, committed or pending."""
     kept = (partition for known, partition in me.offsets if known == group_id)
     return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
 
@@ -364,7 +364,7 @@ def _fetched(partition: str, offset: int, error: Errors) -> FetchedOffset:
 
 @in_order
 def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context) -> Iterator[Check]:
-    """Check that an offset may be forgotten: its partition is there, and nobody in the group reads its topic."""
+    """Check that an offset may be deleted: its partition exists, and no member of the group reads its topic."""
     there, topic = partition in on.image.leaders, topic_of(partition)
     yield compare("partition there", partition, there, there, Errors.UNKNOWN_TOPIC_OR_PARTITION)
     read = group_retention.subscribed(me, group_id)

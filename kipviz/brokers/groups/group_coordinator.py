@@ -1,15 +1,16 @@
-"""The group coordinator: where a regular consumer group left off, also inside transactions.
+"""The group coordinator: the committed offsets of regular consumer groups, also inside transactions.
 
 WHO: the leader of one partition of `__consumer_offsets`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.
 KIPS: KIP-98, KIP-447 (pending offsets), KIP-848 (member epochs), KIP-890 (implicit addition to the transaction).
-DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-PARTS: `group_state` holds what it knows, `group_kinds` says what kind of group an id is of, `group_membership` who is
-  in a regular group, `classic_membership` the same by the classic protocol, `share_membership` who is in a share group,
-  `share_administration` what operators do with one, `group_administration` what they do with others, `group_retention`
-  what is forgotten of groups.
+DURABILITY: apply, then append; answer when committed. A crash loses what is not replicated.
+PARTS: `group_state` holds the state, `group_kinds` finds the kind of a group id, `group_membership` has the members of
+  regular groups, `classic_membership` those of the classic protocol, `share_membership` those of share groups,
+  `share_administration` operators' requests about share groups, `group_administration` those about other groups,
+  `group_retention` the expiry of offsets and groups.
 NOT MODELLED: offset metadata; a fetch that does not require stable offsets is answered from the newest state,
-  replicated or not. Members may also be given: in the log before the run, at one epoch forever.
+  replicated or not. Members may also exist before the run: they are in the log from the start, and their epoch never
+  changes.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ ROLE = "group_coordinator"
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the sessions of the members of groups of either kind, and rebalance time-outs."""
+    """Return the session timers of the members of groups of either kind, and the rebalance timers."""
     return (
         *group_membership.timers(me, on),
         *classic_membership.timers(me, on),
@@ -93,7 +94,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Take out the member whose timer ran out, or forget what nobody used."""
+    """Remove the member whose timer expired, or expire unused offsets."""
     if isinstance(timer, GroupRetention | OffsetRetention):
         return group_retention.on_timer(me, timer, on)
     if timer in share_membership.running(me):
@@ -104,19 +105,19 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
 
 
 def delays(me: GroupCoordinator) -> tuple[RoleDelay, ...]:
-    """Return the delays before a group's first generation, or its next target; they cost nothing."""
+    """Return the delays before a group's first generation, or its next target; they cost no fault budget."""
     return (*classic_membership.delays(me), *assignment_interval.delays(me))
 
 
 def on_delay(me: GroupCoordinator, delay: RoleDelay, on: Context) -> Effects:
-    """Begin a generation, or let a target be made."""
+    """Start a generation, or compute the next target."""
     if isinstance(delay, AssignmentInterval):
         return assignment_interval.on_delay(me, delay, on)
     assert isinstance(delay, InitialRebalanceDelay), delay
     return classic_membership.on_delay(me, delay, on)
 
 
-# Answers of share coordinators, for share groups whose partitions are new.
+# Responses of share coordinators, for share groups with new partitions.
 on_initialized = share_membership.on_initialized
 on_initialize_lost = share_membership.on_initialize_lost
 on_state_answered = share_administration.on_state_answered
@@ -127,12 +128,11 @@ on_state_lost = share_administration.on_state_lost
 def on_offset_fetch(
     me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Tell a consumer where its group left off, unless a transaction may still move that.
+    """Return a consumer's committed offset, unless a transaction may still change it.
 
-    DOES: nothing, but with RequireStable it is a write without records: it sees what is not
-    replicated yet, and is answered only when that is. An offset that was kept with another id of the
-    topic is none.
-    CHECKS: a member that says who it is is one, at its present epoch (KIP-848).
+    DOES: nothing, but with RequireStable it is a write without records: it sees what is not replicated yet, and is
+    answered only when that is replicated. An offset that was stored with another id of the topic does not count.
+    CHECKS: a member that names itself exists and has its current epoch (KIP-848).
     Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
     """
     place = (request.group_id, request.partition)
@@ -168,10 +168,10 @@ def on_offset_commit(
 ) -> Effects:
     """Commit a group's offsets at once, outside any transaction.
 
-    WHEN: commitSync(). CHECKS: the topics are there; a member is one, at its epoch, and only a group
-      without members takes offsets from a request without a member id.
-    DOES: one record for each partition. What is pending in a transaction for the same partition stays
-      so, and counts if it is later in the log. ANSWERS: when the records are replicated.
+    WHEN: commitSync(). CHECKS: the topics exist; a named member exists, at its epoch. Only a group without members
+    accepts a request without a member id.
+    DOES: appends one record for each partition. An offset that is pending in a transaction for the same partition stays
+    pending, and wins if it is later in the log. ANSWERS: when the records are replicated.
     Clause: KIP-848 "OffsetCommit"; OffsetMetadataManager.commitOffset.
     """
     alone = offset_topics.answer_alone(request, on.image, on.rules)
@@ -198,10 +198,10 @@ def on_offset_commit(
 def on_txn_offset_commit(
     me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Stage a group's offsets in a transaction: first add this partition to the transaction, then append.
+    """Append a group's offsets to a transaction, after adding this partition to it.
 
-    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics are there, by id since
-      version 6; with none left nobody is asked.
+    CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics exist, by id since version 6.
+    If none exists, the transaction coordinator is not asked.
     Clause: KIP-890 "TxnOffsetCommit", version 5 and later; KIP-1319 "Topic ID resolution";
     KafkaApis.handleTxnOffsetCommitRequest, GroupCoordinatorService.commitTransactionalOffsets.
     """
@@ -242,16 +242,16 @@ def on_txn_offset_commit(
 def on_enlisted(
     me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Continue with the commits that waited for this addition to the transaction."""
+    """Continue the commits that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
-    """Resolve a producer's pending offsets by a control batch in this log.
+    """Resolve a producer's pending offsets with a control batch in this log.
 
-    Errors that mean "not here, not now" reach the transaction coordinator as
-    NOT_LEADER_OR_FOLLOWER, so that it asks again. Clause: GroupCoordinatorService.completeTransaction.
+    Errors that mean "not here, not now" reach the transaction coordinator as NOT_LEADER_OR_FOLLOWER, so that it
+    retries. Clause: GroupCoordinatorService.completeTransaction.
     """
     log = on.log(me.shard)
     checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
@@ -279,13 +279,13 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
 
 
 def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
-    """Return what had to wait for the replicas."""
+    """Send the responses that waited for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
 
 def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
-    """Tell everybody who waits that the coordinator is elsewhere now."""
+    """Respond to all waiting requests that the coordinator has moved."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     enlisting = add_to_transaction.still_waiting(me.enlisting)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
@@ -298,7 +298,7 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
 
 
 def on_loaded(me: GroupCoordinator, on: Context) -> Effects:
-    """Take office: read the whole log."""
+    """Load the state: read the whole log."""
     for batch in on.log(me.shard).batches:
         me = replay(me, batch)
     return Effects(me.but(loading=False))
@@ -352,9 +352,9 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
 
 
 def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context) -> Checks:
-    """Check the member that a TxnOffsetCommit names, if the design holds the result against it.
+    """Check the member that a TxnOffsetCommit names, if the design fences by it.
 
-    An error goes out in the words of the request's version.
+    The error is translated for the request's version.
     """
     checks = _member_checks(me, request, request.offsets, transactional=True)
     told = spoken_in(request.version, error_of(checks))
@@ -364,14 +364,14 @@ def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context)
 
 
 def _nothing_left(error: Errors) -> Checks:
-    """Return the check by which a request is refused of whose topics none is there."""
+    """Return the check that rejects a request because none of its topics exists."""
     return (Check("topic there", None, False, error),)
 
 
 def _records(
     group_id: str, offsets: tuple[GroupOffset, ...], on: Context
 ) -> tuple[OffsetCommitRecord, ...]:
-    """Return what is kept: with the id of the topic, also when it came by name."""
+    """Return the records to append: with the topic's id, even if the request named it by name."""
     return tuple(
         OffsetCommitRecord(
             group_id, o.partition, o.offset, on.image.topic_id_of(topic_of(o.partition))
@@ -387,9 +387,9 @@ def _member_checks(
     *,
     transactional: bool,
 ) -> Checks:
-    """Check a group's member as its protocol does: the epoch (KIP-848, KIP-1319), or the generation.
+    """Check a group's member as its protocol does: by the epoch (KIP-848, KIP-1319), or by the generation.
 
-    A member that was there before the run has its partitions since its only epoch.
+    A member that existed before the run has its partitions since its only epoch.
     """
     group_id, member_id, epoch = request.group_id, request.member_id, request.member_epoch
     classic, static = me.classic_groups.get(group_id), request.instance_id
@@ -423,7 +423,7 @@ def _given_member_checks(known_epoch: int | None, member_id: str, epoch: int) ->
 
 
 def spoken_in(version: int, error: Errors) -> Errors:
-    """Return an error in the words of a version: up to 5 there is but one for a wrong epoch.
+    """Return an error as a version encodes it: up to version 5 there is only one for a wrong epoch.
 
     Clause: KIP-1319 "Error mapping".
     """
@@ -432,10 +432,10 @@ def spoken_in(version: int, error: Errors) -> Errors:
 
 
 def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
-    """Delete what groups have committed, or have pending, for a topic that is gone.
+    """Delete the offsets that groups have committed, or have pending, for a deleted topic.
 
-    WHEN: the controller has deleted the topic. DOES: writes a tombstone for each offset, and share
-    groups forget that its partitions have state: the share coordinators delete that by themselves.
+    WHEN: the controller has deleted the topic. DOES: writes a tombstone for each offset. Share groups forget that its
+    partitions have state; the share coordinators delete that state themselves.
     Clause: GroupCoordinatorService.handleTopicsDeletion (on-topics-deleted, maybe-cleanup-share-group-state).
     """
     shared = share_membership.without_topic(me, topic)
@@ -459,7 +459,7 @@ def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -
 
 @in_order
 def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check]:
-    """Check who asks for an offset: who names no member and no epoch is let in, an operator is one.
+    """Check the sender of an OffsetFetch. A request without member id and epoch passes, as an operator's does.
 
     Source: ConsumerGroup.validateOffsetFetch.
     """
@@ -487,7 +487,7 @@ def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context)
 
 
 def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:
-    """Refuse what waited for its addition to the transaction; what is not there has its own error all the same."""
+    """Reject requests that waited for the addition to the transaction; missing partitions keep their own error."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
     return _answer(me, waiting.reply_to, checks, lost).after(offset_topics.missing_checks(lost))

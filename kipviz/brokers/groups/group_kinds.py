@@ -1,8 +1,8 @@
-"""An id stands for one kind of group: a classic one, one of KIP-848, or a share group.
+"""Kinds of groups: an id belongs to a classic group, a KIP-848 group, or a share group.
 
 A part of the group coordinator's role (`group_coordinator`), with the same state.
-WHERE IN KAFKA: Group.type(), and the getOrMaybeCreate...Group of GroupMetadataManager. KIPS: KIP-848, KIP-932.
-NOT MODELLED: that an empty group of one regular protocol becomes one of the other (a spec has one of them).
+WHERE IN KAFKA: Group.type(), and the getOrMaybeCreate...Group methods of GroupMetadataManager. KIPS: KIP-848, KIP-932.
+NOT MODELLED: the conversion of an empty group of one regular protocol into the other (a spec has one of them).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
 
 
 def kind_of(me: GroupCoordinator, group_id: str) -> str:
-    """Return what kind of group an id stands for, "" for none; offsets alone are a classic group."""
+    """Return the kind of a group id, "" for an unknown one; offsets alone are a classic group."""
     if group_id in me.share_groups:
         return SHARE
     if group_id in me.classic_groups:
@@ -27,21 +27,21 @@ def kind_of(me: GroupCoordinator, group_id: str) -> str:
 
 
 def why_not_regular(me: GroupCoordinator, group_id: str) -> Errors:
-    """Return why an id takes no offsets and no member of a regular group: a share group has it.
+    """Return the error if an id cannot have offsets or members of a regular group: a share group has it.
 
-    The error says "not found", and is the same in every version of a request.
+    The error is GROUP_ID_NOT_FOUND in every version of a request.
     Source: ShareGroup.validateOffsetCommit, GroupMetadataManager.getOrMaybeCreateConsumerGroup.
     """
     return Errors.GROUP_ID_NOT_FOUND if group_id in me.share_groups else Errors.NONE
 
 
 def regular_check(me: GroupCoordinator, group_id: str) -> Check:
-    """Check that an id is no share group's (`why_not_regular`)."""
+    """Check that an id does not belong to a share group (`why_not_regular`)."""
     return Check("kind of group", group_id, kind_of(me, group_id), why_not_regular(me, group_id))
 
 
 def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:
-    """Return why an id takes no member of a share group: a regular group has it, or its offsets alone.
+    """Return the error if an id cannot be a share group, because a regular group or its offsets have it.
 
     Source: GroupMetadataManager.getOrMaybeCreateShareGroup.
     """
@@ -50,13 +50,13 @@ def why_not_shared(me: GroupCoordinator, group_id: str) -> Errors:
 
 
 def shared_check(me: GroupCoordinator, group_id: str) -> Check:
-    """Check that an id is free for a share group, or is one's (`why_not_shared`)."""
+    """Check that an id is free for a share group, or belongs to one (`why_not_shared`)."""
     kind, error = kind_of(me, group_id), why_not_shared(me, group_id)
     return Check("kind of group", group_id, kind, error, (Errors.GROUP_ID_NOT_FOUND,))
 
 
 def known_share_group_check(me: GroupCoordinator, group_id: str) -> Check:
-    """Check that an id is a share group's."""
+    """Check that an id belongs to a share group."""
     there = group_id in me.share_groups
     kind = SHARE if there else kind_of(me, group_id)
     return compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)

@@ -1,14 +1,14 @@
-"""What is forgotten of groups: offsets that nobody needs, and then the groups themselves.
+"""The expiry of unused offsets, and then of the groups themselves.
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: OffsetMetadataManager.
   cleanupExpiredOffsets, ClassicGroup and ConsumerGroup.offsetExpirationCondition,
   GroupMetadataManager.maybeDeleteGroup.
 KIPS: KIP-211, KIP-496.
-DURABILITY: tombstones; the times from which it is counted are in the log, so a new coordinator continues counting.
-NOT MODELLED: share groups; the old commits that carry a time of expiry of their own (OffsetCommit version 1). What an
-  operator deletes is in `group_administration`. It is off unless the brokers' `offsets_expire` asks: a week is longer
-  than any story. Untimed it may be over at any moment, on a timed clock after offsets.retention.minutes
-  (`cluster.timing.retention`).
+DURABILITY: tombstones. The start of each period is in the log, so a new coordinator continues counting.
+NOT MODELLED: share groups; old commits that carry their own expiry time (OffsetCommit version 1). Deletion by operators
+  is in `group_administration`. Expiry is off unless the brokers' setting `offsets_expire` is on: a week is longer than
+  any story. In an untimed world the period may end at any moment, on a timed clock it ends after
+  offsets.retention.minutes (`cluster.timing.retention`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from kipviz.records.placement import topic_of
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRetention, ...]:
-    """Return what can be forgotten: all of a classic group without members, else one offset each.
+    """Return what can expire: a whole classic group without members, otherwise single offsets.
 
-    Of a classic group it is counted from when its last member went, of everything else from each offset's own commit: a
-    group of KIP-848, a group of offsets alone, and topics that no member of a group with members subscribes to any
-    more.
+    For an empty classic group the period starts when its last member left. For everything else it starts at each
+    offset's own commit: a KIP-848 group, a group of offsets alone, and topics to which no member of a group subscribes
+    any longer.
     """
     if not on.settings.offsets_expire:
         return ()
@@ -51,12 +51,12 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRe
 
 
 def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: Context) -> Effects:
-    """Forget offsets that nobody needs, and the group when it is empty and nothing is left of it.
+    """Expire unused offsets, and delete the group when it is empty and has none left.
 
-    WHEN: offsets.retention.minutes are over, a week by default. CHECKS: nobody in the group subscribes to the
-      topic; what is pending in a transaction stays, and with it the group.
-    DOES: a tombstone for each offset and, if they were all, for the group.
-    ANSWERS: nobody. Whoever comes again finds no offset, and begins where auto.offset.reset says.
+    WHEN: offsets.retention.minutes are over, a week by default. CHECKS: no member of the group subscribes to the topic.
+    An offset that is pending in a transaction stays, and with it the group.
+    DOES: writes a tombstone for each offset and, if these were all, for the group.
+    ANSWERS: no request. A consumer that returns finds no offset, and starts where auto.offset.reset says.
     Clause: KIP-211; OffsetMetadataManager.cleanupExpiredOffsets.
     """
     group_id = timer.group_id
@@ -73,7 +73,7 @@ def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: 
 
 
 def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
-    """Return whether a group's offsets have one time to count from, or no offset is left to count for.
+    """Return whether all of a group's offsets expire together, or the group has no offsets.
 
     Source: ClassicGroup.offsetExpirationCondition, ConsumerGroup.offsetExpirationCondition.
     """
@@ -84,7 +84,7 @@ def is_counted_together(me: GroupCoordinator, group_id: str) -> bool:
 
 
 def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
-    """Return the topics that somebody in a group subscribes to."""
+    """Return the topics to which at least one member of a group subscribes."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return tuple(topic for m in classic.members.values() for topic in m.subscription.topics)
@@ -92,20 +92,20 @@ def subscribed(me: GroupCoordinator, group_id: str) -> tuple[str, ...]:
 
 
 def is_given(me: GroupCoordinator, group_id: str) -> bool:
-    """Return whether a group's members were there before the run: nothing is known of what they subscribe to."""
+    """Return whether a group's members existed before the run; their subscriptions are unknown."""
     return group_id not in me.groups and any(known == group_id for known, _ in me.members)
 
 
 def pending_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
-    """Return the partitions of which a group has an offset in a transaction that is not decided."""
+    """Return the partitions for which a group has an offset in an undecided transaction."""
     staged = (p for each in me.pending.values() for p in each)
     return {p.partition: True for p in staged if p.group_id == group_id}
 
 
 def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
-    """Return the offsets of a group that may be forgotten one by one.
+    """Return the offsets of a group that may expire one by one.
 
-    While a classic group is between two generations nothing of it is.
+    While a classic group rebalances none of its offsets expires.
     """
     classic = me.classic_groups.get(group_id)
     if is_given(me, group_id) or (classic is not None and classic.state is not GroupState.STABLE):
@@ -119,7 +119,7 @@ def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
 
 
 def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
-    """Return the tombstones of what can be forgotten of a group without members now."""
+    """Return the tombstones for everything that can expire of a group that has no members now."""
     pending = pending_of(me, group_id)
     places = tuple(place for place in me.offsets if place[0] == group_id)
     offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
@@ -129,7 +129,7 @@ def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
 
 
 def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
-    """Return what deletes a group without members and offsets; a group of offsets alone has no record."""
+    """Return the tombstones of a group without members and offsets; a group of offsets alone needs none."""
     of: tuple[str, ...] = ()
     if group_id in me.classic_groups:
         of = (GROUP_METADATA,)
@@ -139,7 +139,7 @@ def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
 
 
 def is_empty(me: GroupCoordinator, group_id: str) -> bool:
-    """Return whether a group has no members; those that were there before the run stay forever."""
+    """Return whether a group has no members; members that existed before the run never leave."""
     classic, group = me.classic_groups.get(group_id), me.groups.get(group_id)
     if classic is not None:
         return classic.state is GroupState.EMPTY

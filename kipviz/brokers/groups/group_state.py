@@ -1,6 +1,6 @@
-"""What a group coordinator holds of one partition of `__consumer_offsets`, and how it is replayed.
+"""The state that a group coordinator has for one partition of `__consumer_offsets`, and its replay.
 
-Offsets, pending offsets and members all come from the log; only the requests that wait do not.
+Offsets, pending offsets and members all come from the log; only the waiting requests do not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted, Sh
 
 
 class PendingOffset(Value, frozen=True):
-    """An offset of a transaction that is not decided; `at` is its place in the log."""
+    """An offset of an undecided transaction; `at` is its place in the log."""
 
     group_id: str
     partition: str
@@ -46,7 +46,7 @@ class PendingOffset(Value, frozen=True):
 
 
 class CommittedOffset(Value, frozen=True):
-    """A committed offset and its place in the log: of two, the later one in the log counts."""
+    """A committed offset and its place in the log: of two, the later one counts."""
 
     offset: int
     at: int
@@ -56,8 +56,8 @@ class CommittedOffset(Value, frozen=True):
 class Operating(Value, frozen=True):
     """An operator's request that waits for share coordinators.
 
-    `asked` are the requests that are under way, `answers` what came back; `tag` names the request
-    on the wire. `results` are what was wrong with single partitions from the start.
+    `asked` are the requests in flight or still to send, `answers` the responses so far; `tag` identifies the request in
+    flight. `results` are the errors of single partitions from the start.
     """
 
     request: Message
@@ -71,11 +71,10 @@ class Operating(Value, frozen=True):
 class GroupCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__consumer_offsets`.
 
-    `pending` is keyed by producer id only, as in Kafka. `members` are those that were there before the run, with the
-    epochs they have forever; `groups` are the groups whose members come and go, `classic_groups` those of the classic
-    protocol, whose members are called by a number: `named` is the last one that this coordinator has given out.
-    `operating` are operators' requests that wait for share coordinators, `fresh` the groups whose target is younger
-    than the assignment interval.
+    `pending` is keyed by producer id only, as in Kafka. `members` are those that existed before the run, with their
+    constant epochs. `groups` are the groups whose members come and go, `classic_groups` those of the classic protocol.
+    Member ids of those are numbers: `named` is the last one that this coordinator assigned. `operating` are operators'
+    requests that wait for share coordinators, `fresh` the groups whose target is younger than the assignment interval.
     """
 
     shard: str
@@ -94,7 +93,7 @@ class GroupCoordinator(Part, frozen=True, cache_hash=True):
 
 
 def replay(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
-    """Take over one batch of the log: the only way this coordinator's tables change."""
+    """Apply one batch of the log: the only way in which this coordinator's tables change."""
     if batch.control:
         return _replay_marker(me, batch)
     for i, record in enumerate(batch.records):
@@ -148,7 +147,7 @@ def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
 
 
 def _replay_end(me: GroupCoordinator, record: GroupTombstone) -> GroupCoordinator:
-    """Forget a group; of one of KIP-848 the last of its tombstones does it."""
+    """Delete a group; for a KIP-848 group the last of its tombstones does it."""
     if record.of == GROUP_METADATA:
         return me.but(classic_groups=me.classic_groups.without(record.group_id))
     if record.of == GROUP_EPOCH:
@@ -180,7 +179,7 @@ def _replay_offset(
 
 
 def as_replicated(me: GroupCoordinator, on: Context) -> GroupCoordinator:
-    """Return what an operator gets to see: groups with epochs, and offsets, as their records are replicated.
+    """Return the replicated state, as operators see it: groups with epochs, and offsets.
 
     A classic group's state is in memory and has no older version. Source: CoordinatorRuntime.scheduleReadOperation.
     """

@@ -1,4 +1,4 @@
-"""How the memberships of a group coordinator are written, whatever kind of group it is.
+"""Writes of memberships by a group coordinator, for every kind of group.
 
 A part of the group coordinator's role (`group_coordinator`). WHERE IN KAFKA: CoordinatorRuntime.
 """
@@ -20,7 +20,7 @@ HEARD_NO_MORE = "its session ran out"
 
 
 def target_waits(members: Iterable[GroupMember | ShareMember], on: Context) -> bool:
-    """Return whether a group keeps its target for now: one whose members are all new gets one at once.
+    """Return whether a group keeps its target for now; a group of only new members gets one at once.
 
     Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.
     """
@@ -34,7 +34,7 @@ def written(
     reply: Reply | None,
     on: Context,
 ) -> Effects:
-    """Append records and answer when they are replicated; without any, when what was seen is."""
+    """Append records and respond when they are replicated; without records, respond when what was read is."""
     log = on.log(me.shard)
     if not records:
         waiting, replies = read_through(log, reply) if reply else ((), ())

@@ -1,12 +1,12 @@
-"""Which topics a request with offsets means: ids are resolved first, then rights, then partitions.
+"""The topics of a request with offsets: ids are resolved first, then rights and partitions are checked.
 
 WHO: every broker (KafkaApis), before the group coordinator is asked.
 WHERE IN KAFKA: KafkaApis.handleTxnOffsetCommitRequest and handleOffsetCommitRequest.
 KIPS: KIP-1319 "Topic ID resolution", KIP-848 (OffsetCommit version 10).
-DURABILITY: nothing is kept.
-NOT MODELLED: OffsetCommit and OffsetFetch say no ids here. Topics are looked for again when an addition to the
-  transaction is answered; Kafka looks once. A broker that is no coordinator says NOT_COORDINATOR of all, unless nothing
-  of a request is there.
+DURABILITY: nothing is stored.
+NOT MODELLED: topic ids in OffsetCommit and OffsetFetch. Topics are looked up again after the partition was added to the
+transaction; Kafka looks them up once. A broker that is not the coordinator answers NOT_COORDINATOR for all topics,
+unless none of them exists.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ BY_ID = 6
 
 
 def unknown_ids(request: Message, image: Image, rules: BrokerRules) -> tuple[str, ...]:
-    """Return the topics of a request that no name is found for: no right can be asked of them.
+    """Return the topics of a request whose id is unknown; no right can be checked for them.
 
-    A version 6 that says no ids means those that the topics have. Clause: KIP-1319 "Topic ID resolution":
-    UNKNOWN_TOPIC_ID comes before TOPIC_AUTHORIZATION_FAILED. With names beside the ids (rejected) there is a name to go
-    by.
+    A version 6 request without ids is taken to mean the topics' current ids. Clause: KIP-1319 "Topic ID resolution":
+    UNKNOWN_TOPIC_ID takes precedence over TOPIC_AUTHORIZATION_FAILED. With names beside the ids (a rejected option) the
+    name can be checked.
     """
     if not isinstance(request, TxnOffsetCommit) or request.version < BY_ID:
         return ()
@@ -46,10 +46,10 @@ def unknown_ids(request: Message, image: Image, rules: BrokerRules) -> tuple[str
 def unresolved(
     request: OffsetCommit | TxnOffsetCommit, image: Image, rules: BrokerRules
 ) -> tuple[RefusedOffset, ...]:
-    """Return the partitions that are not there, in Kafka's order: by id or name, then by index.
+    """Return the partitions that do not exist, in Kafka's order: first unknown ids or names, then unknown indexes.
 
-    Whether a topic may be read stands between the two: what may not be is taken out of the request before it is handed
-    on (`cluster.topic_authorization`), and what no id is known of is not asked about there.
+    The check of the right to read a topic comes between the two: unauthorized topics are removed from the request
+    before it is passed on (`cluster.topic_authorization`), and topics with unknown ids are not checked there.
     Clause: KIP-1319 "Topic ID resolution"; KafkaApis.handleTxnOffsetCommitRequest.
     """
     nameless = unknown_ids(request, image, rules)
@@ -65,10 +65,10 @@ def unresolved(
 
 
 def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
-    """Return the check by which each partition that is not there has an error of its own.
+    """Return a check for each partition that does not exist, with its own error.
 
-    The others of the request continue: these checks stand before those of the coordinator, whose last one decides on
-    the rest. Source: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
+    The request continues for its other partitions. These checks come before the coordinator's, because the last check
+    decides on the rest. Source: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
     """
     return tuple(
         Check("partition there", each.partition, False, each.error, (each.error,)) for each in lost
@@ -78,10 +78,10 @@ def missing_checks(lost: tuple[RefusedOffset, ...]) -> Checks:
 def answer_alone(
     request: Message, image: Image, rules: BrokerRules
 ) -> OffsetCommitResponse | TxnOffsetCommitResponse | None:
-    """Return the answer to a request of which nothing is left for a coordinator, or None.
+    """Return the response to a request that has no existing partition, or None if it has one.
 
-    Any broker gives it, coordinator or not. Each partition has its own error: all of them are errors to ask again
-    after, and the one that has to wait for a back-off stands for the whole.
+    Any broker responds, coordinator or not. Each partition has its own error. All of these errors are retriable, and
+    the one that requires a back-off is reported for the whole request.
     Clause: KafkaApis.handleTxnOffsetCommitRequest, handleOffsetCommitRequest.
     """
     if not isinstance(request, OffsetCommit | TxnOffsetCommit):

@@ -1,9 +1,9 @@
-"""A request about several groups: each is asked of its own coordinator on this broker, and the answer is one.
+"""A request about several groups: each group's coordinator on this broker answers, in one response.
 
-A part of KafkaApis's role (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest
-  and its like, GroupCoordinatorService (one operation for each partition of `__consumer_offsets`).
+A part of KafkaApis (`kafka_apis`), with the same state. WHERE IN KAFKA: KafkaApis.handleDescribeGroupsRequest and
+  similar methods, GroupCoordinatorService (one operation for each partition of `__consumer_offsets`).
 KIPS: KIP-229 (DeleteGroups), KIP-709 (OffsetFetch), KIP-848 (ConsumerGroupDescribe), KIP-932 (ShareGroupDescribe).
-DURABILITY: volatile; a broken connection makes the operator ask again.
+DURABILITY: volatile; after a broken connection the operator retries.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from kipviz.messages.message import Message, groups_of, in_one
 from kipviz.messages.several_groups import about
 from kipviz.records.placement import CONSUMER_OFFSETS
 
-# Whose state holds what is owed.
+# The role whose state holds the unanswered requests.
 DESK = ROLE
 
 
 def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
-    """Hand each group to its coordinator, and owe one answer for all of them.
+    """Pass each group to its coordinator, and respond once for all of them.
 
-    WHEN: an operator describes or deletes several groups that one broker coordinates, or asks for their offsets. CHECKS: for each group
-    whether whoever asks may (GROUP_AUTHORIZATION_FAILED), and whether it is coordinated here
-    (NOT_COORDINATOR): what is wrong with one is nothing to the others. DOES: nothing else.
-    ANSWERS: when every coordinator has answered, with an error of its own for each group.
+    WHEN: an operator describes or deletes several groups that one broker coordinates, or fetches their offsets. CHECKS:
+    for each group whether the sender is authorized (GROUP_AUTHORIZATION_FAILED), and whether the group is coordinated
+    here (NOT_COORDINATOR); an error of one group does not affect the others. DOES: nothing else.
+    ANSWERS: when every coordinator has answered, with an error per group.
     Clause: KIP-229 "DeleteGroups"; KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorService.describeGroups.
     """
     refusals: list[Message] = []
@@ -58,7 +58,7 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
 def _checks(
     part: Message, group_id: str, home: str, reply_to: ReplyTo, on: Context
 ) -> Iterator[Check]:
-    """Check that whoever asks may ask about a group, and that it is coordinated here."""
+    """Check that the sender is authorized for a group, and that the group is coordinated here."""
     yield looked_at("group", group_id)
     if on.image.acls is not None:
         error = refusal(on.image.acls, reply_to.source, part)
@@ -69,7 +69,7 @@ def _checks(
 
 
 def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
-    """Return whether an answer is a part of one that is owed."""
+    """Return whether a reply is a part of a pending response for several groups."""
     if me is None or not len(me.groups):
         return False
     pending = me.groups.get(reply_to.source)
@@ -77,7 +77,7 @@ def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
 
 
 def on_answered(me: KafkaApis, reply: Reply) -> Effects:
-    """Note what one coordinator says of its group; answer when it was the last one."""
+    """Store one coordinator's answer for its group, and respond when it was the last one."""
     source = reply.to.source
     pending = me.groups[source]
     pending = pending.but(answers=(*pending.answers, reply.message))
@@ -89,7 +89,7 @@ def on_answered(me: KafkaApis, reply: Reply) -> Effects:
 
 
 def _results(pending: PendingGroups) -> Checks:
-    """Return the errors that go out with an answer, each with its group or with the partition of its offset."""
+    """Return the errors of a response, each with its group or with the partition of its offset."""
     named = [
         named
         for each in pending.answers
@@ -104,7 +104,7 @@ def _results(pending: PendingGroups) -> Checks:
 
 
 def _whole(pending: PendingGroups) -> Message:
-    """Return the one answer, in the order in which groups were asked for."""
+    """Return the one response, with the groups in the order of the request."""
     whole: Message = in_one(
         sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
     )

@@ -1,15 +1,17 @@
-"""What an operator does with share groups: look at them, move where they stand, delete them.
+"""Operators' requests about share groups: describe them, read and alter their offsets, delete them.
 
 A part of the group coordinator's role (`group_coordinator`), with the same state.
-WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, GroupMetadataManager, and the
-  persister inside the group coordinator's broker.
+WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, GroupMetadataManager, and the persister inside the group
+coordinator's broker.
 KIPS: KIP-932, KIP-1226 (lag).
-What is durable of a share-partition lies at its share coordinator; so a request waits here until
-every share coordinator that it concerns has answered. No share-partition leader is told: one that
-has the old state in memory learns of it when a write of its own is refused.
-NOT MODELLED: several topics to delete in one request, or several groups where it is about offsets; the persister's limit of five
-  attempts (it asks until it is answered); that a share coordinator is asked only once the group's
-  own record is replicated; ListOffsets, with which the end of a partition is looked up.
+
+The durable state of a share-partition is at its share coordinator. So a request waits here until every share
+coordinator that it concerns has answered. No share-partition leader is notified: one that has the old state in memory
+finds out when one of its writes is rejected.
+
+NOT MODELLED: several topics to delete in one request, or several groups in a request about offsets; the persister's
+limit of five attempts (here it retries until it is answered); that a share coordinator is asked only once the group's
+own record is replicated; ListOffsets, with which the end of a partition is looked up.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ from kipviz.records.share_group_members import (
     ShareGroupStatePartitionsRecord,
 )
 
-# Answers after which the persister looks the share coordinator up again and repeats the request.
+# After these errors the persister looks up the share coordinator again and repeats the request.
 AGAIN = (
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_NOT_AVAILABLE,
@@ -88,10 +90,10 @@ AGAIN = (
 def on_share_group_describe(
     me: GroupCoordinator, request: ShareGroupDescribe, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return who is in a share group, and at which epochs.
+    """Return the members of a share group and their epochs.
 
-    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that whoever asks may describe every
-    topic that its members have. ANSWERS: what is replicated.
+    WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that the sender may describe every topic
+    that its members have. ANSWERS: what is replicated.
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager. shareGroupDescribe.
     """
     seen_now = as_replicated(me, on)
@@ -128,11 +130,11 @@ def on_share_group_describe(
 def on_describe_share_group_offsets(
     me: GroupCoordinator, request: DescribeShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return where a share group stands, and how far behind it is.
+    """Return a share group's start offsets and its lag.
 
-    WHEN: listShareGroupOffsets(). CHECKS: nothing: a group that nobody knows stands nowhere. DOES: asks the share
-    coordinator of each partition for a summary, which fences nobody. ANSWERS: when all of them have. Clause: KIP-932
-    "DescribeShareGroupOffsets"; KIP-1226.
+    WHEN: listShareGroupOffsets(). CHECKS: nothing: an unknown group has no offsets. DOES: asks the share coordinator of
+    each partition for a summary, which fences no leader. ANSWERS: when all of them have answered.
+    Clause: KIP-932 "DescribeShareGroupOffsets"; KIP-1226.
     """
     checks = _available_checks(me, request.group_id)
     if error_of(checks) is not Errors.NONE:
@@ -152,11 +154,11 @@ def on_describe_share_group_offsets(
 def on_alter_share_group_offsets(
     me: GroupCoordinator, request: AlterShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Have a share group begin elsewhere.
+    """Change the start offsets of a share group.
 
-    WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or none yet, and nobody is in it; the partitions
-    are there. DOES: has the state of each made again, with the start offset and the group's epoch as state epoch.
-    ANSWERS: when every share coordinator has. OPEN: reset_epoch.
+    WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or does not exist yet, and it is empty; the
+    partitions exist. DOES: initializes the state of each partition again, with the start offset, and with the group's
+    epoch as state epoch. ANSWERS: when every share coordinator has answered. OPEN: reset_epoch.
     Clause: KIP-932 "AlterShareGroupOffsets"; GroupMetadataManager.alterShareGroupOffsets.
     """
     group_id = request.group_id
@@ -198,13 +200,12 @@ def on_alter_share_group_offsets(
 def on_delete_share_group_offsets(
     me: GroupCoordinator, request: DeleteShareGroupOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Have a share group forget where it stands in a topic.
+    """Delete the offsets of a share group for one topic.
 
-    WHEN: deleteShareGroupOffsets(). CHECKS: the group is there and nobody is in it; the topic is
-    there, and there is something to delete. DOES: notes the topic as deleting, and has the state of
-    its partitions deleted. ANSWERS: when every share coordinator has.
-    Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.
-    initiateDeleteShareGroupOffsets.
+    WHEN: deleteShareGroupOffsets(). CHECKS: the group exists and is empty; the topic exists, and has state to delete.
+    DOES: marks the topic as being deleted, and deletes the state of its partitions. ANSWERS: when every share
+    coordinator has answered.
+    Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.initiateDeleteShareGroupOffsets.
     """
     group_id, topic = request.group_id, request.topic
     group = me.share_groups.get(group_id)
@@ -230,10 +231,10 @@ def on_delete_share_group_offsets(
 def on_delete_groups(
     me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Delete a share group, first what is durable of its share-partitions, then the group.
+    """Delete a share group: first the durable state of its share-partitions, then the group.
 
-    WHEN: deleteShareGroups(). CHECKS: the group is there, and nobody is in it. ANSWERS: the first
-    error of a share coordinator, and then the group stays; else when its own records are deleted.
+    WHEN: deleteShareGroups(). CHECKS: the group exists and is empty. ANSWERS: with the first error of a share
+    coordinator, in which case the group stays; otherwise when its own records are deleted.
     Clause: KIP-229 "DeleteGroups"; KIP-932; GroupCoordinatorService.deleteShareGroups.
     """
     group_id = request.group_id
@@ -251,10 +252,10 @@ def on_delete_groups(
 
 
 def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Context) -> Effects:
-    """Continue with an operator's request when a share coordinator has answered.
+    """Continue an operator's request when a share coordinator has answered.
 
-    DOES: asks again whoever coordinates the share-partition now, notes the answer, or ends the request with the last
-    one.
+    DOES: retries with the share-partition's current coordinator, stores the answer, or completes the request with the
+    last one.
     """
     waiting = next((o for o in me.operating if o.tag == tag), None)
     asked = _asked_for(waiting, answer)
@@ -269,7 +270,7 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
 
 
 def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
-    """The connection to the share coordinator broke: ask again, wherever it is now."""
+    """Retry at the current share coordinator, because the connection to it broke."""
     waiting = next((o for o in me.operating if o.tag == tag), None)
     asked = _asked_for(waiting, message)
     if waiting is None or asked is None:
@@ -279,7 +280,7 @@ def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context)
 
 
 def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
-    """Return the answers that operators are owed when the coordinator loses its partition."""
+    """Return the responses to all waiting operators when the coordinator loses its partition."""
     return tuple(Reply(o.reply_to, refused(o.request, error)) for o in me.operating)
 
 
@@ -288,14 +289,14 @@ def refused_all(me: GroupCoordinator, error: Errors) -> tuple[Reply, ...]:
 
 @in_order
 def _available_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
-    """Check that the coordinator has read its log, and that the request names a group."""
+    """Check that the coordinator has loaded its log, and that the request names a group."""
     yield has_loaded(me.loading)
     yield compare("group id", None, group_id, bool(group_id), Errors.INVALID_GROUP_ID)
 
 
 @in_order
 def _deletable_checks(me: GroupCoordinator, group_id: str) -> Iterator[Check]:
-    """Check that something of a group can be deleted: it is there, and nobody is in it."""
+    """Check that a group's data can be deleted: the group exists and is empty."""
     yield from _available_checks(me, group_id)
     yield group_kinds.known_share_group_check(me, group_id)
     yield _empty_check(me.share_groups[group_id])
@@ -307,7 +308,7 @@ def _empty_check(group: ShareGroup) -> Check:
 
 
 def _standing(group: ShareGroup) -> Checks:
-    """Return where a group stands: its epoch, and the partitions that have a state."""
+    """Return checks that report a group's epoch and the partitions that have a state."""
     return (
         looked_at("group epoch", group.epoch),
         looked_at("partitions initialized", group.initialized),
@@ -316,7 +317,7 @@ def _standing(group: ShareGroup) -> Checks:
 
 
 def _about(asked: Message, on: Context) -> str:
-    """Name the partition that a share coordinator is asked about."""
+    """Return the name of the partition that a request to a share coordinator is about."""
     return _partition(getattr(asked, "key"), on)  # noqa: B009  every such request has one
 
 
@@ -349,7 +350,7 @@ def _operate(
     on: Context,
     results: tuple[PartitionResult, ...] = (),
 ) -> Effects:
-    """Write what is to be done, and ask the share coordinators; without any it is done already."""
+    """Append the records, and send requests to the share coordinators; without requests, complete at once."""
     tag = f"{reply_to.source} {reply_to.incarnation}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
     noted = written(me, records, (), None, on) if records else Effects(me)
@@ -364,7 +365,7 @@ def _operate(
 
 
 def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context) -> Effects:
-    """Put a request to a share coordinator on the wire; that nobody leads it is its answer."""
+    """Send a request to a share coordinator. Without a leader, the result is an error at once."""
     key: str = getattr(message, "key")  # noqa: B009  every such request has one
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
     if broker != NOBODY:
@@ -387,7 +388,7 @@ def _noted(
 
 
 def _asked_for(waiting: Operating | None, message: Message) -> Message | None:
-    """Return the request that a message on the wire is, or is the answer to."""
+    """Return the request that equals a message, or that a message answers."""
     key = getattr(message, "key", "")
     asked = waiting.asked if waiting is not None else ()
     return next((m for m in asked if getattr(m, "key") == key), None)  # noqa: B009
@@ -431,7 +432,7 @@ def _described(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
 
 
 def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
-    """Note which state is there now; what a share coordinator refused stays as it was."""
+    """Store which states exist now; a state that a share coordinator rejected is unchanged."""
     request = done.request
     assert isinstance(request, AlterShareGroupOffsets)
     results = list(done.results)
@@ -470,7 +471,7 @@ def _offsets_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effe
 
 
 def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
-    """Delete the group's own records, unless somebody has joined it in the meantime."""
+    """Delete the group's own records, unless a member has joined in the meantime."""
     request = done.request
     assert isinstance(request, DeleteGroups)
     group = me.share_groups.get(request.group_id)
@@ -488,7 +489,7 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
 
 @in_order
 def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
-    """Return what every share coordinator has answered, up to the first error."""
+    """Return the results of every share coordinator, up to the first error."""
     for answer in done.answers:
         error = error_of_response(answer)
         yield Check("result", _about(answer, on), error, error)

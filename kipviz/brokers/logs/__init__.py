@@ -1,3 +1,1 @@
-"""The leader of a partition: its log, what is appended, what is forgotten, and who adds partitions to the transaction
-for it.
-"""
+"""The leader of a partition: its log, appends, retention, and the addition of its partition to transactions."""

@@ -1,13 +1,15 @@
-"""What a broker asks coordinators for its partitions: one request to each at a time, for whatever waits.
+"""Questions of a broker to transaction coordinators: one request in flight to each, for all that wait.
 
 WHO: every broker, for the leaders and coordinators on it. WHERE IN KAFKA: AddPartitionsToTxnManager, an
-  InterBrokerSendThread.
+InterBrokerSendThread.
 KIPS: KIP-890 (AddPartitionsToTxn since version 4: several transactions in one request).
-DURABILITY: volatile; a broken connection is NETWORK_EXCEPTION to all whose question was on it.
-A part of KafkaApis's role (`kafka_apis`), with the same state, where `asks_together` is set; else each
-request that waits asks for itself, and one connection has the questions one behind the other.
-NOT MODELLED: the pace of the thread, which takes what waits as soon as the answer before it is there; that the oldest
-  question of a request says for all of it whether its client knows TRANSACTION_ABORTABLE.
+DURABILITY: volatile; after a broken connection every question in that request gets NETWORK_EXCEPTION.
+
+A part of KafkaApis (`kafka_apis`), with the same state, if `asks_together` is set. Otherwise each waiting request sends
+its own question, and one connection carries the questions one after the other.
+
+NOT MODELLED: the pace of the thread, which sends the waiting questions as soon as it has the previous response; that
+the oldest question of a request decides for all of them whether the client knows TRANSACTION_ABORTABLE.
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnR
 
 
 def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
-    """Ask a coordinator about a transaction, or let the question wait until it has answered another one.
+    """Ask a coordinator about a transaction, or queue the question while an earlier request is in flight.
 
-    WHEN: a leader or coordinator here needs a partition in a transaction. CHECKS: whether one about the same
-    transactional id waits already. DOES: of these two the one with the older epoch is refused
-    (INVALID_PRODUCER_EPOCH); with the same epoch the one that waits has to make room (NETWORK_EXCEPTION): its
-    client is thought to have asked again. ANSWERS: nobody but who is refused.
+    WHEN: a leader or coordinator here needs a partition in a transaction. CHECKS: whether a question about the same
+    transactional id waits already. DOES: of two such questions, rejects the one with the older epoch
+    (INVALID_PRODUCER_EPOCH); with the same epoch the waiting one is dropped (NETWORK_EXCEPTION), because its client is
+    assumed to have retried. ANSWERS: only the rejected question.
     Clause: KIP-890 part 1; AddPartitionsToTxnManager.addTxnData.
     """
     new = call.question
@@ -52,10 +54,10 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
 def on_answered(
     me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str
 ) -> Effects:
-    """Let everybody whose transaction was asked about continue, and ask what has waited meanwhile.
+    """Continue all requests whose transaction was in the response, and send the questions that waited.
 
-    WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all that waits for this
-    broker in one request. ANSWERS: each question with what was said of its transaction.
+    WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all questions that wait for
+    this broker in one request. ANSWERS: each question, with the result for its transaction.
     Clause: KIP-890 part 1; AddPartitionsToTxnManager.AddPartitionsToTxnHandler, generateRequests.
     """
     node = next(each for each in me.nodes if each.broker == int(tag))
@@ -67,7 +69,7 @@ def on_answered(
 
 
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
-    """Put questions into one request; a broker has one on its way until that is answered."""
+    """Send questions in one request; each broker has at most one in flight."""
     message = in_one(map(_about, questions))
     request = questions[0].but(message=message, role=ROLE, shard="", tag=str(broker))
     asked = AskedOfNode(broker, questions)
@@ -80,5 +82,5 @@ def _about(question: Request) -> AddPartitionsToTxn:
 
 
 def _answer(question: Request, said: AddPartitionsToTxnResponse) -> LocalCall:
-    """Return the call that brings an answer to who has asked."""
+    """Return the call that delivers an answer to the role that asked."""
     return LocalCall(question.role, question.shard, Enlisted(said, question.tag))

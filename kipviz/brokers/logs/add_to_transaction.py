@@ -1,11 +1,11 @@
-"""Whoever is about to write for a transaction first adds the partition to the transaction it writes to.
+"""Before a write in a transaction: add the partition to it, or verify that it was added.
 
-Partition leader, group coordinator and share coordinator do it alike: keep the request, ask the transaction
-coordinator, continue with the answer, unless a marker of that producer came by in between, because then the yes belongs
-to a transaction that is over (VerificationGuard, KIP-890). Whoever asks after that marker asks again, and is told apart
-from who asked before it. A question goes out by itself, or with whatever else this broker asks (`asks_together`). Under
-transaction version 2 the question adds the partition to the transaction; a client of version 0 or 1 has added it
-before, and the question only asks whether that is so (KIP-890 part 1).
+Partition leader, group coordinator and share coordinator all do the same. They keep the request, ask the transaction
+coordinator, and continue with its answer, unless a marker of that producer arrived in between: then the answer belongs
+to a transaction that has ended (VerificationGuard, KIP-890). A request after that marker asks again, and its question
+differs from the earlier one. A question is sent alone, or together with other questions of this broker
+(`asks_together`). Under transaction version 2 the question adds the partition to the transaction. A client of version 0
+or 1 has added it before, and the question only verifies that (KIP-890 part 1).
 Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 """
 
@@ -35,30 +35,30 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
-# What the answer to an addition to the transaction means to whoever asked a coordinator to write.
+# The error for the client of a coordinator, by the transaction coordinator's error.
 COORDINATOR_ERROR = {
     Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
     Errors.NETWORK_EXCEPTION: Errors.COORDINATOR_LOAD_IN_PROGRESS,
     Errors.NOT_ENOUGH_REPLICAS: Errors.COORDINATOR_NOT_AVAILABLE,
 }
 
-# The first version of a request whose sender leaves it to the broker to add the partition to the transaction.
+# The first version of a request that relies on the broker to add the partition to the transaction.
 ENLISTS_FROM: dict[type[Message], int] = {Produce: 12, TxnOffsetCommit: 5}
 
 
 # The client of a broker that asks transaction coordinators.
 CHANNEL = "add-partitions"
-# The number of a question that KafkaApis asks: its answer comes by the request that waits.
+# The number of a question that KafkaApis asks: its answer is found by the request that waits.
 TOGETHER = -1
 
 
 class Enlisting(Value, frozen=True):
-    """A request that waits until the coordinator has enlisted the partitions.
+    """A request that waits until the coordinator has added the partitions to the transaction.
 
-    `guarded` is false once a marker of the producer passed by in the meantime: then the coordinator's yes came for a
-    transaction that is over. `asking` restarts with the answer: it is higher than that of an equal question that is
-    still out from before such a marker, and TOGETHER where KafkaApis asks for several batches at once. `settled` says
-    that nobody waits any more, while the answer is still to come.
+    `guarded` becomes false when a marker of the producer is written in the meantime: then the coordinator's answer is
+    for a transaction that has ended. `asking` comes back with the answer. It is higher than that of an equal question
+    from before such a marker, and TOGETHER if KafkaApis asks for several batches at once. `settled` means that no
+    client waits any longer, while the answer is still to come.
     """
 
     request: Message
@@ -72,20 +72,20 @@ class Enlisting(Value, frozen=True):
 
     @property
     def question(self) -> tuple[int, int, tuple[str, ...]]:
-        """What the coordinator is asked about."""
+        """The question to the coordinator, as a key."""
         return (self.producer_id, self.producer_epoch, self.partitions)
 
 
 def enlists(request: Message) -> bool:
-    """Return whether the broker adds the partition to the transaction for this request; else the client has done so."""
+    """Return whether the broker adds the partition to the transaction; otherwise the client has done so."""
     return request.spoken >= ENLISTS_FROM.get(type(request), 0)
 
 
 def is_asked(request: Message, on: Context) -> bool:
     """Return whether the coordinator is asked before the first batch of a transaction is appended.
 
-    A broker may be told not to (transaction.partition.verification.enable), but only where it would merely verify; a
-    release from before KIP-890 does not know how to. Source:
+    A broker may be configured not to ask (transaction.partition.verification.enable), but only where it would merely
+    verify; a release from before KIP-890 cannot ask. Source:
     ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     verifies = on.settings.partition_verification and on.image.release_of(on.broker).verifies
@@ -93,10 +93,11 @@ def is_asked(request: Message, on: Context) -> bool:
 
 
 def looks_at_the_epoch_first(on: Context) -> bool:
-    """Return whether this broker's release compares a producer's epoch before it asks, or was asked.
+    """Return whether this broker's release compares a producer's epoch before the verification.
 
-    One from before KAFKA-19690 finds out from the coordinator, or when it appends, and there only after it has looked
-    for the verification. Source: UnifiedLog.maybeStartTransactionVerification, analyzeAndValidateProducerState.
+    A release from before KAFKA-19690 learns of a wrong epoch from the coordinator, or at the append, and there only
+    after it has looked for the verification. Source: UnifiedLog.maybeStartTransactionVerification,
+    analyzeAndValidateProducerState.
     """
     return on.image.release_of(on.broker).epoch_first
 
@@ -105,21 +106,22 @@ def looks_at_the_epoch_first(on: Context) -> bool:
 def fence_checks(
     request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context
 ) -> Iterator[Check]:
-    """Compare a transaction's epoch with the log's, where that is done before anybody is asked."""
+    """Compare a transaction's epoch with the log's, if the release does that before it asks the coordinator."""
     if request.transactional_id and looks_at_the_epoch_first(on):
         yield logs.epoch_check(log, request.producer_id, request.producer_epoch, on.rules)
 
 
 def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
-    """Return whether the coordinator has to be asked about a log: the transaction begins there."""
+    """Return whether the coordinator has to be asked about a log, because the transaction starts there."""
     if not request.transactional_id or not is_asked(request, on):
         return False
     return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
 
 
 def is_left_to_the_client(transactional_id: str, on: Context) -> bool:
-    """Return whether nobody is asked to add the participant to the transaction of a transactional acknowledgement.
-    OPEN: addition to the transaction.
+    """Return whether the client, not the broker, adds the participant of a transactional acknowledgement.
+
+    OPEN: enlistment.
     """
     return on.rules.enlistment(on.broker, coordinator_of(transactional_id, on)) == NOT_ASKED
 
@@ -132,7 +134,7 @@ def coordinator_of(transactional_id: str, on: Context) -> int:
 def question(
     transactional_id: str, waiting: Enlisting, role: str, shard: str, broker: int
 ) -> Request | None:
-    """Return the request that enlists or verifies partitions; nothing when there is nobody to ask."""
+    """Return the request that adds or verifies partitions, or None without a coordinator."""
     if broker == NOBODY:
         return None
     message = AddPartitionsToTxn(
@@ -147,17 +149,17 @@ def question(
 
 
 def ask(done: Effects, asked: Request, on: Context) -> Effects:
-    """Send a question, or hand it to who gathers what this broker asks (`add_partitions_manager`)."""
+    """Send a question, or pass it to the manager that batches this broker's questions (`add_partitions_manager`)."""
     if not on.settings.asks_together:
         return done.but(requests=(*done.requests, asked))
     return done.but(local=(*done.local, LocalCall("kafka_apis", "", AddOrVerify(asked))))
 
 
 def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
-    """Return a request that is about to ask a number that no answer from before a marker has.
+    """Give a question a number that no unanswered question from before a marker has.
 
-    Where questions are gathered one of two equal ones may be refused alone, so each has a number of its own.
-    Source: VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback a request.
+    Where questions are batched, one of two equal ones may be rejected alone, so each has its own number. Source:
+    VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback per request.
     """
     each = on.settings.asks_together
     alike = (w for w in waiting if w.question == new.question and (each or not w.guarded))
@@ -165,10 +167,9 @@ def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> E
 
 
 def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, ...]:
-    """Let a request wait; nobody waits any more for an equal one from the same client.
+    """Add a waiting request; an equal one of the same client becomes settled.
 
-    A client repeats a request only after its connection broke. The answer to the first one is still
-    to come.
+    A client repeats a request only after its connection broke. The answer to the first one is still to come.
     """
     same = (new.request, new.reply_to.source)
     before = (w.but(settled=True) if (w.request, w.reply_to.source) == same else w for w in waiting)
@@ -178,10 +179,10 @@ def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, .
 def answered(
     waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxnResponse, tag: str
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
-    """Split what waits into what this answer is for and the rest.
+    """Split the waiting requests into those that an answer is for, and the rest.
 
-    All that asked the same with no marker in between continue with the first answer; the others' are still to come, and
-    then nobody waits for them.
+    All requests with the same question and no marker in between continue with the first answer. The others' answers are
+    still to come, and no request will wait for them.
     """
     asked = (answer.producer_id, answer.producer_epoch, answer.partitions)
     asking = int(tag or 0)
@@ -207,7 +208,7 @@ def each_goes_on(
     on: Context,
     go_on: Callable[[Any, Enlisting, Errors, Context], Effects],
 ) -> Effects:
-    """Let all that waited for an answer continue, one behind the other, each with what the others have done."""
+    """Continue every request that waited for an answer, in order, each with the effects of the previous ones."""
     parts: list[Effects] = []
     for waiting in mine:
         part = go_on(me, waiting, error, on.after(*parts))
@@ -217,9 +218,9 @@ def each_goes_on(
 
 
 def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
-    """Return the check by which a request that waited continues, or not: what the coordinator has answered.
+    """Return the check that decides whether a waiting request continues: the coordinator's answer.
 
-    A yes does not count any more if a marker of the producer has been written since the question.
+    A positive answer no longer counts if a marker of the producer was written after the question.
     """
     guard = (Check("marker since the question", None, not waiting.guarded),)
     told = (Check("answer of the coordinator", waiting.partitions, error, error),)
@@ -227,29 +228,28 @@ def answer_checks(waiting: Enlisting, error: Errors) -> Checks:
 
 
 def meaning_checks(checks: Checks) -> Checks:
-    """Add the check by which the coordinator's error becomes the one that a client of a coordinator gets."""
+    """Add the check that translates the coordinator's error into the error for its client."""
     error = error_of(checks)
     return translated(checks, "error to a client", None, COORDINATOR_ERROR.get(error, error))
 
 
 def nobody_to_ask() -> Checks:
-    """Return the check by which a request is refused whose transaction nobody coordinates."""
+    """Return the check that rejects a request whose transaction has no coordinator."""
     return (Check("transaction coordinator", None, NOBODY, Errors.COORDINATOR_NOT_AVAILABLE),)
 
 
 def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:
-    """Return those for whose answer somebody waits."""
+    """Return the waiting requests whose clients still wait."""
     return tuple(w for w in waiting if not w.settled)
 
 
 def unguarded(
     waiting: tuple[Enlisting, ...], producer_id: int, marker_epoch: int
 ) -> tuple[Enlisting, ...]:
-    """Take the guard from what waits for a transaction that a marker has just ended.
+    """Remove the guard of requests that wait for a transaction that a marker has just ended.
 
-    Under transaction version 2 a marker with the very epoch that waits ended the transaction before
-    it; below, it is the one that ends this transaction. Source:
-    ProducerStateManager.clearVerificationStateEntry.
+    Under transaction version 2 a marker with the same epoch as the request ended the previous transaction; in lower
+    versions it ends this transaction. Source: ProducerStateManager.clearVerificationStateEntry.
     """
     return tuple(
         w.but(guarded=False)

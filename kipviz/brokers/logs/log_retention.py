@@ -1,14 +1,14 @@
-"""What a log keeps: batches that are not older than log.retention.ms.
+"""The retention of a log: batches older than log.retention.ms are deleted.
 
 A part of the partition leader's role (`partition_leader`), with the same state.
 WHERE IN KAFKA: LogManager.cleanupLogs, UnifiedLog.deleteOldSegments, deleteRetentionMsBreachedSegments.
-KIPS: KIP-107 (a log begins somewhere), KIP-98 (what stays known of producers).
-DURABILITY: the log itself; every replica counts by the times in it.
-A segment is deleted when its newest record is too old; here each batch is a segment of its own. The time is that of
-the append (message.timestamp.type is LogAppendTime), so it goes up along the log. Nothing at or above the high watermark
-goes; the last stable offset and the positions of readers are not asked: records of a transaction that is open go,
-too, and so do those that a share group or a consumer has not read.
-NOT MODELLED: retention by size, that Kafka wants one ms more, replicas that delete at different moments.
+KIPS: KIP-107 (log start offset), KIP-98 (producers' state that is kept).
+DURABILITY: the log itself; every replica uses the timestamps in it. A segment is deleted when its newest record is too
+old; here each batch is a segment of its own. The time is that of the append (message.timestamp.type is LogAppendTime),
+so it goes up along the log. Nothing at or above the high watermark is deleted. The last stable offset and the positions
+of readers do not matter: records of an open transaction are deleted, too, and so are records that a share group or a
+consumer has not read.
+NOT MODELLED: retention by size; Kafka's comparison, which is one ms longer; replicas that delete at different times.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from kipviz.messages.events import LogPruned
 
 
 def age_of_front(log: PartitionLog, now_ms: int) -> int:
-    """Return how many ms ago the oldest batch of a log was written."""
+    """Return the age of a log's oldest batch, in ms."""
     return now_ms - log.batches[0].max_timestamp_ms
 
 
 def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
-    """Return the offset at which a log begins when what is too old is gone."""
+    """Return the start offset of a log after its expired batches are deleted."""
     start = log.start_offset
     for batch in log.batches:
         young = now_ms - batch.max_timestamp_ms < retention_ms
@@ -37,7 +37,7 @@ def kept_from(log: PartitionLog, now_ms: int, retention_ms: int) -> int:
 
 
 def timers(me: PartitionLeader, on: Context) -> tuple[LogRetention, ...]:
-    """Return the timer of a log's oldest batch, if that may be deleted at all."""
+    """Return the timer of a log's oldest batch, if that batch may be deleted at all."""
     log = on.log(me.shard)
     if on.settings.log_retention_ms < 0 or not log.batches:
         return ()
@@ -46,12 +46,12 @@ def timers(me: PartitionLeader, on: Context) -> tuple[LogRetention, ...]:
 
 
 def on_timer(me: PartitionLeader, timer: LogRetention, on: Context) -> Effects:
-    """Delete what is older than log.retention.ms from the front of a log.
+    """Delete batches older than log.retention.ms from the front of a log.
 
-    WHEN: the oldest batch is that old; a job looks every log.retention.check.interval.ms (5 minutes).
-    CHECKS: batch by batch, how old it is, and that it is below the high watermark. DOES: moves the start of the log.
-    ANSWERS: nobody; who asks for an offset that is gone hears OFFSET_OUT_OF_RANGE, and a share-partition's start
-      follows when it reads next.
+    WHEN: the oldest batch is that old; a job checks every log.retention.check.interval.ms (5 minutes).
+    CHECKS: for each batch its age, and that it is below the high watermark. DOES: advances the start of the log.
+    ANSWERS: no request. A fetch from a deleted offset gets OFFSET_OUT_OF_RANGE; a share-partition's start follows with
+    its next read.
     Clause: KIP-107; UnifiedLog.deleteRetentionMsBreachedSegments.
     """
     log = on.log(me.shard)

@@ -1,4 +1,4 @@
-"""The timers of a partition's log: what it forgets of producers, and what it deletes."""
+"""The timers of a partition's log: expiry of producers, and retention."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kipviz.brokers.timers import LogRetention, ProducerExpiry, RoleTimer
 
 
 def timers(me: PartitionLeader, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the timers of a log that are set."""
+    """Return the running timers of a log."""
     return (*producer_expiry.timers(me, on), *log_retention.timers(me, on))
 
 
 def on_timer(me: PartitionLeader, timer: RoleTimer, on: Context) -> Effects:
-    """Let one of them run out."""
+    """Handle the expiry of one of them."""
     if isinstance(timer, LogRetention):
         return log_retention.on_timer(me, timer, on)
     assert isinstance(timer, ProducerExpiry), timer

@@ -1,14 +1,13 @@
-"""The leader of a partition: what may be appended, and what a consumer may read.
+"""The leader of a partition: it appends batches and serves fetches.
 
 WHO: the leader of one partition of a user's topic.
 WHERE IN KAFKA: ReplicaManager, UnifiedLog, AddPartitionsToTxnManager (verification).
 KIPS: KIP-98, KIP-890 part 2 (the leader adds its partition to the transaction; no client adds partitions).
-DURABILITY: the state is the log; only what waits for an answer is held here, and a crash loses it together with the
-  connections that wait.
+DURABILITY: the state is the log. Only waiting requests are held here; a crash loses them with their connections.
 NOT MODELLED: the broker's own short retries of CONCURRENT_TRANSACTIONS (20 ms steps up to 100 ms), the client retries
-  instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark would have to move at the moment at which
-  replicas get lost; the wait limits of a fetch (it waits until there is something) and of a batch that is not
-  replicated (its client gives up instead).
+  instead; NOT_ENOUGH_REPLICAS_AFTER_APPEND, for which the high watermark would have to move at the moment when replicas
+  are lost; the maximum wait of a fetch (it waits until there are records) and of a batch that is not replicated (its
+  client times out instead).
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ from kipviz.records.sequences import sequence_after
 
 ROLE = "partition_leader"
 
-# What the coordinator's answer to the addition to the transaction means for a Produce request.
+# The error of a Produce request, by the transaction coordinator's error.
 PRODUCE_ERROR = {
     Errors.PRODUCER_FENCED: Errors.INVALID_PRODUCER_EPOCH,
     Errors.NETWORK_EXCEPTION: Errors.NOT_ENOUGH_REPLICAS,
@@ -73,21 +72,21 @@ PRODUCE_ERROR = {
     Errors.COORDINATOR_NOT_AVAILABLE: Errors.NOT_ENOUGH_REPLICAS,
     Errors.NOT_COORDINATOR: Errors.NOT_ENOUGH_REPLICAS,
 }
-# The same for a client that has added the partition itself: it tries the batch again.
+# The same for a client that has added the partition itself: it retries the batch.
 VERIFIED_ERROR = {**PRODUCE_ERROR, Errors.CONCURRENT_TRANSACTIONS: Errors.NOT_ENOUGH_REPLICAS}
 
 
 class ParkedFetch(Value, frozen=True):
-    """A fetch that waits until there is something to read (fetch.min.bytes of 1)."""
+    """A fetch that waits until there are records (fetch.min.bytes of 1)."""
 
     request: Fetch
     reply_to: ReplyTo
 
 
 class PartitionLeader(Part, frozen=True, cache_hash=True):
-    """What the leader of a partition holds beside the log.
+    """The state of a partition's leader beside the log.
 
-    `verifications` are of producers whose transaction is being verified here, or was in vain.
+    `verifications` are of producers whose transaction is being verified here, or whose verification failed.
     """
 
     shard: str
@@ -99,13 +98,13 @@ class PartitionLeader(Part, frozen=True, cache_hash=True):
 
 
 def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
-    """Append a producer's batch, enlisting the partition first if the transaction is new here.
+    """Append a producer's batch, after adding the partition to the transaction if it is new there.
 
-    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before anybody is asked; then, when it is appended:
-    duplicate, epoch, addition to the transaction, sequence. DOES: asks the coordinator before the first batch of a
-    transaction: to add the partition to the transaction (version 12 and later, transaction version 2), or whether the
-    client has added it (KIP-890 part 1, unless the broker is told not to ask). ANSWERS: when the batch is below the
-    high watermark (acks=all).
+    WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before the coordinator is asked; then, at the
+    append: duplicate, epoch, addition to the transaction, sequence. DOES: asks the coordinator before the first batch
+    of a transaction: to add the partition to the transaction (version 12 and later, transaction version 2), or whether
+    the client has added it (KIP-890 part 1, unless the broker is configured not to ask). ANSWERS: when the batch is
+    below the high watermark (acks=all).
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
     log = on.log(me.shard)
@@ -133,7 +132,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 def on_enlisted(
     me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Continue with the batches that waited for this add_to_transaction."""
+    """Continue with the batches that waited until the partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
     done = add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
     if any(done.appends):
@@ -144,9 +143,10 @@ def on_enlisted(
 def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """Append the batch of one partition of a request for several, or keep it.
 
-    WHEN: KafkaApis has a Produce request of several partitions. CHECKS: as for a request of its own; KafkaApis has
-    compared the epoch, and asks the coordinator. DOES: keeps the batch while it does. ANSWERS: with the result of this
-    partition. Clause: ReplicaManager.handleProduceAppend.
+    WHEN: KafkaApis has a Produce request for several partitions. CHECKS: as for a request of its own; KafkaApis has
+    compared the epoch, and asks the coordinator. DOES: keeps the batch in the meantime. ANSWERS: with the result of
+    this partition.
+    Clause: ReplicaManager.handleProduceAppend.
     """
     request = call.request
     if call.error is not Errors.NONE:
@@ -165,9 +165,9 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
 
 
 def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
-    """Continue with a batch of a request for several partitions: the coordinator has answered.
+    """Continue with a batch of a request for several partitions, because the coordinator has answered.
 
-    A batch whose partition was in the transaction before goes on whatever is said of the others.
+    A batch whose partition was in the transaction before continues whatever the result for the others.
     """
     together = (w for w in me.verifying if w.asking == add_to_transaction.TOGETHER)
     waiting = next((w for w in together if w.reply_to == call.ticket), None)
@@ -186,9 +186,9 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Return records below the LSO (read_committed) or below the high watermark.
 
-    CHECKS: that the log has the offset, where the consumer wants to be told. ANSWERS: when there is something to read,
-    at once if it is not to wait, OFFSET_OUT_OF_RANGE before the log's start and behind its end. Clause: KIP-98 "Read
-    Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
+    CHECKS: that the log has the offset, unless the consumer resets by itself. ANSWERS: when there are records, or at
+    once if the fetch may not wait; OFFSET_OUT_OF_RANGE before the log's start and after its end.
+    Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
     checks = _fetch_checks(log, request)
@@ -202,7 +202,7 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
 
 @in_order
 def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
-    """Check that the log has the offset, where the consumer wants to know, and look at where reading ends."""
+    """Check that the log has the offset, unless the consumer resets by itself, and report where reading ends."""
     offset = request.offset
     if not request.resets:
         span = (log.start_offset, log.end_offset)
@@ -218,14 +218,14 @@ def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return where a partition begins or ends, or where its first record is that is not older than a time.
+    """Return a partition's start or end offset, or the offset of the first record at or after a timestamp.
 
-    WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but who leads.
-    DOES: nothing. ANSWERS: at once; the end is the last stable offset to whoever reads committed
-    records, else the high watermark. A record behind that end is not told by its time either: then the
-    answer is -1, and no error, as if there were none.
+    WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but the leader.
+    DOES: nothing. ANSWERS: at once. The end is the last stable offset for a read_committed consumer, and the high
+    watermark for others. A record beyond that end is not found by its timestamp either: the offset is then -1, without
+    an error, as if the record did not exist.
     Clause: KIP-98 "ListOffsets" (isolation level, version 2); KIP-1106; Partition.fetchOffsetForTimestamp,
-      ReplicaManager.fetchOffset.
+    ReplicaManager.fetchOffset.
     """
     log = on.log(me.shard)
     checks = (
@@ -269,7 +269,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
 
 
 def on_replicated(me: PartitionLeader, on: Context) -> Effects:
-    """Return what had to wait for the replicas, and serve the fetches that wait for records."""
+    """Send the responses that waited for the replicas, and serve the fetches that wait for records."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     said = Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
     served = _serve(said.state, on)
@@ -277,9 +277,9 @@ def on_replicated(me: PartitionLeader, on: Context) -> Effects:
 
 
 def on_resigned(me: PartitionLeader, on: Context) -> Effects:
-    """Tell everybody who waits that the partition is led elsewhere now, or is gone.
+    """Respond to all waiting requests that the partition has another leader, or was deleted.
 
-    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is completed by force.
+    Clause: ReplicaManager.getPartitionOrError, when a delayed operation is forced to complete.
     """
     error, _ = deleted_topics.why_lost(me.shard, on.image)
     owed = resigned(me.waiting, error)
@@ -304,7 +304,7 @@ def _serve(me: PartitionLeader, on: Context) -> Effects:
 
 
 def _read(me: PartitionLeader, request: Fetch, on: Context) -> FetchResponse:
-    """Read on over markers and aborted records, which move the position and are not shown."""
+    """Read on over markers and aborted records, which advance the position but are not returned."""
     log = on.log(me.shard)
     up_to = log.last_stable_offset if request.read_committed else log.high_watermark
     records: list[FetchedRecord] = []
@@ -376,7 +376,7 @@ def _append(
 
 
 def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    """Append a batch that waited for the coordinator, or refuse it with what the coordinator said."""
+    """Append a batch that waited for the coordinator, or reject it with the coordinator's error."""
     request = waiting.request
     assert isinstance(request, Produce)
     answered = add_to_transaction.answer_checks(waiting, error)
@@ -387,7 +387,7 @@ def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) 
 
 
 def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
-    """Note that the batch of a request is about to be verified."""
+    """Store that the batch of a request is about to be verified."""
     new = Verification(
         request.producer_id,
         request.producer_epoch,
@@ -398,9 +398,9 @@ def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
 
 
 def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> PartitionLeader:
-    """Forget a verification in vain that refuses nothing of its producer's present epoch: a world less for each.
+    """Remove a failed verification that would reject nothing of its producer's current epoch, to save states.
 
-    Kafka keeps it, and so does a leader where `BrokerSettings.remembers_verifications` is set.
+    Kafka keeps it, and so does a leader if `BrokerSettings.remembers_verifications` is set.
     """
     entry = verification_of(me.verifications, producer_id)
     if entry is None or on.settings.remembers_verifications:
@@ -416,9 +416,9 @@ def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> Partitio
 
 
 def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
-    """Forget the verification of a producer whose batch is appended: its transaction is open here now.
+    """Remove the verification of a producer whose batch is appended: its transaction is now open here.
 
-    What waits with another epoch has lost its guard with it; what waits with the same one needs none.
+    Waiting requests with another epoch lose their guard with it; those with the same epoch need none.
     """
     others = (
         w.but(guarded=False)
@@ -431,7 +431,9 @@ def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
 
 
 def _ended(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
-    """Forget the verification of a producer whose transaction a marker has ended, and take the guard from what waits."""
+    """Remove the verification of a producer whose transaction a marker has ended, and the guards of its waiting
+    requests.
+    """
     who = marker.producer_id
     if survives_marker(me.verifications, who, marker.producer_epoch):
         return me

@@ -1,12 +1,12 @@
-"""A partition's log and everything that follows from its content alone.
+"""A partition's log and everything that is derived from its content alone.
 
 WHO: the log of a partition on its leader, replicated to the in-sync replicas.
 WHERE IN KAFKA: UnifiedLog, ProducerStateManager, ProducerAppendInfo, TransactionIndex.
 KIPS: KIP-98 (idempotence, transactions), KIP-890 (epoch per transaction), KIP-1228 (marker epoch).
-DURABILITY: the state is the log. A crash keeps what is below the high watermark and the rest is
-recomputed by reading the log again (`rebuild`).
-NOT MODELLED: single followers (what is below the high watermark is on all of them, what is above
-on the leader alone); segments; retention by time or size.
+DURABILITY: the state is the log. A crash keeps what is below the high watermark; the rest is recomputed by reading the
+log again (`rebuild`).
+NOT MODELLED: single followers (what is below the high watermark is on all of them, what is above on the leader alone);
+segments; retention by time or size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CACHED_BATCHES = 5
 
 
 class SequenceRange(Value, frozen=True):
-    """A batch that the log remembers to recognise its duplicates (BatchMetadata)."""
+    """A batch that the log remembers to recognize its duplicates (BatchMetadata)."""
 
     first: int
     last: int
@@ -38,10 +38,10 @@ class SequenceRange(Value, frozen=True):
 
 
 class ProducerEntry(Value, frozen=True):
-    """What a log knows of one producer id (ProducerStateEntry).
+    """A log's state of one producer id (ProducerStateEntry).
 
-    `transaction_first_offset` is -1 when no transaction of this producer is open here;
-    `last_timestamp_ms` is that of its last batch or marker, where records carry their time.
+    `transaction_first_offset` is -1 when no transaction of this producer is open here; `last_timestamp_ms` is the
+    timestamp of its last batch or marker, if records carry timestamps.
     """
 
     epoch: int
@@ -54,9 +54,8 @@ class ProducerEntry(Value, frozen=True):
 class AbortedTransaction(Value, frozen=True):
     """One entry of the aborted-transaction index (AbortedTxn.java).
 
-    `last_offset` is the marker's. `last_stable_offset` is the first offset of the earliest
-    transaction that was still open then, or the one behind the marker: nothing below it can
-    belong to a transaction that is aborted later.
+    `last_offset` is the marker's. `last_stable_offset` is the first offset of the earliest transaction that was still
+    open then, or the offset after the marker: nothing below it can belong to a transaction that is aborted later.
     """
 
     producer_id: int
@@ -66,7 +65,7 @@ class AbortedTransaction(Value, frozen=True):
 
 
 class LogStart(Value, frozen=True):
-    """What a log knew of its producers where it begins now: what is before that was deleted."""
+    """The state of a log's producers at its start offset, from the records before it that were deleted."""
 
     producers: Table[int, ProducerEntry]
     open: tuple[tuple[int, int], ...]
@@ -75,13 +74,12 @@ class LogStart(Value, frozen=True):
 class PartitionLog(Part, frozen=True, cache_hash=True):
     """The batches of a partition, its high watermark and its producers.
 
-    `open` holds (first offset, producer id) of transactions without a marker, in their order;
-    `unreplicated` (first offset, marker offset) of those whose marker is not below the high
-    watermark yet. `start_offset` is the first offset that exists. `given_up` are the offsets of
-    records whose writer was told that they failed: they may be replicated all the same, and whoever
-    reads the log next takes them for what they say. `at_start` is there if records were deleted whose
-    producers the log still knows, as the followers do. `forgotten` are (producer id, offset): nothing
-    below the offset counts for what is known of that producer.
+    `open` holds (first offset, producer id) of transactions without a marker, in order; `unreplicated` holds (first
+    offset, marker offset) of those whose marker is not below the high watermark yet. `start_offset` is the first offset
+    that exists. `given_up` are the offsets of records whose writer received an error: they may be replicated all the
+    same, and the next reader of the log takes them as valid. `at_start` is set if records were deleted whose producers
+    the log still knows, as the followers do. `forgotten` are (producer id, offset): nothing below the offset counts for
+    the state of that producer.
     """
 
     name: str
@@ -99,7 +97,7 @@ class PartitionLog(Part, frozen=True, cache_hash=True):
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the oldest transaction begins whose marker is not below the high watermark."""
+        """The start of the oldest transaction whose marker is not below the high watermark."""
         firsts = [first for first, _ in self.unreplicated]
         if self.open:
             firsts.append(self.open[0][0])
@@ -109,8 +107,8 @@ class PartitionLog(Part, frozen=True, cache_hash=True):
     def last_stable_offset(self) -> int:
         """The LSO: a read_committed consumer reads below it.
 
-        First unstable offset, if it is below the high watermark, else the high watermark; but not
-        before the log begins (UnifiedLog.maybeIncrementFirstUnstableOffset).
+        It is the first unstable offset if that is below the high watermark, and otherwise the high watermark; but it is
+        never below the log's start (UnifiedLog.maybeIncrementFirstUnstableOffset).
         """
         unstable = self.first_unstable_offset
         if unstable is None:
@@ -119,7 +117,7 @@ class PartitionLog(Part, frozen=True, cache_hash=True):
 
 
 def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> bool:
-    """Return whether the log has data of this producer id and epoch without a marker behind it.
+    """Return whether the log has data of this producer id and epoch without a marker after it.
 
     Then the coordinator knows already that the partition is in the transaction. Source:
     UnifiedLog.hasOngoingTransaction.
@@ -129,9 +127,9 @@ def has_ongoing_transaction(log: PartitionLog, producer_id: int, epoch: int) -> 
 
 
 def is_fenced(log: PartitionLog, producer_id: int, epoch: int, rules: BrokerRules) -> bool:
-    """Return whether the log refuses this epoch, because it has seen a higher one.
+    """Return whether the log rejects this epoch, because it has seen a higher one.
 
-    Since KAFKA-19690 it is asked before the coordinator is: UnifiedLog.maybeStartTransactionVerification.
+    Since KAFKA-19690 this is checked before the coordinator is asked: UnifiedLog.maybeStartTransactionVerification.
     """
     entry = log.producers.get(producer_id)
     return entry is not None and rules.epoch_check(epoch, entry.epoch)
@@ -158,11 +156,11 @@ def check_client_batch(
 ) -> Iterator[Check]:
     """Check that the leader may append a producer's batch, in Kafka's order.
 
-    A duplicate is not an error: ask `duplicate_of` first. `verified` says that the coordinator has enlisted the
-    partition for this (producer id, epoch). Sequences are checked for batches of clients only. `epoch_first` is false
-    of releases before KAFKA-19690, which ask for the verification first. `verification` is what the log remembers of
-    one: a producer of which it has no batch begins at 0 under transaction version 2, and nothing goes before the lowest
-    sequence that came.
+    A duplicate is not an error: call `duplicate_of` first. `verified` means that the coordinator has added the
+    partition to the transaction for this (producer id, epoch). Sequences are checked for batches of clients only.
+    `epoch_first` is false for releases before KAFKA-19690, which check the verification first. `verification` is the
+    log's entry of one: a producer without a batch in the log starts at 0 under transaction version 2, and no batch is
+    appended before the one with the lowest sequence.
     Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo.checkSequence.
     """
     entry = log.producers.get(batch.producer_id)
@@ -186,9 +184,9 @@ def check_client_batch(
 def _sequence_checks(
     entry: ProducerEntry | None, batch: Batch, verification: Verification | None
 ) -> Iterator[Check]:
-    """Compare a batch's first sequence with what was verified in vain and with the producer's last batch.
+    """Compare a batch's first sequence with a failed verification and with the producer's last batch.
 
-    Where nothing lower than 0 can have come, the lowest one is not told.
+    If no sequence below 0 can have arrived, the lowest sequence is not reported.
     """
     asked, error = batch.base_sequence, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     bumps = verification is not None and verification.supports_epoch_bump
@@ -234,9 +232,9 @@ def check_marker(
 ) -> Iterator[Check]:
     """Check that a marker may end the producer's transaction on this partition.
 
-    Transaction version 2: the marker's epoch must be above the log's, or equal with no open
-    transaction (the retry of a marker that was applied), or the last epoch there is. Older
-    versions: not below. A marker from an older coordinator epoch is refused.
+    Transaction version 2: the marker's epoch must be above the log's, or equal to it without an open transaction (a
+    repeated marker), or the highest possible epoch. Older versions: not below the log's. A marker from an older
+    coordinator epoch is rejected.
     Source: ProducerAppendInfo.checkProducerEpoch (KIP-1228, KAFKA-19999).
     """
     entry = log.producers.get(producer_id)
@@ -257,7 +255,7 @@ def check_marker(
 
 
 def append(log: PartitionLog, batch: Batch) -> PartitionLog:
-    """Put a batch at the end of the log and let the producers' state follow."""
+    """Append a batch to the log and update the producers' state."""
     producers, open_, unreplicated, aborted = log.producers, log.open, log.unreplicated, log.aborted
     entry = producers.get(batch.producer_id) if batch.producer_id >= 0 else None
     if batch.control:
@@ -303,7 +301,7 @@ def append(log: PartitionLog, batch: Batch) -> PartitionLog:
 
 
 def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
-    """Move the high watermark: every in-sync replica has the log up to its end, or to an offset."""
+    """Advance the high watermark to the log's end, or to an offset, because every in-sync replica has that."""
     high_watermark = log.end_offset if up_to < 0 else up_to
     if log.high_watermark == high_watermark and not log.unreplicated:
         return log
@@ -312,7 +310,7 @@ def replicate(log: PartitionLog, up_to: int = -1) -> PartitionLog:
 
 
 def forget(log: PartitionLog, producer_id: int) -> PartitionLog:
-    """Know nothing of a producer any more; it has no transaction open here.
+    """Remove the state of a producer, which has no transaction open here.
 
     Source: ProducerStateManager.removeExpiredProducers.
     """
@@ -323,7 +321,7 @@ def forget(log: PartitionLog, producer_id: int) -> PartitionLog:
 
 
 def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
-    """Return a log with its batches below an offset alone, and what it knew of producers there."""
+    """Return a log with only its batches below an offset, and its producers' state there."""
     fresh = _at_start(log)
     for batch in log.batches:
         if batch.last_offset >= up_to:
@@ -333,7 +331,7 @@ def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
 
 
 def _without(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> PartitionLog:
-    """Take out the producers that were forgotten where a log ends."""
+    """Remove the producers that were forgotten at the end of a log."""
     for producer_id, at in forgotten:
         if at == log.end_offset:
             log = log.but(producers=log.producers.without(producer_id))
@@ -341,10 +339,10 @@ def _without(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> Parti
 
 
 def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
-    """Delete a log from its front: a batch that reaches over the new start stays whole.
+    """Delete the front of a log; a batch that contains the new start stays whole.
 
-    What the log knows of producers stays as well, and with it a transaction whose first records are
-    gone: its marker is still to come. Source: UnifiedLog.maybeIncrementLogStartOffset (KIP-107),
+    The state of producers stays as well, and with it a transaction whose first records are deleted: its marker is still
+    to come. Source: UnifiedLog.maybeIncrementLogStartOffset (KIP-107),
     ProducerStateManager.onLogStartOffsetIncremented.
     """
     before = _read_again(log, up_to)
@@ -359,7 +357,7 @@ def delete_records(log: PartitionLog, up_to: int) -> PartitionLog:
 
 
 def _at_start(log: PartitionLog) -> PartitionLog:
-    """Return a log without its batches: with what is known from before its start."""
+    """Return a log without its batches, with the producers' state at its start."""
     start = log.start_offset
     fresh = PartitionLog(log.name, start, end_offset=start, high_watermark=start)
     known = log.at_start
@@ -369,11 +367,11 @@ def _at_start(log: PartitionLog) -> PartitionLog:
 
 
 def rebuild(log: PartitionLog) -> PartitionLog:
-    """Return the log as a new leader finds it: cut at the high watermark and read from the start."""
+    """Return the log as a new leader finds it: truncated to the high watermark and read from the start."""
     if log.high_watermark == log.end_offset:
         return log
     end = log.high_watermark
-    # Who was forgotten above it was silent for so long: the replica that takes over has forgotten it, too.
+    # A producer that was forgotten above that offset was idle for long enough: the new leader has forgotten it, too.
     forgotten = tuple((producer_id, min(at, end)) for producer_id, at in log.forgotten)
     fresh = _read_again(log.but(forgotten=forgotten), end).but(forgotten=forgotten)
     return replicate(fresh.but(given_up=tuple(o for o in log.given_up if o < fresh.end_offset)))
@@ -385,8 +383,8 @@ _last_offset = attrgetter("last_offset")
 def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Batch, ...]:
     """Return the batches that hold the offsets from `offset` up to, not including, `up_to`.
 
-    With `most` it ends with the batch in which so many offsets are reached, counted from the first one that there is: a
-    fetch does not read a log to its end.
+    With `most` it ends with the batch that reaches that many offsets, counted from the first existing one: a fetch does
+    not read a log to its end.
     """
     batches = log.batches
     low = bisect_left(batches, offset, key=_last_offset)
@@ -400,15 +398,15 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
 
 
 def offset_at(log: PartitionLog, time_ms: int) -> int | None:
-    """Return the first offset of which the record is not older than a time, None if there is none."""
+    """Return the offset of the first record that is not older than a time, or None."""
     found = found_at(log, time_ms)
     return None if found is None else found[0]
 
 
 def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
-    """Return the first offset of which the record is not older than a time, and that record's own time.
+    """Return the offset of the first record that is not older than a time, and the record's own time.
 
-    What carries no time was there from the beginning, at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
+    A record without a timestamp counts as written at 0. Source: UnifiedLog.fetchOffsetByTimestamp.
     """
     for batch in log.batches:
         written_ms = max(batch.max_timestamp_ms, 0)
@@ -418,10 +416,10 @@ def found_at(log: PartitionLog, time_ms: int) -> tuple[int, int] | None:
 
 
 def is_aborted(log: PartitionLog, batch: Batch) -> bool:
-    """Return whether a data batch belongs to a transaction that was aborted.
+    """Return whether a data batch belongs to an aborted transaction.
 
-    Entries are in the order of their markers; behind the first one whose last stable offset is past the batch there is
-    no other that covers it. Source: TransactionIndex.collectAbortedTxns.
+    Entries are in the order of their markers. After the first entry whose last stable offset is past the batch, no
+    other entry can cover it. Source: TransactionIndex.collectAbortedTxns.
     """
     if not batch.transactional:
         return False

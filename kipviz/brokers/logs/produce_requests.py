@@ -1,13 +1,13 @@
-"""A Produce request for several partitions: each is refused or appended by itself, the answer is one.
+"""A Produce request for several partitions: each is appended or rejected on its own, in one response.
 
 WHO: every broker (KafkaApis), and the leaders of the partitions. WHERE IN KAFKA: KafkaApis.handleProduceRequest,
-  ReplicaManager.handleProduceAppend, DelayedProduce.
+ReplicaManager.handleProduceAppend, DelayedProduce.
 KIPS: KIP-98; KIP-890 (one question to the coordinator for all partitions that are new in a transaction).
-DURABILITY: what waits for the coordinator's answer is held here and at the leaders; a crash loses it.
+DURABILITY: requests that wait for the coordinator are held here and at the leaders; a crash loses them.
 
-What is not led here, or fenced, is refused at once. All that is to be appended waits until the coordinator has
-answered, also a partition that has been in the transaction before; then each leader appends its batch or not. The
-answer goes out when every partition has its result and the replicas have what was appended
+A batch that is fenced, or whose partition is led elsewhere, is rejected at once. All others wait until the coordinator
+has answered, even for a partition that was in the transaction before; then each leader appends its batch or not. The
+response is sent when every partition has its result and the appended batches are replicated
 (`cluster.topic_authorization` keeps the results).
 """
 
@@ -32,11 +32,11 @@ from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnR
 def on_produce(
     me: PartitionLeader | KafkaApis, request: Produce, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Let the leader of a partition have its batch, or each leader of several.
+    """Pass a batch to the leader of its partition, or several batches to theirs.
 
-    WHEN: a producer's sender delivers the batches of the partitions that this broker leads. CHECKS: that
-    each partition is there, is led here, and that its epoch is not over. DOES: asks the coordinator once
-    about all that begin a transaction here. ANSWERS: a result for each, when the last one is there.
+    WHEN: a producer's sender delivers the batches of the partitions that this broker leads. CHECKS: that each partition
+    exists, is led here, and that the producer's epoch is current. DOES: asks the coordinator once about all partitions
+    where a transaction starts. ANSWERS: a result for each, when the last one is known.
     Clause: KIP-98 "Produce", KIP-890; ReplicaManager.handleProduceAppend.
     """
     if isinstance(me, PartitionLeader):
@@ -87,7 +87,7 @@ def on_produce(
 def on_enlisted(
     me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Let every leader continue with its batch; the coordinator has said of each partition whether it is in."""
+    """Let every leader continue with its batch: the coordinator has answered for each partition."""
     waits = next(each for each in me.asking if each.tag == tag)
     errors = {p: answer.error_of(p) for p in waits.question}
     calls = (
@@ -102,7 +102,7 @@ def on_enlisted(
 
 @in_order
 def part_checks(part: Produce, on: Context) -> Iterator[Check]:
-    """Check the batch of a partition before anybody is asked: it is there, led here, and not fenced."""
+    """Check the batch of a partition before the coordinator is asked: it exists, is led here, and is not fenced."""
     yield Check(
         "topic there",
         None,
@@ -118,7 +118,7 @@ def part_checks(part: Produce, on: Context) -> Iterator[Check]:
 def _call(
     part: Produce, reply_to: ReplyTo, question: tuple[str, ...], coordinator: int
 ) -> LocalCall:
-    """Hand a batch to its leader, to be kept as long as the coordinator is asked."""
+    """Pass a batch to its leader, which keeps it while the coordinator is asked."""
     lost = part.partition in question and coordinator == NOBODY
     error = Errors.COORDINATOR_NOT_AVAILABLE if lost else Errors.NONE
     waits_for = question if coordinator != NOBODY else ()
@@ -127,5 +127,5 @@ def _call(
 
 
 def _tag(reply_to: ReplyTo) -> str:
-    """Name a request that is being served: a connection has one at a time."""
+    """Return the key of a request that is being served: a connection has one at a time."""
     return f"{reply_to.source} {reply_to.incarnation}"

@@ -1,4 +1,4 @@
-"""What the leader of a log says once the replicas have a batch, and how a marker gets in."""
+"""The responses of a log's leader after replication, and the append of markers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from kipviz.records.batches import ABORT, COMMIT, Batch
 def replicas_check(
     partition: str, on: Context, otherwise: Errors = Errors.COORDINATOR_NOT_AVAILABLE
 ) -> Check:
-    """Check that min.insync.replicas of a log are in sync: else nothing is appended to it."""
+    """Check that min.insync.replicas of a log are in sync; otherwise nothing is appended to it."""
     enough = on.image.has_enough_replicas(partition)
     return compare("enough replicas", None, enough, enough, otherwise)
 
 
 def append_checks(partition: str, on: Context) -> tuple[Check, ...]:
-    """Return the check by which an append has failed: too few replicas, or they did not get it in time."""
+    """Return the check by which an append failed: too few replicas, or they did not replicate it in time."""
     check = replicas_check(partition, on)
     if check.error is not Errors.NONE:
         return (check,)
@@ -34,12 +34,12 @@ def append_checks(partition: str, on: Context) -> tuple[Check, ...]:
 
 
 def moved_check(partition: str, on: Context, error: Errors) -> Check:
-    """Return the check by which a request that waits at a leader is refused: the partition has moved."""
+    """Return the check that rejects a request that waits at a leader: the partition has moved."""
     return Check("leader", on.broker, on.image.leader_of(partition), error)
 
 
 class WaitingForReplicas(Value, frozen=True):
-    """Something to say once an offset is below the high watermark."""
+    """A reply or a call that is due once an offset is below the high watermark."""
 
     offset: int
     reply: Reply | None = None
@@ -47,7 +47,7 @@ class WaitingForReplicas(Value, frozen=True):
 
 
 class Due(Value, frozen=True):
-    """What may be said now, and what still waits."""
+    """The replies and calls that are due now, and those that still wait."""
 
     waiting: tuple[WaitingForReplicas, ...]
     replies: tuple[Reply, ...]
@@ -55,7 +55,7 @@ class Due(Value, frozen=True):
 
 
 def due(waiting: tuple[WaitingForReplicas, ...], high_watermark: int) -> Due:
-    """Split what waits at a high watermark."""
+    """Split waiting replies and calls by a high watermark."""
     ready = tuple(w for w in waiting if w.offset < high_watermark)
     return Due(
         tuple(w for w in waiting if w.offset >= high_watermark),
@@ -67,7 +67,7 @@ def due(waiting: tuple[WaitingForReplicas, ...], high_watermark: int) -> Due:
 def read_through(
     log: PartitionLog, reply: Reply
 ) -> tuple[tuple[WaitingForReplicas, ...], tuple[Reply, ...]]:
-    """Answer a coordinator's read when everything it has seen is replicated, which may be now.
+    """Send the response to a coordinator's read once everything that it has read is replicated, maybe now.
 
     Source: CoordinatorRuntime, a write operation without records.
     """
@@ -77,10 +77,10 @@ def read_through(
 
 
 def unappended(role: Any, reply: Reply | None) -> Effects:
-    """Refuse what a coordinator cannot log for lack of replicas: nothing is written, nothing changes.
+    """Reject a coordinator's write for lack of replicas: nothing is written, nothing changes.
 
-    Source: CoordinatorRuntime, whose write fails with NOT_ENOUGH_REPLICAS; to a client that is
-    COORDINATOR_NOT_AVAILABLE (CoordinatorOperationExceptionHelper).
+    Source: CoordinatorRuntime, whose write fails with NOT_ENOUGH_REPLICAS; a client gets COORDINATOR_NOT_AVAILABLE
+    (CoordinatorOperationExceptionHelper).
     """
     if reply is None:
         return Effects(role)
@@ -93,7 +93,7 @@ def unappended(role: Any, reply: Reply | None) -> Effects:
 def marker_checks(
     shard: str, log: PartitionLog, marker: WriteMarker, on: Context, *, loading: bool
 ) -> Checks:
-    """Check that a log takes a marker now; it is sent again unless the refusal is final."""
+    """Check that a log accepts a marker now; the marker is sent again unless the error is final."""
     if loading:
         return (compare("loading", None, True, False, Errors.NOT_LEADER_OR_FOLLOWER),)
     enough = replicas_check(shard, on, Errors.NOT_ENOUGH_REPLICAS)
@@ -103,7 +103,7 @@ def marker_checks(
 
 
 def of_marker(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Checks:
-    """Compare a marker with what its log knows; every leader of a log does before it appends one."""
+    """Compare a marker with the state of its log; every leader of a log does so before it appends one."""
     return check_marker(
         log,
         marker.producer_id,
@@ -115,7 +115,7 @@ def of_marker(log: PartitionLog, marker: WriteMarker, rules: BrokerRules) -> Che
 
 
 def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
-    """Return the control batch that a marker becomes in the log."""
+    """Return the control batch of a marker."""
     return Batch(
         base_offset,
         producer_id=marker.producer_id,
@@ -127,7 +127,7 @@ def marker_batch(base_offset: int, marker: WriteMarker) -> Batch:
 
 
 def appended(partition: str, batch: Batch) -> Event:
-    """Return the event that a batch is in the log."""
+    """Return the event that a batch was appended."""
     return BatchAppended(
         partition,
         batch.base_offset,
@@ -140,7 +140,7 @@ def appended(partition: str, batch: Batch) -> Event:
 
 
 def resigned(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
-    """Return the errors that are owed when the leadership is lost before the replicas have it all."""
+    """Return the errors to send because the leadership is lost before replication is complete."""
     calls = tuple(w.call for w in waiting if w.call is not None)
     return Due(
         (),

@@ -1,1 +1,1 @@
-"""Who is in a group: classic groups, groups of KIP-848 and share groups."""
+"""The members of groups: classic groups, KIP-848 groups and share groups."""

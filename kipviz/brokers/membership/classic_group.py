@@ -1,9 +1,9 @@
-"""A group of the classic protocol as its coordinator knows it: states, generations, who is awaited.
+"""A group of the classic protocol as its coordinator sees it: state, generation, members that are awaited.
 
 WHERE IN KAFKA: ClassicGroup, ClassicGroupMember, ClassicGroupState. KIPS: KIP-62, KIP-345, KIP-394.
 DURABILITY: none. A generation with its assignment is in the log (`GroupMetadataRecord`), and a new coordinator
-  continues from the last one; members that were joining have to join again.
-NOT MODELLED: members of KIP-848 in the same group and the migration between the two protocols.
+continues from the last one; members that were joining have to join again.
+NOT MODELLED: KIP-848 members in the same group, and the migration between the two protocols.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kipviz.records.classic_groups import RANGE, GroupMetadataRecord, MemberMeta
 
 
 class GroupState(StrEnum):
-    """Where a group stands between two generations (ClassicGroupState)."""
+    """The state of a group between two generations (ClassicGroupState)."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -43,10 +43,9 @@ VALID_PREVIOUS: dict[GroupState, tuple[GroupState, ...]] = {
 
 
 class ClassicMember(Value, frozen=True):
-    """A member: `joining` and `syncing` are the connections on which it waits for an answer.
+    """A member: `joining` and `syncing` are the connections on which it waits for a response.
 
-    `is_new` says that it has not been in a generation yet: only then its session may run out while
-    it waits.
+    `is_new` means that it has not been in a generation yet: only then may its session expire while it waits.
     """
 
     client_id: str
@@ -60,16 +59,16 @@ class ClassicMember(Value, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether it is in a request that is not answered: then it need not beat."""
+        """Whether it has a request that is not answered: then it need not send heartbeats."""
         return self.joining is not None or self.syncing is not None
 
 
 class ClassicGroup(Part, frozen=True):
     """A group.
 
-    `pending` are ids that were given out and not come back with (KIP-394), `unsynced` the members of
-    the generation that have not asked for their assignment. `growing` says that somebody joined while
-    the group's first generation is awaited. `protocol` is the assignor of the present generation.
+    `pending` are member ids that were assigned but not used yet (KIP-394), `unsynced` the members of the generation
+    that have not sent SyncGroup. `growing` means that a member joined while the group waits for its first generation.
+    `protocol` is the assignor of the current generation.
     """
 
     state: GroupState = S.EMPTY
@@ -84,7 +83,7 @@ class ClassicGroup(Part, frozen=True):
 
     @property
     def all_joined(self) -> bool:
-        """Whether everybody who is known has joined the next generation."""
+        """Whether all known members have joined the next generation."""
         return not self.pending and all(m.joining is not None for m in self.members.values())
 
     @property
@@ -99,13 +98,13 @@ class ClassicGroup(Part, frozen=True):
 
 
 def to(group: ClassicGroup, state: GroupState) -> ClassicGroup:
-    """Go to another state; the table says from which ones that may be."""
+    """Go to another state; the table has the states from which that is allowed."""
     assert group.state in VALID_PREVIOUS[state], (group.state, state)
     return group.but(state=state, previous=group.state)
 
 
 def with_member(group: ClassicGroup, name: str, member: ClassicMember) -> ClassicGroup:
-    """Take a member in, or take it over as it is now; the first one leads."""
+    """Add or update a member; the first one becomes the leader."""
     return group.but(
         members=group.members.set(name, member),
         leader=group.leader or name,
@@ -114,9 +113,9 @@ def with_member(group: ClassicGroup, name: str, member: ClassicMember) -> Classi
 
 
 def without(group: ClassicGroup, name: str) -> ClassicGroup:
-    """Take a member out, or an id that was given out.
+    """Remove a member, or a pending member id.
 
-    Who leads next is the first of their names; in Kafka the first of a hash table.
+    The next leader is the first member by name; in Kafka it is the first of a hash table.
     """
     members = group.members.without(name) if name in group.members else group.members
     return group.but(
@@ -128,7 +127,7 @@ def without(group: ClassicGroup, name: str) -> ClassicGroup:
 
 
 def led_by_who_joined(group: ClassicGroup) -> ClassicGroup | None:
-    """Return the group with a leader that has joined, None if nobody has.
+    """Return the group with a leader that has joined, or None if no member has.
 
     Source: ClassicGroup.maybeElectNewJoinedLeader.
     """
@@ -139,7 +138,7 @@ def led_by_who_joined(group: ClassicGroup) -> ClassicGroup | None:
 
 
 def next_generation(group: ClassicGroup) -> ClassicGroup:
-    """Begin the next generation: with members it waits for their assignment, without it is empty."""
+    """Start the next generation: with members it waits for their assignment, without members it is empty."""
     there = bool(len(group.members))
     after = to(group, S.COMPLETING_REBALANCE if there else S.EMPTY)
     chosen = voted(group) if there else group.protocol
@@ -147,16 +146,16 @@ def next_generation(group: ClassicGroup) -> ClassicGroup:
 
 
 def common(group: ClassicGroup) -> tuple[str, ...]:
-    """Return the assignors that every member knows."""
+    """Return the assignors that every member supports."""
     known = [m.protocols for m in group.members.values()]
     return tuple(p for p in known[0] if all(p in each for each in known)) if known else ()
 
 
 def accepts(group: ClassicGroup, name: str, limit: int) -> bool:
-    """Return whether somebody may come, or come again, in a group of at most so many members.
+    """Return whether a member may join or rejoin a group of at most `limit` members.
 
-    Between two generations those who wait are counted, so who comes last is out although it was a member; else members
-    are. A static member that is started again has no name yet: it is taken for somebody new.
+    During a rebalance the waiting members are counted, so the last one to come is rejected although it was a member;
+    otherwise all members are counted. A restarted static member has no member id yet and counts as new.
     Source: GroupMetadataManager.acceptJoiningMember.
     """
     known = group.members.get(name)
@@ -169,7 +168,7 @@ def accepts(group: ClassicGroup, name: str, limit: int) -> bool:
 
 
 def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
-    """Return whether somebody with these assignors can be in the group with those who are in it now.
+    """Return whether a member with these assignors fits the group's current members.
 
     Source: ClassicGroup.supportsProtocols.
     """
@@ -179,11 +178,10 @@ def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
 
 
 def voted(group: ClassicGroup) -> str:
-    """Return the assignor of the next generation: every member transactional acknowledgements for the first one that
-    all know.
+    """Return the assignor of the next generation: each member votes for the first one that all support.
 
-    Of several with as many transactional acknowledgements it is the one that the first member likes best (in Kafka the
-    order of a hash table). Source: ClassicGroup.selectProtocol.
+    Of several with equally many votes it is the one that the first member prefers (in Kafka the order of a hash table).
+    Source: ClassicGroup.selectProtocol.
     """
     all_know = common(group)
     votes = [next(p for p in m.protocols if p in all_know) for m in group.members.values()]
@@ -191,14 +189,14 @@ def voted(group: ClassicGroup) -> str:
 
 
 def roster(group: ClassicGroup) -> tuple[Subscribed, ...]:
-    """Return the members as their leader is told of them."""
+    """Return the members as the leader receives them."""
     return tuple(
         Subscribed(name, m.subscription, m.instance_id) for name, m in group.members.items()
     )
 
 
 def holder_of(group: ClassicGroup, instance_id: str) -> str:
-    """Return the member that has a group.instance.id now, "" for none (KIP-345)."""
+    """Return the member that has a group.instance.id now, or "" (KIP-345)."""
     if not instance_id:
         return ""
     named = (name for name, member in group.members.items() if member.instance_id == instance_id)
@@ -207,7 +205,7 @@ def holder_of(group: ClassicGroup, instance_id: str) -> str:
 
 @in_order
 def member_checks(group: ClassicGroup, name: str, instance_id: str = "") -> Iterator[Check]:
-    """Check that somebody is a member; of a static one only the newest with its name is.
+    """Check that a member id is known; for a static member only the newest id is valid.
 
     Source: ClassicGroup.validateMember.
     """
@@ -224,7 +222,7 @@ def member_checks(group: ClassicGroup, name: str, instance_id: str = "") -> Iter
 def generation_checks(
     group: ClassicGroup, name: str, generation: int, instance_id: str = ""
 ) -> Iterator[Check]:
-    """Check that somebody is a member and speaks of the present generation."""
+    """Check that a member id is known and its generation is the current one."""
     yield from member_checks(group, name, instance_id)
     now = group.generation
     yield compare("generation", generation, now, generation == now, Errors.ILLEGAL_GENERATION)
@@ -236,10 +234,9 @@ def commit_checks(
 ) -> Iterator[Check]:
     """Check that a member of that generation may commit offsets.
 
-    While a group prepares its next generation the present one still may: that is the time in which
-    members finish what they have begun. A transaction whose producer was told of no member is let in;
-    outside of transactions that is so for an empty group only. Once everybody has joined, a
-    commit outside of transactions is told that the group rebalances.
+    While a group prepares its next generation the current one may still commit: in that time members finish their work.
+    A transaction whose producer names no member passes; outside of transactions that holds for an empty group only.
+    Once all members have joined, a commit outside of transactions gets REBALANCE_IN_PROGRESS.
     Source: ClassicGroup.validateOffsetCommit.
     """
     if generation < 0 and group.state is S.EMPTY:
@@ -259,7 +256,7 @@ def commit_checks(
 def recorded(
     group_id: str, group: ClassicGroup, given: tuple[Assigned, ...] | None = None
 ) -> GroupMetadataRecord:
-    """Return what the log keeps of a group, with an assignment; without one it is what members have."""
+    """Return the record of a group with an assignment; without one, members keep what they have."""
     to_each = {each.member_id: each.partitions for each in given or ()}
     members = tuple(
         MemberMetadata(
@@ -276,7 +273,7 @@ def recorded(
 
 
 def loaded(record: GroupMetadataRecord) -> ClassicGroup:
-    """Return a group as a new coordinator finds it: stable, whatever went on, or empty."""
+    """Return a group as a new coordinator loads it: stable in any case, or empty."""
     members = {
         m.member_id: ClassicMember(
             m.client_id,

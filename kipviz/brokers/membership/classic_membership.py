@@ -1,12 +1,12 @@
-"""Who is in a group of the classic protocol: join, sync, heartbeats, leaving, and time-outs.
+"""Members of a classic group: join, sync, heartbeats, leaving, and timeouts.
 
-A part of the group coordinator's role (`group_coordinator`), with the same state; `classic_group` has
-what one group is. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync, -Heartbeat, -Leave).
+A part of the group coordinator's role (`group_coordinator`), with the same state; `classic_group` has the state of one
+group. WHERE IN KAFKA: GroupMetadataManager (classicGroupJoin, -Sync, -Heartbeat, -Leave).
 KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED).
-DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is
-  answered at once, SyncGroup when that record is replicated.
-NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.ms, the five minutes that a new member may
-  wait in its first JoinGroup (here: its session), a record that cannot be written.
+DURABILITY: the group is in memory, and in the log once a generation has its assignment; JoinGroup is answered at once,
+SyncGroup when that record is replicated.
+NOT MODELLED: a group.max.size that is lowered later, group.min.session.timeout.ms, the five minutes that a new member
+may wait in its first JoinGroup (here: its session), a record that cannot be written.
 """
 
 from __future__ import annotations
@@ -72,17 +72,17 @@ NO_ROOM = "the group is full, and others came before it"
 def on_join_group(
     me: GroupCoordinator, request: JoinGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take a consumer into the next generation of its group.
+    """Add a consumer to the next generation of its group.
 
-    WHEN: a consumer comes, or comes again because the group rebalances.
-    CHECKS: the id is no share group's; there is room (KIP-389); it knows an assignor that supported by all members; a name
-      that it was given before is a member's or was given out; of a static member only the newest is one.
-    DOES: who has no name yet gets one, and has to come again with it, so that a lost answer leaves
-      no member behind (KIP-394). A member that comes, or the leader, or a member with another
-      subscription begins a rebalance; it ends when everybody has joined, or when the time is over.
-      A static member that is started again takes over its place without a rebalance (KIP-345).
-    ANSWERS: nothing until the generation is there; then that, its leader, and to the leader who is
-      in it.
+    WHEN: a consumer joins, or rejoins because the group rebalances.
+    CHECKS: the id does not belong to a share group; there is room (KIP-389); the consumer has an assignor that all
+    members support; a member id that it names is a member's or pending; for a static member only the newest id is
+    valid.
+    DOES: a consumer without a member id gets one and has to join again with it, so that a lost response leaves no
+    member behind (KIP-394). A new member, the leader, or a member with another subscription starts a rebalance; it ends
+    when all members have joined, or when the time is over. A restarted static member takes over its place without a
+    rebalance (KIP-345).
+    ANSWERS: when the generation has started: with the generation and its leader; the leader also gets the members.
     Clause: KIP-62; GroupMetadataManager.classicGroupJoin, completeClassicGroupJoin.
     """
     checks = _join_checks(me, request, on)
@@ -98,10 +98,10 @@ def _join_checked(
     on: Context,
     checks: Checks,
 ) -> Effects:
-    """Do what the checks of a JoinGroup come to."""
+    """Carry out the result of a JoinGroup's checks."""
     error = error_of(checks)
     if group is not None and error is Errors.GROUP_MAX_SIZE_REACHED:
-        # Whoever was in it, and comes too late, is out.
+        # A former member that comes too late is removed.
         full = Reply(reply_to, JoinGroupResponse(error, NO_MEMBER))
         gone = out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
         return effects(me, request.group_id, gone, on)
@@ -119,7 +119,7 @@ def _join_checked(
         group.state is S.STABLE and group.leader != request.member_id
     )
     if same and stays:
-        # Its answer was lost: it is in the present generation, and hears of it again.
+        # Its response was lost: it is in the current generation, and gets the response again.
         told = Reply(reply_to, joined(group, request.member_id))
         return effects(me, request.group_id, Done(group, (told,)), on)
     return effects(me, request.group_id, _again(group, request, reply_to, on), on)
@@ -127,7 +127,7 @@ def _join_checked(
 
 @in_order
 def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Iterator[Check]:
-    """Check that somebody may join a group, under the name that it brings or has yet to be given."""
+    """Check that a consumer may join a group, with the member id that it names or without one."""
     yield has_loaded(me.loading)
     regular = group_kinds.why_not_regular(me, request.group_id) is Errors.NONE
     kind, wrong = group_kinds.kind_of(me, request.group_id), Errors.INCONSISTENT_GROUP_PROTOCOL
@@ -159,12 +159,13 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
 def on_sync_group(
     me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return a member what the leader has assigned to it, as soon as that is durable.
+    """Return a member's assignment from the leader, once it is durable.
 
-    WHEN: a member has heard of its generation. CHECKS: the member and the generation.
-    DOES: what the leader brings is written to the log, with the whole group; then it is valid for all and the group is
-      stable.
-    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared before it came.
+    WHEN: a member knows its generation. CHECKS: the member and the generation.
+    DOES: writes the leader's assignment to the log, with the whole group; then it is valid for all members and the
+    group is stable.
+    ANSWERS: the others wait for the leader; REBALANCE_IN_PROGRESS if the next generation is prepared before its
+    assignment arrives.
     Clause: KIP-62; GroupMetadataManager.classicGroupSync.
     """
     checks = _sync_checks(me, request)
@@ -185,7 +186,7 @@ def on_sync_group(
 
 @in_order
 def _sync_checks(me: GroupCoordinator, request: SyncGroup) -> Iterator[Check]:
-    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    """Check that the sender is a member of the current generation, and that no next one is being prepared."""
     yield has_loaded(me.loading)
     group, name = me.classic_groups.get(request.group_id), request.member_id
     if group is None or group.state is S.EMPTY:
@@ -197,16 +198,16 @@ def _sync_checks(me: GroupCoordinator, request: SyncGroup) -> Iterator[Check]:
 
 
 def _not_preparing(group: ClassicGroup) -> Check:
-    """Check that a group does not prepare its next generation: whoever hears of that joins again."""
+    """Check that a group does not prepare its next generation; a member that gets this error joins again."""
     waits = group.state is S.PREPARING_REBALANCE
     return compare("group state", None, group.state, not waits, Errors.REBALANCE_IN_PROGRESS)
 
 
 def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> Effects:
-    """Let an assignment be valid that is replicated now; if it cannot be, its coordinator is out.
+    """Make an assignment valid that is now replicated; if it could not be, the coordinator resigns.
 
-    CHECKS: the group still waits for this one; a rebalance may have begun meanwhile.
-    DOES: every member has what it was given, and the group is stable. ANSWERS: all who wait for it.
+    CHECKS: the group still waits for this assignment; a rebalance may have started meanwhile.
+    DOES: gives every member its assignment, and the group becomes stable. ANSWERS: all members that wait for it.
     Clause: GroupMetadataManager.setAndPropagateAssignment.
     """
     if stored.error is not Errors.NONE:
@@ -245,11 +246,11 @@ def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> E
 def on_heartbeat(
     me: GroupCoordinator, request: Heartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Hear that a member lives, and tell it that the group rebalances if so.
+    """Restart a member's session, and answer whether the group rebalances.
 
     CHECKS: the member and its generation. DOES: its session starts over.
     ANSWERS: REBALANCE_IN_PROGRESS while the next generation is prepared; that is how members learn that they have to
-      join again. A coordinator that is loading knows nothing and says that all is well.
+    join again. A coordinator that is loading knows no members and answers NONE.
     Clause: KIP-62; GroupMetadataManager.classicGroupHeartbeat, GroupCoordinatorService.heartbeat.
     """
     if me.loading:
@@ -263,7 +264,7 @@ def on_heartbeat(
 
 @in_order
 def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Check]:
-    """Check that somebody is a member of the present generation, and that no other one is prepared."""
+    """Check that the sender is a member of the current generation, and that no next one is being prepared."""
     group = me.classic_groups.get(request.group_id)
     if group is None:
         yield compare("member id", request.member_id, None, False, Errors.UNKNOWN_MEMBER_ID)
@@ -277,14 +278,13 @@ def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Chec
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Let members go.
+    """Remove members from the group.
 
-    WHEN: a consumer goes, or an operator takes members out. CHECKS: each is a member, or its name was
-      given out; who names no more than a group.instance.id means whoever has it now.
-    DOES: the others rebalance at once, without waiting for sessions, and once for all that go. Who goes
-      has a waiting JoinGroup answered, a waiting SyncGroup never (removeMemberAndUpdateClassicGroup).
-    ANSWERS: for each of them, when that is known, not when the others are done; of a group that is
-      not there every member is an unknown one.
+    WHEN: a consumer leaves, or an operator removes members. CHECKS: each is a member, or its id is pending. A leaver
+    with only a group.instance.id means the member that has it now.
+    DOES: the others rebalance at once, without waiting for sessions, and once for all leavers. A waiting JoinGroup of a
+    leaver is answered, a waiting SyncGroup never is (removeMemberAndUpdateClassicGroup).
+    ANSWERS: a result for each leaver, without waiting for the rebalance. For an unknown group every member is unknown.
     Clause: KIP-62, KIP-345; GroupMetadataManager.classicGroupLeave.
     """
     loaded = has_loaded(me.loading)
@@ -331,17 +331,17 @@ def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the sessions of members and of names that were given out, and the time-outs of groups.
+    """Return the timers of members' sessions, of pending member ids, and of rebalances.
 
-    A member that waits for an answer need not beat. Time-outs are in memory only.
+    A member that waits for a response need not send heartbeats. Timers are in memory only.
     """
     return tuple(_running(me))
 
 
 def delays(me: GroupCoordinator) -> tuple[InitialRebalanceDelay, ...]:
-    """Return the delays that an empty group keeps before its first generation.
+    """Return the initial rebalance delays of empty groups.
 
-    They run out without an accident: group.initial.rebalance.delay.ms is a time to wait for more.
+    They end without any fault: group.initial.rebalance.delay.ms is a time to wait for more members.
     """
     return tuple(
         InitialRebalanceDelay(group_id)
@@ -351,7 +351,7 @@ def delays(me: GroupCoordinator) -> tuple[InitialRebalanceDelay, ...]:
 
 
 def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) -> Effects:
-    """Begin the first generation, or wait once more if somebody has joined meanwhile.
+    """Start the first generation, or wait once more if a member has joined meanwhile.
 
     Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
     """
@@ -363,10 +363,10 @@ def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) ->
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Take out who was not heard of, did not join, or did not ask for its assignment in time.
+    """Remove a member that sent no heartbeat, no JoinGroup or no SyncGroup in time.
 
-    Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin,
-    expirePendingSync (session.timeout.ms, max.poll.interval.ms as the rebalance time-out).
+    Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin, expirePendingSync
+    (session.timeout.ms, max.poll.interval.ms as the rebalance timeout).
     """
     group_id, name = _running(me)[timer]
     group = me.classic_groups[group_id]
@@ -386,7 +386,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
 
 
 def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
-    """Return (group, member) by the timer; the time-outs of a group have no member."""
+    """Return the (group, member) of each timer; the timers of a group have no member."""
     found: dict[RoleTimer, tuple[str, str]] = {}
     for group_id, group in me.classic_groups.items():
         for name, member in group.members.items():
@@ -402,7 +402,7 @@ def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
 
 
 def on_resigned(me: GroupCoordinator) -> tuple[Reply, ...]:
-    """Return the answers that are owed to members who wait when the coordinator is elsewhere."""
+    """Return the errors for waiting members when the coordinator has moved."""
     moved = Errors.NOT_COORDINATOR
     replies = []
     for group in me.classic_groups.values():
@@ -414,7 +414,7 @@ def on_resigned(me: GroupCoordinator) -> tuple[Reply, ...]:
     return tuple(replies)
 
 
-# -- who comes ------------------------------------------------------------------------------------
+# -- members that join ---------------------------------------------------------------------------
 
 
 def _first_time(
@@ -424,7 +424,7 @@ def _first_time(
     reply_to: ReplyTo,
     on: Context,
 ) -> Effects:
-    """Return a name to who has none; a group that was not there is written down as empty."""
+    """Return a member id to a consumer without one; a new group is written to the log as empty."""
     group = known or ClassicGroup()
     me = me.but(named=me.named + 1)
     name = _name(me, request, on)
@@ -444,10 +444,10 @@ def _first_time(
 
 
 def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
-    """Make a member id: unique among all that any coordinator of the group has given out.
+    """Make a member id, unique among all ids that any coordinator of the group has assigned.
 
-    Also of a group that was deleted and made again. In Kafka the client.id, or the group.instance.id, and a
-    random UUID.
+    This holds also for a group that was deleted and created again. Kafka uses the client.id, or the group.instance.id,
+    and a random UUID.
     """
     office = on.image.leaders[me.shard].epoch
     which = f"{office}.{me.named}" if office else str(me.named)
@@ -455,7 +455,7 @@ def _name(me: GroupCoordinator, request: JoinGroup, on: Context) -> str:
 
 
 def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
-    """Take a new member in. Source: addMemberThenRebalanceOrCompleteJoin."""
+    """Add a new member. Source: addMemberThenRebalanceOrCompleteJoin."""
     member = ClassicMember(
         request.client_id,
         request.subscription,
@@ -480,9 +480,9 @@ def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Conte
 def _taken_over(
     group: ClassicGroup, before: str, request: JoinGroup, reply_to: ReplyTo, on: Context
 ) -> Done:
-    """Let a static member that was started again take its own place.
+    """Let a restarted static member take its own place.
 
-    In a stable group nobody else hears of it. Whoever still speaks in the old name is fenced.
+    In a stable group no other member notices. A consumer that still uses the old member id is fenced.
     Source: updateStaticMemberThenRebalanceOrCompleteJoin, ClassicGroup.replaceStaticMember.
     """
     old, name = group.members[before], request.member_id

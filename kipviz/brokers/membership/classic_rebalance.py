@@ -1,8 +1,8 @@
-"""How a group of the classic protocol goes from one generation to the next, and what is written of it.
+"""Rebalances of a classic group: from one generation to the next, and the records of it.
 
-A part of the group coordinator's role (`group_coordinator`): `classic_membership` takes the requests and the
-time-outs, and comes here with what they change. WHERE IN KAFKA: GroupMetadataManager (prepareRebalance,
-completeClassicGroupJoin, storeGroup). KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members).
+A part of the group coordinator's role (`group_coordinator`): `classic_membership` handles the requests and timers, and
+calls this with what they change. WHERE IN KAFKA: GroupMetadataManager (prepareRebalance, completeClassicGroupJoin,
+storeGroup). KIPS: KIP-62, KIP-134 (initial delay), KIP-345 (static members).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 ROLE = "group_coordinator"
 S = GroupState
 DID_NOT_JOIN = "it did not join the next generation in time"
-# What the members of such a group are counted by.
+# The unit in which the members of such a group count their epochs.
 COUNTED = "generation"
 
 
 class Done(Value, frozen=True):
-    """What became of a group in one step: answers, and members that are out.
+    """The result of one step for a group: responses, and members that were removed.
 
-    `written` says that the group goes to the log as it is now, `given` with which assignment, which
-    is valid once that is replicated; `then` is the answer that waits for it. `checks` is what decided
-    the errors among the answers.
+    `written` means that the group is written to the log as it is now, `given` is the assignment in that record, which
+    becomes valid once it is replicated; `then` is the response that waits for it. `checks` are what decided the errors
+    of the responses.
     """
 
     group: ClassicGroup
@@ -45,7 +45,7 @@ class Done(Value, frozen=True):
     checks: Checks = ()
 
     def after(self, before: Done) -> Done:
-        """Return the same with what was said and lost before it."""
+        """Return the same result after an earlier one: with its responses and removed members."""
         return self.but(
             replies=(*before.replies, *self.replies),
             gone=(*before.gone, *self.gone),
@@ -58,14 +58,14 @@ class Done(Value, frozen=True):
 
 
 def rebalanced(group: ClassicGroup, on: Context) -> Done:
-    """Begin a rebalance if none is under way, else end it if everybody is there."""
+    """Start a rebalance if none is under way, otherwise complete it if all members have joined."""
     return prepared(group, on) if group.can_rebalance else completed_if_all_joined(group, on)
 
 
 def prepared(group: ClassicGroup, on: Context) -> Done:
-    """Begin a rebalance: whoever waits for an assignment is told to join again.
+    """Start a rebalance: a member that waits for its assignment has to join again.
 
-    Source: prepareRebalance. An empty group waits for more members first, if it is told to.
+    Source: prepareRebalance. An empty group waits for more members first, if it is configured to.
     """
     replies: tuple[Reply, ...] = ()
     checks: Checks = ()
@@ -89,15 +89,15 @@ def prepared(group: ClassicGroup, on: Context) -> Done:
 
 
 def completed_if_all_joined(group: ClassicGroup, on: Context) -> Done:
-    """End the rebalance if it may end now. Source: maybeCompleteJoinPhase."""
+    """Complete the rebalance if that is possible now. Source: maybeCompleteJoinPhase."""
     ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
     return completed(group, on) if ready else Done(group)
 
 
 def completed(group: ClassicGroup, on: Context) -> Done:
-    """Begin the next generation with those who have joined; dynamic members who have not are out.
+    """Start the next generation with the members that have joined; other dynamic members are removed.
 
-    Static members keep their place until their session runs out; with nobody else the group waits on.
+    Static members keep their place until their session expires; if none has joined, the group continues to wait.
     Source: completeClassicGroupJoin.
     """
     done = Done(group)
@@ -120,7 +120,7 @@ def completed(group: ClassicGroup, on: Context) -> Done:
 
 
 def out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
-    """Take a member out; a JoinGroup of its own that waits is answered."""
+    """Remove a member, and respond to its waiting JoinGroup."""
     member = group.members.get(name)
     after = classic_group.without(group, name)
     if member is None:
@@ -134,20 +134,19 @@ def out(group: ClassicGroup, name: str, because: str, on: Context) -> Done:
 
 
 def joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
-    """Tell a member of the generation that it is in; the leader is told who else is."""
+    """Return the JoinGroup response for a member of the generation; the leader gets the members, too."""
     members = classic_group.roster(group) if group.leader == name else ()
     told = (name, group.generation, group.leader, members)
     return JoinGroupResponse(Errors.NONE, *told, protocol=group.protocol)
 
 
-# -- what is carried out ----------------------------------------------------------------------------
+# -- effects ----------------------------------------------------------------------------------------
 
 
 def effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Effects:
-    """Keep the group, write its record if there is one, and answer.
+    """Store the group, append its record if there is one, and respond.
 
-    The record is not read back: what is in memory is newer than it. Source: CoordinatorResult with
-    replayRecords false.
+    The record is not replayed: the state in memory is newer. Source: CoordinatorResult with replayRecords false.
     """
     before = me.classic_groups.get(group_id) or ClassicGroup()
     events = _events(group_id, before, done)

@@ -1,11 +1,11 @@
-"""A regular group of the consumer protocol as its coordinator knows it: epochs and assignments.
+"""A regular group of the consumer protocol as its coordinator sees it: epochs and assignments.
 
 WHERE IN KAFKA: ConsumerGroup, ConsumerGroupMember, CurrentAssignmentBuilder, UniformHomogeneous- and
-  UniformHeterogeneousAssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
+UniformHeterogeneousAssignmentBuilder. KIPS: KIP-848, KIP-1251 (the epoch at which a member got a partition).
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: a new epoch when replicas move to other racks (KIP-1101), members
-  of the classic protocol in such a group, that a target may be made in the background (KIP-1263:
-  here it is made in the heartbeat that needs it, or it waits: `targets_wait`).
+NOT MODELLED: a new epoch when replicas move to other racks (KIP-1101); members of the classic protocol in such a group;
+the computation of a target in the background (KIP-1263: here it is computed in the heartbeat that needs it, or it
+waits: `targets_wait`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Held = tuple[tuple[str, int], ...]
 
 
 class GroupMember(Value, frozen=True):
-    """A member: `target` is what it is to have in the end, `assigned` what it may have now.
+    """A member: `target` is its target assignment, `assigned` its current one.
 
-    `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 is
-    that of a member which has just joined, an epoch of -2 that of a static member which is away.
-    `topic`, "" for none, and `further_topics` are the topics that it names, `regex` stands for more of them.
-    `rack` is where it says that it is: no assignor of 4.4 asks for that.
+    `assigned` and `revoking` are (partition, epoch at which it got it). A previous epoch of -1 means that the member
+    has just joined, an epoch of -2 that it is a static member which is away. `topic`, "" for none, and `further_topics`
+    are the topics that it names, `regex` matches more of them. `rack` is the rack that it names; no assignor of 4.4
+    uses it.
     """
 
     topic: str
@@ -63,15 +63,15 @@ class GroupMember(Value, frozen=True):
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """What it may have now."""
+        """The partitions that it may have now."""
         return tuple(p for p, _ in self.assigned)
 
 
 class ConsumerGroup(Part, frozen=True):
-    """A group: a new one starts at epoch 1, and its first member bumps that (recorded of 4.4.0).
+    """A group: a new one starts at epoch 1, and its first member bumps that (recorded from 4.4.0).
 
-    `target_epoch` is the epoch of the group that the target assignment was made for. `regexes` are the topics
-    that regular expressions of members stand for.
+    `target_epoch` is the epoch of the group for which the target assignment was computed. `regexes` are the topics that
+    match regular expressions of members.
     """
 
     epoch: int = 1
@@ -92,7 +92,7 @@ GroupRecord = (
 
 
 def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
-    """Take over one record of the log."""
+    """Apply one record of the log."""
     if isinstance(record, GroupEpochRecord):
         return group.but(epoch=record.epoch)
     if isinstance(record, TargetEpochRecord):
@@ -133,16 +133,16 @@ def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
 
 
 def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
-    """Return the topics that anybody in a group subscribes to."""
+    """Return the topics to which at least one member of a group subscribes."""
     found = (topic for member in group.members.values() for topic in topics_of(group, member))
     return tuple(dict.fromkeys(found))
 
 
 def heartbeat_check(member: GroupMember, epoch: int, owned: tuple[str, ...] | None) -> Check:
-    """Check that a member's heartbeat carries the right epoch.
+    """Check that a member's heartbeat has the right epoch.
 
-    The epoch before the last is good with nothing but what the member may have: then only the
-    answer with the newer one was lost. With epoch 0 a member joins again, at any time.
+    The previous epoch is accepted if the member owns only what it may have: then only the response with the newer epoch
+    was lost. With epoch 0 a member joins again, at any time.
     Source: GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid.
     """
     lost = owned is not None and all(p in member.partitions for p in owned)
@@ -163,12 +163,12 @@ def commit_checks(
 ) -> Iterator[Check]:
     """Check that a member of that epoch may commit offsets for these partitions.
 
-    A transaction whose producer was told of no member is let in, whoever is a member: then nobody is fenced. Outside
-    transactions that is so for a group without members only. Who says a group.instance.id says who it is, and is looked
-    for by its member id like any other: nobody asks whose the name is now, so FENCED_INSTANCE_ID is an answer to
-    heartbeats alone. An older epoch is good for what the member has had since then (KIP-1251), so that a commit which
-    crosses a heartbeat on the wire is not lost; the member's own epoch is good forevery partition, whether it has it or
-    not.
+    A transaction whose producer names no member passes, whoever the members are: then nothing fences it. Outside
+    transactions that holds for a group without members only. A request with a group.instance.id names a member, which
+    is found by its member id like any other. The current holder of the instance id is not checked, so only heartbeats
+    get FENCED_INSTANCE_ID. An older epoch is valid for partitions that the member has had since then (KIP-1251), so
+    that a commit that crosses a heartbeat is not lost. The member's own epoch is valid for every partition, assigned to
+    it or not.
     Source: ConsumerGroup.validateOffsetCommit, createAssignmentEpochValidator.
     """
     if epoch < 0 and not len(group.members):
@@ -192,7 +192,7 @@ def commit_checks(
 
 
 def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
-    """Return each member what it is to have: of the same topics evenly, else as evenly as that goes.
+    """Return each member's target: evenly for equal subscriptions, otherwise as evenly as possible.
 
     Source: UniformAssignor.
     """
@@ -205,10 +205,10 @@ def target_of(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, t
 
 
 def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tuple[str, ...]]:
-    """Return each member as many partitions as any other, moving as few as possible.
+    """Return each member's partitions, evenly divided, with as few moves as possible.
 
-    Who was to have a partition keeps it up to its share; the rest goes to members with room, in the order of their
-    names (in Kafka the order of a hash table). All of them subscribe to the same topics.
+    A member keeps its earlier target up to its share; the rest goes to members with room, in the order of their names
+    (in Kafka the order of a hash table). All of them subscribe to the same topics.
     Source: UniformHomogeneousAssignmentBuilder.
     """
     count = len(group.members)
@@ -233,14 +233,14 @@ def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tup
     return Table.of({name: tuple(sorted(mine)) for name, mine in kept.items()})
 
 
-# -- a member on its way to its target ----------------------------------------------------------------
+# -- reconciliation of a member with its target -----------------------------------------------------
 
 
 def reconciled(group: ConsumerGroup, name: str, owned: tuple[str, ...] | None) -> GroupMember:
-    """Take a member one step towards its target: first it gives up, then it gets what is free.
+    """Move a member one step towards its target: it revokes partitions first, then gets free ones.
 
-    `owned` is what the member says it has, None if it does not say. Source: CurrentAssignment-
-    Builder.build.
+    `owned` is what the member reports as its partitions, None if it reports nothing. Source:
+    CurrentAssignmentBuilder.build.
     """
     member = group.members[name]
     if member.state == STABLE and member.epoch == group.target_epoch:
@@ -273,7 +273,7 @@ def _next(
 
 
 def _at(member: GroupMember, epoch: int, state: str, assigned: Held, revoking: Held) -> GroupMember:
-    """Return the member at an epoch, which may be the one that it had."""
+    """Return the member at an epoch, which may be its current one."""
     return member.but(
         epoch=epoch,
         previous_epoch=member.epoch,
@@ -288,7 +288,7 @@ def _still_has(owned: tuple[str, ...] | None, revoking: Held) -> bool:
 
 
 def _owner(group: ConsumerGroup, partition: str, but: str) -> str | None:
-    """Return the other member that has a partition, or has not given it up yet."""
+    """Return the other member that has a partition, or has not revoked it yet."""
     for name, member in group.members.items():
         if name != but and any(p == partition for p, _ in (*member.assigned, *member.revoking)):
             return name

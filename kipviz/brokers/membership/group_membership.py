@@ -1,8 +1,7 @@
-"""Who is in a regular group: heartbeats, leaving, and members that are heard of no more.
+"""Members of a regular group: heartbeats, leaving, and expired sessions.
 
 A part of the group coordinator's role (`group_coordinator`), with the same state.
-WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848.
-Static members are looked after in `static_members`.
+WHERE IN KAFKA: GroupMetadataManager. KIPS: KIP-848. Static members are in `static_members`.
 NOT MODELLED: MEMBER_ID_REQUIRED, the assignor by name.
 """
 
@@ -60,18 +59,18 @@ DID_NOT_REVOKE = "it did not give up its partitions in time"
 def on_consumer_group_heartbeat(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take a member in, keep it, move it towards its target, or let it go.
+    """Add, keep, reconcile or remove a member.
 
-    WHEN: a member joins (epoch 0), lives on, has given up partitions, or leaves (epoch -1).
-    CHECKS: the request has the form of its epoch (INVALID_REQUEST); the id is no share group's; the group and the member are known unless it joins, and its epoch is
-      the member's, or the one before if only an answer was lost. A group that is full has no room for who is not in it.
-      A static member joins under a name that is new or was released (UNRELEASED_INSTANCE_ID), and
-      heartbeats under the id that has the name now (FENCED_INSTANCE_ID). What it brings as a regular
-      expression is one (INVALID_REGULAR_EXPRESSION).
-    DOES: a new member or subscription bumps the group's epoch, a bumped epoch makes a new target,
-      and the member goes one step towards that: it keeps its epoch until it has given up what it is
-      not to have, then it gets what nobody else has any more.
-    ANSWERS: the member's epoch, and its assignment if that is new to it or it said all of its own.
+    WHEN: a member joins (epoch 0), sends a heartbeat, has revoked partitions, or leaves (epoch -1).
+    CHECKS: the request has the form of its epoch (INVALID_REQUEST); the id does not belong to a share group; the group
+    and the member are known unless it joins, and its epoch is the member's, or the previous one if only a response was
+    lost. A full group has no room for new members. A static member joins with an instance id that is new or was
+    released (UNRELEASED_INSTANCE_ID), and sends heartbeats with the member id that has the instance id now
+    (FENCED_INSTANCE_ID). Its regular expression is valid (INVALID_REGULAR_EXPRESSION).
+    DOES: a new member or subscription bumps the group's epoch, a bumped epoch leads to a new target, and the member
+    moves one step towards it: it keeps its epoch until it has revoked what it is to lose, then it gets the partitions
+    that no other member has any longer.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it sent all of its own fields.
     Clause: KIP-848 "Consumer Group Heartbeat"; GroupMetadataManager.consumerGroupHeartbeat.
     """
     checks = _heartbeat_checks(me, request, on)
@@ -110,7 +109,7 @@ def on_consumer_group_heartbeat(
 def _heartbeat_checks(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, on: Context
 ) -> Iterator[Check]:
-    """Check that a member may join, live on or leave as its heartbeat says."""
+    """Check that a member may join, stay or leave as its heartbeat asks."""
     yield from _form_checks(request)
     yield has_loaded(me.loading)
     group_id, name = request.group_id, request.member_id
@@ -145,10 +144,10 @@ def _heartbeat_checks(
 
 
 def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
-    """Compare a heartbeat with what its member epoch asks for; nothing else is looked at before.
+    """Compare a heartbeat with the fields that its member epoch requires, before any state is checked.
 
-    A member that joins says what it subscribes to, and that it owns nothing. NOT MODELLED: RebalanceTimeoutMs, the
-    assignor's name. Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+    A member that joins names its subscription, and owns nothing. NOT MODELLED: RebalanceTimeoutMs, the assignor's name.
+    Source: GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid.
     """
     error, epoch = Errors.INVALID_REQUEST, request.member_epoch
     if not request.member_id or not request.group_id:
@@ -166,7 +165,7 @@ def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
 
 
 def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context) -> bool:
-    """Return whether there is no room for a member that is not in the group, by its id or by its name.
+    """Return whether the group has no room for a member that is not in it, by member or instance id.
 
     Source: group.consumer.max.size; GroupMetadataManager.throwIfConsumerGroupIsFull.
     """
@@ -178,11 +177,11 @@ def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context)
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take members out as an operator says; members of this protocol say it by a heartbeat.
+    """Remove members on behalf of an operator; members of this protocol leave with a heartbeat.
 
     WHEN: removeMembersFromConsumerGroup(). CHECKS: each is a member.
-    DOES: the records of all that go are deleted, and the group's epoch goes up once. ANSWERS: for each of
-      them, when that is replicated.
+    DOES: deletes the records of all leavers; the group's epoch goes up once. ANSWERS: a result for each, when that is
+    replicated.
     Clause: KIP-345, KIP-848; GroupMetadataManager.classicGroupLeaveToConsumerGroup.
     """
     group_id, group = request.group_id, me.groups[request.group_id]
@@ -205,20 +204,20 @@ def on_leave_group(
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the session of every member, and the rebalance time-out of whoever has to give up.
+    """Return the session timer of every member, and the rebalance timer of members that have to revoke.
 
-    Both are in memory only: a new coordinator starts them afresh, for as long as ever.
+    Both are in memory only: a new coordinator starts them afresh, with the full time.
     """
     return tuple(_running(me))
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Take a member out that was not heard of, or that did not give up its partitions.
+    """Remove a member that sent no heartbeat, or did not revoke its partitions in time.
 
-    DOES: the member's records are deleted and the group's epoch goes up; who gets its partitions is
-      decided with the next heartbeat of anybody.
-    Clause: KIP-848 "Member Failures" (group.consumer.session.timeout.ms, the member's rebalance
-    time-out); GroupMetadataManager.consumerGroupFenceMember.
+    DOES: deletes the member's records and bumps the group's epoch; the next heartbeat of any member decides who gets
+    its partitions.
+    Clause: KIP-848 "Member Failures" (group.consumer.session.timeout.ms, the member's rebalance timeout);
+    GroupMetadataManager.consumerGroupFenceMember.
     """
     group_id, name, because = _running(me)[timer]
     member = me.groups[group_id].members[name]
@@ -227,7 +226,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
 
 
 def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str, str]]:
-    """Return (group, member, why it has to go) by the timer."""
+    """Return (group, member, reason for its removal) for each timer."""
     found: dict[RoleTimer, tuple[str, str, str]] = {}
     for group_id, group in me.groups.items():
         for name, member in group.members.items():
@@ -259,7 +258,7 @@ def _subscribed(
     known: GroupMember | None,
     on: Context,
 ) -> tuple[Value, ...]:
-    """Return the records of a new member or subscription, and of the target that follows from it."""
+    """Return the records of a new member or subscription, and of the resulting target."""
     records: tuple[Value, ...] = ()
     group_id = request.group_id
     if subscriptions.is_new(request, known):
@@ -291,7 +290,7 @@ def _subscribed(
 
 
 def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
-    """Return whether the partitions of what a group subscribes to are others than it has shared out.
+    """Return whether the partitions of a group's topics differ from those in its target.
 
     Source: the metadata hash of GroupMetadataManager.consumerGroupHeartbeat.
     """
@@ -323,7 +322,7 @@ def _reconciled(
 
 
 def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
-    """Return the records of members that are gone; the target of a group without members is there."""
+    """Return the records of members that left; a group without members gets its empty target at once."""
     if not names:
         return ()
     tombstones = tuple(

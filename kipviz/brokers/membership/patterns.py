@@ -1,12 +1,13 @@
-"""Regular expressions that clients send: matched in linear time, as brokers match them.
+"""Regular expressions from clients, matched in linear time as brokers match them.
 
-Kafka compiles them with RE2/J, which takes no expression that needs backtracking (looking around, going back to
-a group). RE2 is the same language, so what is refused here is what a broker refuses, and no expression takes
-longer than its text and the name that it is matched with are long.
+Kafka compiles them with RE2/J, which rejects expressions that need backtracking (lookaround, backreferences). RE2 has
+the same language, so this rejects what a broker rejects, and a match takes time linear in the lengths of the expression
+and of the name.
 
-RE2 is the part `regex` of the package. It is imported when the first expression comes, and where it is not installed
-nothing stands in for it: the expression is refused in one sentence that names the part. Only a browser, for which there is
-no RE2, takes Python's own expressions without what RE2/J lacks; one that keeps them busy stops with the page's worker.
+RE2 is the part `regex` of the package. It is imported when the first expression arrives. Where it is not installed,
+there is no substitute: the expression is rejected with one sentence that names the part. Only a browser, for which
+there is no RE2, uses Python's own expressions, without what RE2/J lacks; one that runs too long stops with the page's
+worker.
 
 Source: com.google.re2j.Pattern in TopicRegexResolver, org.apache.kafka.coordinator.group.Utils and
 TransactionStateManager.
@@ -21,7 +22,7 @@ from typing import Protocol
 
 from kipviz.core.optional_parts import missing_part
 
-# What Python's expressions have and RE2/J's do not: looking around, and going back to a group.
+# What Python's expressions have and RE2/J's lack: lookaround and backreferences.
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|P=|\()|\\[1-9]")
 
 
@@ -29,11 +30,11 @@ class Pattern(Protocol):
     """A compiled expression."""
 
     def fullmatch(self, text: str) -> object | None:
-        """Return something when the whole text matches, else None."""
+        """Return a match if the whole text matches, else None."""
 
 
 class BadPattern(ValueError):
-    """A text that is no regular expression of RE2."""
+    """A text that is not a valid regular expression of RE2."""
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +42,7 @@ def compiled(regex: str) -> Pattern:
     """Compile a regular expression as a broker does.
 
     Raises:
-        BadPattern: if it is none, or needs more memory than RE2 grants.
+        BadPattern: if it is not valid, or needs more memory than RE2 allows.
         MissingPart: if RE2 is not installed.
     """
     if sys.platform == "emscripten":

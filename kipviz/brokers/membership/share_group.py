@@ -1,9 +1,9 @@
-"""A share group as its coordinator knows it: members, epochs, and the simple assignment.
+"""A share group as its coordinator sees it: members, epochs, and the simple assignment.
 
 WHERE IN KAFKA: ShareGroup, ShareGroupMember, SimpleAssignor. KIPS: KIP-932.
 DURABILITY: everything here is replayed from records; nothing else changes it.
-NOT MODELLED: several topics in a subscription, racks, that a target may be made in the
-  background (KIP-1263: here in the heartbeat that needs it, or it waits: `targets_wait`).
+NOT MODELLED: several topics in a subscription; racks; the computation of a target in the background (KIP-1263: here in
+the heartbeat that needs it, or it waits: `targets_wait`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kipviz.records.share_group_members import (
 
 
 class ShareMember(Value, frozen=True):
-    """A member: what it is to have, and what it was told that it has."""
+    """A member: its target, and the assignment that it was last sent."""
 
     topic: str = ""
     target: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class ShareMember(Value, frozen=True):
 class ShareGroup(Part, frozen=True):
     """A group: a new one starts at epoch 1, and its first member bumps that.
 
-    Only partitions whose state is initialised at the share coordinator can be assigned.
+    Only partitions whose state is initialized at the share coordinator can be assigned.
     """
 
     epoch: int = 1
@@ -48,7 +48,7 @@ class ShareGroup(Part, frozen=True):
 
 
 def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
-    """Take over one record of the log."""
+    """Apply one record of the log."""
     if isinstance(record, ShareGroupEpochRecord):
         return group.but(epoch=record.epoch)
     if isinstance(record, ShareGroupTargetEpochRecord):
@@ -76,9 +76,9 @@ def replayed(group: ShareGroup, record: ShareGroupRecord) -> ShareGroup:
 
 
 def epoch_check(member: ShareMember, epoch: int) -> Check:
-    """Check that a heartbeat carries the member's epoch.
+    """Check that a heartbeat has the member's epoch.
 
-    The epoch before is good: then only the answer with the newer one was lost.
+    The previous epoch is accepted: then only the response with the newer one was lost.
     Source: GroupMetadataManager.throwIfShareGroupMemberEpochIsInvalid.
     """
     known = epoch in (member.epoch, member.previous_epoch)
@@ -86,16 +86,17 @@ def epoch_check(member: ShareMember, epoch: int) -> Check:
 
 
 def unassigned(group: ShareGroup) -> bool:
-    """Return whether a partition was initialised that nobody is to have yet, or one is gone with its topic."""
+    """Return whether an initialized partition is in no target yet, or a targeted one was deleted with its topic."""
     given = {p for member in group.members.values() for p in member.target}
     new = group.epoch == group.target_epoch and given != set(group.initialized)
     return new and bool(len(group.members))
 
 
 def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return each member its partitions; with more members than partitions several share one.
+    """Return each member's partitions; with more members than partitions several share one.
 
-    It is a hint alone: the leader of a partition delivers to whoever asks. Source: SimpleAssignor.
+    The assignment is only a hint: the leader of a partition delivers to any member that fetches. Source:
+    SimpleAssignor.
     """
     names = group.members.keys()
     found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())

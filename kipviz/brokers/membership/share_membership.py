@@ -1,11 +1,9 @@
-"""Who is in a share group: heartbeats, leaving, and partitions whose state has to be made first.
+"""Members of a share group: heartbeats, leaving, and partitions whose state is initialized first.
 
 A part of the group coordinator's role (`group_coordinator`), with the same state.
-WHERE IN KAFKA: GroupMetadataManager, GroupCoordinatorService. KIPS: KIP-932.
-The share-partition leaders hear nothing of all this: a member that is taken out keeps its locks
-until they run out or its connection breaks.
-NOT MODELLED: the interval at which an initialisation is tried again (it is tried again with the
-  next heartbeat).
+WHERE IN KAFKA: GroupMetadataManager, GroupCoordinatorService. KIPS: KIP-932. The share-partition leaders are not
+notified: a removed member keeps its locks until they expire or its connection breaks.
+NOT MODELLED: the interval at which an initialization is retried (the next heartbeat retries it).
 """
 
 from __future__ import annotations
@@ -53,15 +51,15 @@ CHANNEL = "initializer"
 def on_share_group_heartbeat(
     me: GroupCoordinator, request: ShareGroupHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take a member in, keep it, give it what it is to have, or let it go.
+    """Add, keep, reassign or remove a member.
 
-    WHEN: a member joins (epoch 0), lives on, or leaves (epoch -1).
-    CHECKS: ids and epoch make sense; if it joins, that the id is no regular group's, and there is room
-      (group.share.max.size); unless it joins, group and member are known and the epoch is the member's, or the one before.
-    DOES: a new member or subscription bumps the group's epoch; partitions nobody has asked for are
-      initialised at their share coordinators; a bumped epoch makes a new target, and the member
-      jumps to it at once: nothing has to be given up first.
-    ANSWERS: the member's epoch, and its assignment if that is new to it or it said its topics.
+    WHEN: a member joins (epoch 0), sends a heartbeat, or leaves (epoch -1).
+    CHECKS: ids and epoch are valid; if it joins, the id does not belong to a regular group, and there is room
+    (group.share.max.size); unless it joins, group and member are known and the epoch is the member's, or the previous
+    one.
+    DOES: a new member or subscription bumps the group's epoch; partitions without state are initialized at their share
+    coordinators; a bumped epoch leads to a new target, and the member gets it at once: nothing has to be revoked first.
+    ANSWERS: the member's epoch, and its assignment if that is new to it or it sent its topics.
     Clause: KIP-932 "ShareGroupHeartbeat"; GroupMetadataManager.shareGroupHeartbeat.
     """
     checks = _checks(me, request, on)
@@ -108,23 +106,22 @@ def on_share_group_heartbeat(
 def on_initialized(
     me: GroupCoordinator, answer: InitializeShareGroupStateResponse, on: Context
 ) -> Effects:
-    """Note that the state of a share-partition is there, or that it has to be asked for again.
+    """Store that the state of a share-partition exists, or that it has to be initialized again.
 
-    WHEN: a share coordinator answers InitializeShareGroupState. DOES: the partition can be assigned
-    with the next heartbeat of anybody; after an error it is asked for again then.
-    Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitialize-
-    Response.
+    WHEN: a share coordinator answers InitializeShareGroupState. DOES: the next heartbeat of any member can assign the
+    partition; after an error that heartbeat initializes it again.
+    Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitializeResponse.
     """
     return _noted(me, answer.key, on, there=answer.error is Errors.NONE)
 
 
 def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
-    """The connection to the share coordinator broke: the state is asked for again later."""
+    """Initialize the state again later, because the connection to the share coordinator broke."""
     return _noted(me, key, on, there=False)
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Take a member out that was not heard of; the leaders of its partitions are told nothing.
+    """Remove a member whose session expired; the leaders of its partitions are not notified.
 
     Clause: KIP-932 "Member failures" (group.share.session.timeout.ms).
     """
@@ -145,7 +142,7 @@ def running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
 
 @in_order
 def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> Iterator[Check]:
-    """Check a heartbeat: what it says makes sense, and the member may join, or is known with this epoch."""
+    """Check a heartbeat: its fields are valid, and the member may join, or is known with this epoch."""
     epoch, group = request.member_epoch, me.share_groups.get(request.group_id)
     invalid = Errors.INVALID_REQUEST
     yield has_loaded(me.loading)
@@ -177,7 +174,7 @@ def _checks(me: GroupCoordinator, request: ShareGroupHeartbeat, on: Context) -> 
 def _initializing(
     group: ShareGroup, group_id: str, on: Context
 ) -> tuple[tuple[Request, ...], tuple[ShareGroupRecord, ...]]:
-    """Ask for the state of partitions that nobody has asked for; the epoch is the group's."""
+    """Initialize partitions that have no state yet; the state epoch is the group's epoch."""
     topics = [m.topic for m in group.members.values()]
     known = (*group.initializing, *group.initialized)
     wanted = tuple(p for p in on.image.leaders if topic_of(p) in topics and p not in known)
@@ -199,7 +196,7 @@ def _initializing(
 
 
 def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePartitionsRecord, ...]:
-    """Return the records with which share groups forget that a topic that is gone has state.
+    """Return the records with which share groups forget the state of a deleted topic.
 
     Clause: KIP-932; GroupMetadataManager.maybeCleanupShareGroupState.
     """
@@ -215,13 +212,13 @@ def without_topic(me: GroupCoordinator, topic: str) -> tuple[ShareGroupStatePart
 
 
 def _undeleted(group: ShareGroup, initializing: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the topics that are still being deleted: one whose state is made again is not."""
+    """Return the topics that are still being deleted, without those whose state is initialized again."""
     topics = [topic_of(partition) for partition in initializing]
     return tuple(topic for topic in group.deleting if topic not in topics)
 
 
 def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRecord, ...]:
-    """Return the records of a new target, if the group's epoch is ahead of the one there is."""
+    """Return the records of a new target, if the group's epoch is ahead of the target's."""
     if group.epoch == group.target_epoch or target_waits(group.members.values(), on):
         return ()
     target = share_group.simple(group, group.initialized)
@@ -246,7 +243,7 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
 
 
 def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
-    """Return the records of a member that is gone; the target of a group without members is there."""
+    """Return the records of a member that left; a group without members gets its empty target at once."""
     tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
     epoch = group.epoch + 1
     last = (ShareGroupTargetEpochRecord(group_id, epoch),) if len(group.members) == 1 else ()

@@ -1,9 +1,9 @@
-"""Static members of a group of KIP-848: who has a group.instance.id, who released it, who may take it.
+"""Static members of a KIP-848 group: which member has a group.instance.id, and who may take it over.
 
 A part of the group coordinator's role (`group_membership`). WHERE IN KAFKA: GroupMetadataManager
-  (getOrMaybeSubscribeStaticConsumerGroupMember, consumerGroupStaticMemberGroupLeave). KIPS: KIP-345, KIP-848.
-Unlike in a classic group nobody is pushed out of its name: who comes while it is in use is refused, until
-the name was released by a heartbeat of epoch -2, or its session is over.
+(getOrMaybeSubscribeStaticConsumerGroupMember, consumerGroupStaticMemberGroupLeave). KIPS: KIP-345, KIP-848. Unlike in a
+classic group, no member loses its instance id to a newer one. A member that joins with an id in use is rejected until
+the id is released by a heartbeat of epoch -2, or the session expires.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from kipviz.records.consumer_offsets import (
     TargetRecord,
 )
 
-# What says whether whoever speaks in a static member's name is the newest one with it.
+# The check whether a request comes from the newest member with its group.instance.id.
 WHO_HAS_IT = "who has the group.instance.id"
 
 
 def holder_of(group: ConsumerGroup, instance_id: str) -> str:
-    """Return the member that has a group.instance.id, also while it is away; "" for none."""
+    """Return the member that has a group.instance.id, even while it is away, or ""."""
     if not instance_id:
         return ""
     named = (name for name, member in group.members.items() if member.instance_id == instance_id)
@@ -35,10 +35,10 @@ def holder_of(group: ConsumerGroup, instance_id: str) -> str:
 
 
 def instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Check:
-    """Check that a static member may join under its name, or speak in it.
+    """Check that a static member may join with its instance id, or use it.
 
-    Whoever joins finds a name that is in use, be it its own: then only the answer to its first
-    heartbeat was lost, and it is refused all the same.
+    A joining member is rejected while the id is in use, even by itself: then only the response to its first heartbeat
+    was lost.
     Source: GroupMetadataManager.throwIfInstanceIdIsUnreleased, throwIfInstanceIdIsFenced.
     """
     name, holder = request.member_id, holder_of(group, request.instance_id)
@@ -50,9 +50,9 @@ def instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Che
 
 
 def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
-    """Return the records by which a static member that is back takes its own place, under its new id.
+    """Return the records by which a returning static member takes its own place, with its new member id.
 
-    The subscription and the target are as before, so the group's epoch does not go up and nobody else hears of it.
+    The subscription and the target are as before, so the group's epoch does not go up and no other member notices.
     Source: GroupMetadataManager.replaceMember.
     """
     before = holder_of(group, request.instance_id) if request.member_epoch == JOINING else ""
@@ -70,16 +70,16 @@ def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[V
 
 
 def away(group_id: str, name: str, member: GroupMember) -> MemberRecord:
-    """Return the record of a static member that goes for a while: it keeps what it has, at epoch -2.
+    """Return the record of a static member that leaves for a while: it keeps its assignment, at epoch -2.
 
-    Its session continues; when that is over, its place is gone. Source: consumerGroupStaticMemberGroupLeave.
+    Its session keeps running; when it expires, the member is removed. Source: consumerGroupStaticMemberGroupLeave.
     """
     held = tuple((partition, 0) for partition in member.partitions)
     return MemberRecord(group_id, name, LEAVING_STATIC, member.previous_epoch, member.state, held)
 
 
 def leaver_of(group: ConsumerGroup, leaver: Leaver) -> tuple[str, Check]:
-    """Return the member that an operator means, and check whether it can be taken out."""
+    """Return the member that an operator names, and check whether it can be removed."""
     name = leaver.member_id
     if not leaver.instance_id:
         there = name in group.members

@@ -1,11 +1,11 @@
-"""What a member of a group of KIP-848 subscribes to: names, and a regular expression that the broker resolves.
+"""Subscriptions of KIP-848 members: topic names, and a regular expression that the broker resolves.
 
-A part of the group coordinator's role (`group_membership`). WHERE IN KAFKA: GroupMetadataManager.
-  maybeUpdateRegularExpressions, TopicRegexResolver. KIPS: KIP-848 (SubscribedTopicRegex).
-DURABILITY: what an expression stands for is a record of the log, beside the member's subscription.
-NOT MODELLED: that it is resolved in the background, at most every 10 s, and bumps the group's epoch once more: here it is
-  resolved in the heartbeat that brings it, and again in any heartbeat that finds other topics; the record of
-  an expression that nobody uses any more is not deleted; that topics are left out which the member may not describe.
+A part of the group coordinator's role (`group_membership`). WHERE IN KAFKA:
+GroupMetadataManager.maybeUpdateRegularExpressions, TopicRegexResolver. KIPS: KIP-848 (SubscribedTopicRegex).
+DURABILITY: the topics of an expression are a record of the log, beside the member's subscription.
+NOT MODELLED: the resolution in the background, at most every 10 s, which bumps the group's epoch once more: here it
+happens in the heartbeat that brings the expression, and again in any heartbeat that finds other topics; the deletion of
+the record of an unused expression; the removal of topics that the member may not describe.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kipviz.records.placement import topic_of
 
 
 def is_regular(regex: str | None) -> bool:
-    """Return whether something is a regular expression that a broker takes; none at all is one, too.
+    """Return whether a broker accepts a regular expression; none at all is accepted, too.
 
     Source: Utils.throwIfRegularExpressionIsInvalid (com.google.re2j).
     """
@@ -33,14 +33,14 @@ def is_regular(regex: str | None) -> bool:
 
 
 def is_new(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> bool:
-    """Return whether a heartbeat brings a subscription that the group does not have yet."""
+    """Return whether a heartbeat has a subscription that the group does not have yet."""
     if request.topics is None:
         return False
     return known is None or (request.topics, _regex(request, known)) != (known.named, known.regex)
 
 
 def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> SubscriptionRecord:
-    """Return the record of a subscription; a heartbeat that says nothing of an expression leaves it as it is."""
+    """Return the record of a subscription; a heartbeat without an expression keeps the earlier one."""
     return SubscriptionRecord(
         request.group_id,
         request.member_id,
@@ -53,9 +53,9 @@ def record_of(request: ConsumerGroupHeartbeat, known: GroupMember | None) -> Sub
 
 
 def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[SubscriptionRecord, ...]:
-    """Return the record of a member that is in another rack now: that is no other subscription.
+    """Return the record of a member that is in another rack now, which is not a new subscription.
 
-    It can only be one that joins again, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
+    Only a member that joins again can be, so a static one. Source: GroupMetadataManager.hasMemberSubscriptionChanged.
     """
     if request.rack in ("", known.rack):
         return ()
@@ -66,14 +66,14 @@ def moved(request: ConsumerGroupHeartbeat, known: GroupMember) -> tuple[Subscrip
 def resolved(
     request: ConsumerGroupHeartbeat, group: ConsumerGroup, on: Context
 ) -> tuple[RegexRecord, ...]:
-    """Return the record of the topics that a new expression stands for."""
+    """Return the record of the topics that match a new expression."""
     if not request.regex or request.regex in group.regexes:
         return ()
     return (RegexRecord(request.group_id, request.regex, _found(request.regex, on)),)
 
 
 def found_anew(group_id: str, group: ConsumerGroup, on: Context) -> tuple[RegexRecord, ...]:
-    """Return the records of expressions that stand for other topics now: some have been made, or are gone."""
+    """Return the records of expressions that match other topics now, because topics were created or deleted."""
     used = dict.fromkeys(member.regex for member in group.members.values() if member.regex)
     now = {regex: _found(regex, on) for regex in used}
     return tuple(

@@ -1,1 +1,1 @@
-"""The share coordinator: what is durable of a share-partition."""
+"""The share coordinator: the durable state of share-partitions."""

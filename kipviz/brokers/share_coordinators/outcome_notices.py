@@ -1,9 +1,8 @@
-"""The share coordinator tells a leader what became of its transactional acknowledgements: a rival to the leader that
-asks.
+"""A notice of the share coordinator with an outcome, as an alternative to the leader's question.
 
 WHO: the share coordinator and the leader of the source partition. WHERE IN KAFKA: nowhere; no draft has such a request.
-STATUS: our inference (slot outcome_news, study B2). DURABILITY: none; what is lost on its way is not repeated, because
-  the leader may ask all the same, and a new leader reads the state anyway.
+STATUS: our inference (slot outcome_news, study B2). DURABILITY: none; a lost notice is not repeated, because the leader
+may ask all the same, and a new leader reads the state anyway.
 """
 
 from __future__ import annotations
@@ -29,15 +28,13 @@ from kipviz.messages.share_state import (
     TellShareGroupStateResponse,
 )
 
-# The client of a broker that tells outcomes.
+# The client of a broker that sends the outcomes.
 CHANNEL = "share-coordinator"
 ROLE = "share_coordinator"
 
 
 def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tuple[Request, ...]:
-    """Return the requests that tell the leaders of share-partitions whose transactional acknowledgements a marker has
-    just resolved.
-    """
+    """Return the notices to share-partition leaders whose transactional acknowledgements a marker has just resolved."""
     if not on.rules.outcome_news():
         return ()
     return tuple(_told(after, before, on))
@@ -59,7 +56,7 @@ def _told(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterat
 
 
 def partition_of(key: str, on: Context) -> str:
-    """Return the source partition of a share-partition's key, "" if its topic is gone."""
+    """Return the source partition of a share-partition's key, "" if its topic was deleted."""
     _, topic_id, index = key.rsplit(":", 2)
     found = (f"{topic}-{index}" for topic, each in on.image.topic_ids.items() if each == topic_id)
     return next(found, "")
@@ -69,11 +66,12 @@ def partition_of(key: str, on: Context) -> str:
 def on_tell(
     me: ShareLeader, request: TellShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take over an outcome that the share coordinator tells.
+    """Apply an outcome that the share coordinator sends.
 
     WHEN: a marker has resolved transactional acknowledgements of a share-partition. CHECKS: it is ACTIVE here, has
-    transactional acknowledgements, and asks for nothing itself just now; else its own question, or the next one, brings
-    the outcome. DOES: as with the response to that question. ANSWERS: at once. Status: our inference (study B2).
+    transactional acknowledgements, and has no request in flight; otherwise its own question, or the next one, brings
+    the outcome. DOES: the same as for the response to that question. ANSWERS: at once. Status: our inference (study
+    B2).
     """
     share = me.shares.get(request.key)
     status = share.status if share is not None else None

@@ -1,12 +1,12 @@
-"""The share coordinator: what is durable of a share-partition.
+"""The share coordinator: the durable state of share-partitions.
 
 WHO: the leader of one partition of `__share_group_state`.
 WHERE IN KAFKA: ShareCoordinatorService, ShareCoordinatorShard, PersisterStateBatchCombiner.
 KIPS: KIP-932. The pending transactional acknowledgements are our inference: KIP-1289 says "no ShareCoordinatorShard
   changes" and defers persistence, the repaired design needs both.
-DURABILITY: apply, then append; answer when committed. A crash goes back to what is replicated.
-`share_state_maintenance` has what is deleted, repeated and cut off.
-NOT MODELLED: state of topics that are deleted.
+DURABILITY: apply, then append; answer when committed. A crash loses what is not replicated. `share_state_maintenance`
+  has deletion, repeated snapshots and pruning.
+NOT MODELLED: state of deleted topics.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ ROLE = "share_coordinator"
 def on_read(
     me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return a share-partition leader the durable state, and fence older leaders.
+    """Return the durable state to a share-partition leader, and fence older leaders.
 
-    DOES: a new leader epoch is written to the log. ANSWERS: when all that it has seen is replicated. Clause:
+    DOES: appends a new leader epoch to the log. ANSWERS: when everything that it has read is replicated. Clause:
     ShareCoordinatorShard.readStateAndMaybeUpdateLeaderEpoch.
     """
     state = me.states.get(request.key)
@@ -103,11 +103,11 @@ def on_read(
 def on_initialize(
     me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Make the state of a share-partition, or make it again at a higher state epoch.
+    """Create the state of a share-partition, or create it again at a higher state epoch.
 
-    WHEN: a share group has a partition that is new to it. CHECKS: the state epoch, and that the topic is there. DOES:
-    writes a snapshot without batches and with leader epoch 0. ANSWERS: when it is replicated. OPEN:
-    reset_while_pending, initialize_again (a repeated request).
+    WHEN: a share group gets a new partition. CHECKS: the state epoch, and that the topic exists. DOES: writes a
+    snapshot without batches and with leader epoch 0. ANSWERS: when it is replicated. OPEN: reset_while_pending,
+    initialize_again (a repeated request).
     Clause: KIP-932 "InitializeShareGroupState"; ShareCoordinatorShard.initializeState.
     """
     state = me.states.get(request.key)
@@ -134,9 +134,9 @@ def on_initialize(
 def on_write(
     me: ShareCoordinator, request: WriteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Make delivery states durable, as an update, or as a snapshot when updates pile up.
+    """Append delivery states: as an update, or as a snapshot after many updates.
 
-    CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one that a read brought.
+    CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one of the last read.
     Clause: ShareCoordinatorShard.writeState, generateShareStateRecord.
     """
     checks = share_state_checks.write_checks(me, request, on)
@@ -171,8 +171,7 @@ def on_write(
 def on_txn_write(
     me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Make a transactional acknowledgement durable: add this partition to the transaction, then append the
-    transactional acknowledgement.
+    """Make a transactional acknowledgement durable: add this partition to the transaction, then append.
 
     Status: our inference (the repaired design).
     """
@@ -208,14 +207,13 @@ def on_txn_write(
 def on_enlisted(
     me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Continue with the transactional acknowledgements that waited for this addition to the transaction."""
+    """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
-    """End a transaction in this log; the transactional acknowledgements it resolves take effect by replaying the
-    marker.
+    """End a transaction in this log; replaying the marker resolves its transactional acknowledgements.
 
     Status: draft (KIP-1289 has the marker appended here); resolving transactional acknowledgements is our inference.
     OPEN: outcome_news.
@@ -247,13 +245,13 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
 
 
 def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
-    """Return what had to wait for the replicas."""
+    """Send the responses that waited for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
 
 def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
-    """Tell everybody who waits that the coordinator is elsewhere now."""
+    """Respond to all waiting requests that the coordinator has moved."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
     waited = moved if owed.replies else ()
@@ -262,7 +260,7 @@ def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
 
 
 def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
-    """Take over one batch of the log: the only way this coordinator's tables change."""
+    """Apply one batch of the log: the only way in which this coordinator's tables change."""
     if batch.control:
         return _replay_marker(me, batch, rules)
     for record in batch.records:
@@ -295,7 +293,7 @@ def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoord
 def _reset(
     me: ShareCoordinator, key: str, state_epoch: int, rules: BrokerRules
 ) -> ShareCoordinator:
-    """Forget the transactional acknowledgements of a state that is made again or deleted, if they do not outlive it."""
+    """Remove the transactional acknowledgements of a state that is created again or deleted, unless they survive that."""
     known = me.states.get(key)
     if known is None or known.state_epoch == state_epoch or rules.reset_while_pending(True)[1]:
         return me
@@ -307,9 +305,9 @@ def _reset(
 
 
 def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
-    """Take office: read the whole log.
+    """Load the state: read the whole log.
 
-    A release without KIP-1289 does not know the records of transactional acknowledgements and goes over them. Source:
+    A release without KIP-1289 does not know the records of transactional acknowledgements and skips them. Source:
     CoordinatorLoaderImpl, which ignores a record of an unknown type.
     """
     stages = on.image.release_of(on.broker).stages
@@ -328,7 +326,7 @@ def _without_votes(batch: Batch) -> Batch:
 def _replay_update(
     me: ShareCoordinator, record: ShareUpdateRecord, rules: BrokerRules
 ) -> ShareCoordinator:
-    # Of a log that was cut off, an update may come before the snapshot that it is contained in.
+    # In a pruned log, an update may come before the snapshot that contains it.
     fresh = ShareState(record.snapshot_epoch, NO_EPOCH, record.leader_epoch, -1, -1, ())
     state = me.states.get(record.key) or fresh
     start = max(state.start_offset, record.start_offset)
@@ -344,7 +342,10 @@ def _replay_update(
 
 
 def _replay_vote(me: ShareCoordinator, record: ShareStagedRecord, batch: Batch) -> ShareCoordinator:
-    """Keep a transactional acknowledgement apart from the state until it is decided; the start offset counts at once."""
+    """Store a transactional acknowledgement apart from the state until it is decided.
+
+    Its start offset takes effect at once.
+    """
     votes = me.votes.get(batch.producer_id, ())
     vote = Vote(record.key, batch.producer_epoch, record.staged, record.archiving)
     state = me.states.get(record.key)
@@ -364,8 +365,8 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
             continue
         committed = batch.control == COMMIT
         decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
-        # A commit is final. An abort only remembers the delivery: where the leader has given up the transactional
-        # acknowledgement in the meantime (its answer was lost), what it wrote since then stays.
+        # A commit is final. An abort only restores the delivery: if the leader has dropped the acknowledgement in the
+        # meantime (its response was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
         state = state.but(batches=joined, cold=False)
         me = me.but(states=me.states.set(vote.key, state))
@@ -376,9 +377,9 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
 
 
 def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:
-    """Return what a transactional acknowledgement becomes: a commit does what it says, an abort frees the records.
+    """Return the outcome of a transactional acknowledgement: a commit applies it, an abort frees the records.
 
-    Where there is a dead-letter queue, archived is ARCHIVING: the leader that learns of it copies.
+    With a dead-letter queue, archived becomes ARCHIVING: the leader that learns of it makes the copy.
     """
     target = rules.commit_target(staged.acknowledge_type)
     if vote.archiving and target is RecordState.ARCHIVED:
@@ -402,7 +403,7 @@ def write(
     answer: Message | None,
     on: Context,
 ) -> Effects:
-    """Append a record, take it over, and answer when it is replicated, if somebody has asked."""
+    """Append a record, apply it, and respond when it is replicated, if there is a request to respond to."""
     end = on.log(me.shard).end_offset
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
     reply = Reply(reply_to, answer) if reply_to is not None and answer is not None else None
@@ -430,7 +431,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
         COORDINATOR_SEQUENCE,
         transactional=True,
     )
-    # Another leader may have read the state while the addition to the transaction was under way.
+    # Another leader may have read the state while the partition was being added to the transaction.
     checks = one_after_another(
         lambda: share_state_checks.write_checks(me, request, on),
         lambda: (replicas_check(me.shard, on),),
@@ -447,7 +448,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     vote = Vote(request.key, request.producer_epoch, request.staged, request.archiving)
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
-        # The leader asks again because an answer was lost: the transactional acknowledgement is in the log already.
+        # The leader retries because a response was lost: the transactional acknowledgement is in the log already.
         waits, replies = read_through(log, Reply(waiting.reply_to, answer))
         again = (*checks, looked_at("vote already in the log", True))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
@@ -463,11 +464,11 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
 
 
 def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Effects:
-    """Notice, with the batch in the log already, that the log has more than was written here.
+    """Detect, with the batch already in the log, that the log has more than this coordinator wrote.
 
-    The coordinator gives up what it knows and reads its log again; whoever waits is told
-    NOT_COORDINATOR, although the batch is in the log and counts. Clause:
-    CoordinatorRuntime.flushCurrentBatch, "out of sync with the underlying log"; finding X3.
+    The coordinator drops its state and reads its log again. Waiting requests get NOT_COORDINATOR, although the batch is
+    in the log and counts. Clause: CoordinatorRuntime.flushCurrentBatch, "out of sync with the underlying log"; finding
+    X3.
     """
     mine = WaitingForReplicas(batch.last_offset, reply)
     owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)

@@ -1,11 +1,10 @@
-"""Delivery state 5: transactional acknowledgements that are an ordinary part of the durable state, and what a marker
-makes of them.
+"""Delivery state 5: transactional acknowledgements as an ordinary part of the durable state, and their markers.
 
 WHO: the share coordinator, under a design whose leader writes TX_PENDING as a delivery state (slot vote_form).
 WHERE IN KAFKA: nowhere; SOURCE: pull request 22357 (draft implementation, seen in source), middle and late iterations:
-  the state batch has a staged producer id, epoch, acknowledge type and state, and the share coordinator completes the
-  records. NOT KNOWN: its rule for the marker's epoch (slot marker_epoch), and how an outcome passes the merge, where
-  TX_PENDING has the highest number (slot outcome_join).
+the state batch has a staged producer id, epoch, acknowledge type and state, and the share coordinator completes the
+records. NOT KNOWN: its rule for the marker's epoch (slot marker_epoch), and how an outcome passes the merge, where
+TX_PENDING has the highest number (slot outcome_join).
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from kipviz.records.share_group_state import RecordState, StateBatch
 
 
 def completed(me: ShareCoordinator, marker: Batch, rules: BrokerRules) -> ShareCoordinator:
-    """Resolve what is TX_PENDING in the states of this coordinator and fits a marker.
+    """Resolve the TX_PENDING batches of this coordinator's states that belong to a marker.
 
-    OPEN: marker_epoch (which batches), commit_target, outcome_join (how an outcome enters the state).
+    OPEN: marker_epoch (which batches), commit_target, outcome_join (how an outcome is merged into the state).
     """
     committed = marker.control == COMMIT
     for key, state in me.states.items():
@@ -27,7 +26,7 @@ def completed(me: ShareCoordinator, marker: Batch, rules: BrokerRules) -> ShareC
         if not fits:
             continue
         decided = tuple(_outcome(b, rules, committed=committed) for b in fits)
-        # The outcome is the decision, for a commit and for an abort: neither competes with a transactional
+        # The outcome replaces the batch, for a commit and for an abort: neither competes with a transactional
         # acknowledgement.
         joined = rules.outcome_join(state.batches, decided, True, state.start_offset)
         me = me.but(states=me.states.set(key, state.but(batches=joined, cold=False)))
@@ -41,7 +40,7 @@ def _fits(batch: StateBatch, marker: Batch, rules: BrokerRules) -> bool:
 
 
 def _outcome(batch: StateBatch, rules: BrokerRules, *, committed: bool) -> StateBatch:
-    """Return what a batch becomes: on commit the state chosen when it was staged, on abort AVAILABLE."""
+    """Return the outcome of a batch: on commit the state chosen when it was staged, on abort AVAILABLE."""
     state = RecordState.AVAILABLE
     if committed:
         state = rules.commit_target(batch.staged_type)

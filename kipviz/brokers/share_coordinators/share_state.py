@@ -1,5 +1,4 @@
-"""What a share coordinator keeps of its share-partitions: their states, and the transactional acknowledgements that are
-pending.
+"""A share coordinator's state: share-partitions, and their pending transactional acknowledgements.
 
 A part of the share coordinator's role (`share_coordinator`). WHERE IN KAFKA: ShareCoordinatorShard, ShareGroupOffset.
 KIPS: KIP-932. The pending transactional acknowledgements are our inference.
@@ -14,16 +13,16 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 
-# The state epoch of a share-partition whose state is deleted.
+# The state epoch of a share-partition whose state was deleted.
 NO_EPOCH = -1
 
 
 class ShareState(Part, frozen=True):
-    """The joined state of one share-partition (ShareGroupOffset.java).
+    """The merged state of one share-partition (ShareGroupOffset.java).
 
-    `cold` says that nothing has changed since a snapshot that was made because nothing did. `fenced_below` is a leader
-    epoch that was read with before the state was made again: the new state has 0 for it, and older leaders are fenced
-    all the same (leaderEpochMap), until the log is read again without what is deleted of it.
+    `cold` means that nothing has changed since a snapshot that was made because nothing had changed. `fenced_below` is
+    a leader epoch of a read before the state was created again: the new state has 0 for it, and older leaders are
+    fenced all the same (leaderEpochMap), until the log is read again after the deletion.
     """
 
     snapshot_epoch: int
@@ -38,7 +37,7 @@ class ShareState(Part, frozen=True):
 
     @property
     def newest_leader(self) -> int:
-        """The highest leader epoch that the coordinator has heard of."""
+        """The highest leader epoch that the coordinator has seen."""
         return max(self.leader_epoch, self.fenced_below)
 
 
@@ -54,7 +53,7 @@ class Vote(Value, frozen=True):
 class ShareCoordinator(Part, frozen=True, cache_hash=True):
     """The coordinator of one partition of `__share_group_state`.
 
-    `behind` says that its log has a marker of which it does not know (finding X3).
+    `behind` means that its log has a marker that it has not seen (finding X3).
     """
 
     shard: str
@@ -66,9 +65,7 @@ class ShareCoordinator(Part, frozen=True, cache_hash=True):
     behind: bool = False
 
     def pending_votes(self, key: str) -> tuple[PendingBatch, ...]:
-        """Return the transactional acknowledgements about a share-partition that no marker has resolved, as a response
-        carries them.
-        """
+        """Return the unresolved transactional acknowledgements of a share-partition, as a response contains them."""
         return tuple(
             PendingBatch(producer_id, vote.producer_epoch, staged)
             for producer_id, votes in self.votes.items()

@@ -1,9 +1,8 @@
-"""What a share coordinator compares a request with, in the order in which Kafka does.
+"""The checks of a share coordinator's requests, in Kafka's order.
 
 WHERE IN KAFKA: ShareCoordinatorShard.maybeGetReadStateError, maybeGetWriteStateError, maybeGetInitializeStateError,
-maybeGetDeleteStateError and maybeGetReadStateSummaryError. KIPS: KIP-932. Each function gives the checks up to the
-first one that fails; what they are is in `checks`. The check of pending transactional acknowledgements is our
-inference.
+maybeGetDeleteStateError and maybeGetReadStateSummaryError. KIPS: KIP-932. Each function returns the checks up to the
+first one that fails; see `checks`. The check of pending transactional acknowledgements is our inference.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from kipviz.messages.share_state import (
 
 @in_order
 def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context) -> Iterator[Check]:
-    """Check that a leader may read a state: there is one, no newer leader has read it, its topic is there."""
+    """Check that a leader may read a state: it exists, no newer leader has read it, its topic exists."""
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
     yield _is_initialized(state)
@@ -42,7 +41,7 @@ def read_checks(me: ShareCoordinator, request: ReadShareGroupState, on: Context)
 def write_checks(
     me: ShareCoordinator, request: WriteShareGroupState | TxnWriteShareGroupState, on: Context
 ) -> Iterator[Check]:
-    """Check that a leader may write a state: no newer leader and no reset since it has read it."""
+    """Check that a leader may write a state: since its read there was no newer leader and no reset."""
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
     yield _is_initialized(state)
@@ -57,8 +56,9 @@ def write_checks(
 def initialize_checks(
     me: ShareCoordinator, request: InitializeShareGroupState, on: Context
 ) -> Iterator[Check]:
-    """Check that a state can be made, or made again: its epoch is no older one, and no transactional acknowledgement
-    stands against it.
+    """Check that a state can be created, or created again.
+
+    Its epoch must not be older, and a pending transactional acknowledgement may prevent it.
     """
     yield has_loaded(me.loading)
     state = me.states.get(request.key)
@@ -77,7 +77,7 @@ def initialize_checks(
 def delete_checks(
     me: ShareCoordinator, request: DeleteShareGroupState, on: Context
 ) -> Iterator[Check]:
-    """Check that a state can be deleted; one that is not there is already deleted."""
+    """Check that a state can be deleted; one that does not exist counts as deleted."""
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     yield pending_votes(me, request.key, on)
@@ -89,7 +89,7 @@ def delete_checks(
 def summary_checks(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, on: Context
 ) -> Iterator[Check]:
-    """Check that a summary can be given; of a state that is not there it is empty."""
+    """Check that a summary can be returned; for a state that does not exist it is empty."""
     yield has_loaded(me.loading)
     yield _topic_there(request.key, on)
     state = me.states.get(request.key)
@@ -99,14 +99,14 @@ def summary_checks(
 def is_there_as_asked(
     state: ShareState | None, request: InitializeShareGroupState, on: Context
 ) -> bool:
-    """Return whether an Initialize repeats what is there, and the design then leaves it as it is."""
+    """Return whether an Initialize repeats the existing state, and the design then keeps that state."""
     if state is None or on.rules.initialize_again():
         return False
     return (state.state_epoch, state.start_offset) == (request.state_epoch, request.start_offset)
 
 
 def pending_votes(me: ShareCoordinator, key: str, on: Context) -> Check:
-    """Check that the transactional acknowledgements of a state do not keep it from being made again, or deleted, now."""
+    """Check that pending transactional acknowledgements do not prevent a new creation, or a deletion, of a state."""
     voters = _voters(me, key)
     error = on.rules.reset_while_pending(bool(voters))[0]
     refusal = on.rules.reset_while_pending(True)[0]

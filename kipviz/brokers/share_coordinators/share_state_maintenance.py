@@ -1,13 +1,15 @@
-"""What becomes of `__share_group_state` over time: state that is deleted, repeated, or cut off.
+"""Maintenance of `__share_group_state`: deletion of state, repeated snapshots, pruning of the log.
 
 A part of the share coordinator's role (`share_coordinator`), with the same state.
 WHERE IN KAFKA: ShareCoordinatorShard, ShareCoordinatorOffsetsManager, the two periodic jobs of ShareCoordinatorService.
 KIPS: KIP-932, KIP-1226 (summary).
-The topic is not compacted. What is before the oldest snapshot that is still needed is redundant,
-and a job deletes it. A share-partition that rests would hold that up with its old snapshot, so
-another job repeats the state of what has not changed for a while.
-NOT MODELLED: the intervals (where `state_upkeep` is set, either job may come at any moment); that the count of updates
-  continues across a snapshot that it did not ask for.
+
+The topic is not compacted. Everything before the oldest snapshot that is still needed is redundant, and a job deletes
+it. An idle share-partition would prevent that with its old snapshot, so another job repeats the state of what has not
+changed for a while.
+
+NOT MODELLED: the intervals (where `state_upkeep` is set, either job may run at any moment); that the count of updates
+continues across a snapshot that it did not cause.
 """
 
 from __future__ import annotations
@@ -39,9 +41,9 @@ def on_delete(
 ) -> Effects:
     """Delete the state of a share-partition.
 
-    WHEN: an operator deletes a share group, or where it stands. CHECKS: the office, and that the topic is
-    there; state that is not there is already deleted. DOES: writes a tombstone. ANSWERS: when it is replicated.
-    OPEN: reset_while_pending.
+    WHEN: an operator deletes a share group, or its offsets. CHECKS: that the coordinator has loaded its log, and that
+    the topic exists; state that does not exist counts as deleted. DOES: writes a tombstone. ANSWERS: when it is
+    replicated. OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
     checks = share_state_checks.delete_checks(me, request, on)
@@ -61,10 +63,10 @@ def on_delete(
 def on_read_summary(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return where a share-partition stands, without its batches.
+    """Return the start offset of a share-partition and its epochs, without its batches.
 
-    WHEN: an operator asks for a group's offsets. CHECKS: the office, and the topic. DOES: nothing; no leader is fenced
-    by it. ANSWERS: when all that it has seen is replicated.
+    WHEN: an operator asks for a group's offsets. CHECKS: that the coordinator has loaded its log, and the topic. DOES:
+    nothing; it fences no leader. ANSWERS: when everything that it has read is replicated.
     Clause: KIP-932 "ReadShareGroupStateSummary"; ShareCoordinatorShard.readStateSummary.
     """
     state = me.states.get(request.key)
@@ -85,11 +87,11 @@ def on_read_summary(
 
 
 def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
-    """Delete the state of a topic's share-partitions, of whichever group, when the topic is gone.
+    """Delete the state of a deleted topic's share-partitions, for every group.
 
-    WHEN: the controller has deleted the topic. CHECKS: nothing: no leader and no group is asked, nor whether a
-    transactional acknowledgement of a transaction is pending, which KIP-1289 does not speak of (our inference). DOES:
-    writes a tombstone for each. ANSWERS: nobody.
+    WHEN: the controller has deleted the topic. CHECKS: nothing: neither a leader nor a group, nor whether a
+    transactional acknowledgement is pending, which KIP-1289 does not mention (our inference). DOES: writes a tombstone
+    for each. ANSWERS: no request.
     Clause: KIP-932; ShareCoordinatorShard.maybeCleanupShareState.
     """
     parts: list[Effects] = []
@@ -97,7 +99,7 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
         if key.rsplit(":", 2)[1] == topic_id:
             part = write(me, ShareTombstone(key), None, None, on.after(*parts))
             reset = ShareStateReset(key, NO_EPOCH, -1)
-            # A log that takes nothing now keeps the state as it is.
+            # If the log cannot append now, the state stays as it is.
             parts.append(part.but(events=(reset, *part.events)) if part.appends else part)
             me = part.state
     return with_effects(me, *parts)
@@ -107,7 +109,7 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
 
 
 def timers(me: ShareCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the jobs that would do something now, where the log is looked after at all."""
+    """Return the maintenance jobs that have something to do now, if maintenance is modelled at all."""
     if not on.settings.state_upkeep or me.loading:
         return ()
     found: list[RoleTimer] = [ColdSnapshot(key) for key in _resting(me)]
@@ -117,7 +119,7 @@ def timers(me: ShareCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Delete what is redundant, or repeat the state of a share-partition that rests.
+    """Prune the log, or repeat the snapshot of an idle share-partition.
 
     Clause: KIP-932 "Share-group state topic" (share.coordinator.state.topic.prune.interval.ms,
     share.coordinator.cold.partition.snapshot.interval.ms). OPEN: prune_floor.
@@ -145,30 +147,29 @@ def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects:
 def floor(me: ShareCoordinator, on: Context) -> int:
     """Return the offset up to which the log may be deleted now.
 
-    A snapshot replaces nothing before it is replicated: the job asks as a write does, whose answer waits for all that
-    was written. Source: ShareCoordinatorService.performRecordPruning.
+    A snapshot replaces earlier records only once it is replicated: the job reads like a write, whose response waits for
+    everything written before. Source: ShareCoordinatorService.performRecordPruning.
     """
     log = on.log(me.shard)
     return on.rules.prune_floor(last_redundant_offset(log), first_vote_needed(log))
 
 
 def last_redundant_offset(log: PartitionLog) -> int:
-    """Return the offset of the oldest replicated snapshot that is still needed; before it all is replaced.
+    """Return the offset of the oldest replicated snapshot that is still needed; records before it are redundant.
 
-    The state of every share-partition that is not deleted counts with its latest snapshot. Where all are deleted, it is
-    the last tombstone. Source: ShareCoordinatorOffsetsManager.
+    Every share-partition that is not deleted counts with its latest snapshot. If all are deleted, it is the last
+    tombstone. Source: ShareCoordinatorOffsetsManager.
     """
     latest, last_tombstone = _snapshots(log)
     return min(latest.values()) if latest else last_tombstone
 
 
 def first_vote_needed(log: PartitionLog) -> int:
-    """Return the offset of the first transactional acknowledgement whose outcome no snapshot has, the end of the log if
-    there is none.
+    """Return the offset of the first transactional acknowledgement whose outcome is in no snapshot.
 
-    A marker says no more than which producer's transactional acknowledgements are decided: behind a snapshot that was
-    made while a transactional acknowledgement was pending it says nothing without the transactional acknowledgement.
-    Status: our inference.
+    Without one it is the end of the log. A marker only says which producer's acknowledgements are decided: after a
+    snapshot made while an acknowledgement was pending, it has no meaning without that acknowledgement. Status: our
+    inference.
     """
     latest, _ = _snapshots(log)
     needed = [log.open[0][0] if log.open else log.end_offset]
@@ -201,7 +202,7 @@ def _snapshots(log: PartitionLog) -> tuple[dict[str, int], int]:
 
 
 def _resting(me: ShareCoordinator) -> tuple[str, ...]:
-    """Return the share-partitions whose state may be repeated: none, if nothing is new anywhere."""
+    """Return the share-partitions whose snapshot may be repeated: none if nothing has changed anywhere."""
     if all(state.cold for state in me.states.values()):
         return ()
     return me.states.keys()

@@ -1,1 +1,1 @@
-"""The leader of a share-partition: who holds which record, and for how long."""
+"""The leader of a share-partition: which member holds which record, and for how long."""

@@ -1,9 +1,10 @@
-"""What the leader of a share-partition compares acknowledgements with: the records that it has in memory.
+"""The checks of acknowledgements at a share-partition leader, against the records in memory.
 
-WHERE IN KAFKA: SharePartition.fetchSubMapForAcknowledgementBatch, acknowledgePerOffsetBatchRecords. KIPS:
-KIP-932; KIP-1289 (draft) for stagings, whose checks of records are the same (corner case 10).
-Each function gives the checks up to the first one that fails; what they are is in `checks`. Neighbouring
-records that are alike are checked as one.
+WHERE IN KAFKA: SharePartition.fetchSubMapForAcknowledgementBatch, acknowledgePerOffsetBatchRecords. KIPS: KIP-932;
+KIP-1289 (draft) for stagings, whose checks of records are the same (corner case 10).
+
+Each function returns the checks up to the first one that fails; see `checks`. Neighbouring records that are alike are
+checked as one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Records = Table[int, InFlight]
 
 
 class Alike(Value, frozen=True):
-    """Neighbouring offsets with the same state, holder and delivery count, and the first one's record."""
+    """Neighbouring offsets with the same state, holder and delivery count, and the first record."""
 
     first: int
     last: int
@@ -38,19 +39,19 @@ class Alike(Value, frozen=True):
 
     @property
     def offsets(self) -> str:
-        """The offsets in words: "100", "100-102"."""
+        """The offsets as text: "100", "100-102"."""
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
 def is_held_by(record: InFlight | None, member_id: str) -> bool:
-    """Return whether a member holds a record, and no write of it is under way."""
+    """Return whether a member holds a record, with no write of the record in progress."""
     if record is None or record.state is not S.ACQUIRED or record.ongoing:
         return False
     return record.member_id == member_id
 
 
 def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: int) -> bool:
-    """Return whether a record is staged already with this type by this producer in this epoch."""
+    """Return whether a record is already staged with this type by this producer in this epoch."""
     if record is None or record.state is not S.TX_PENDING:
         return False
     vote = (record.staged_producer_id, record.staged_producer_epoch, record.staged_type)
@@ -58,13 +59,13 @@ def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: in
 
 
 def is_staged_again(me: SharePartition, request: TxnShareAcknowledge) -> bool:
-    """Return whether all that a staging names is staged so already: then it is an equal second one."""
+    """Return whether a staging repeats an earlier one: all its records are already staged the same way."""
     each = tuple((o, b.type) for b in request.acknowledgements for o in range(b.first, b.last + 1))
     return bool(each) and all(is_staged_so(me.records.get(o), request, k) for o, k in each)
 
 
 def alike(records: Records, offsets: Iterable[int]) -> tuple[Alike, ...]:
-    """Return the records of some offsets, neighbours that are alike as one."""
+    """Return the records of some offsets, with equal neighbours as one entry."""
     runs: list[Alike] = []
     for offset in offsets:
         record = records.get(offset)
@@ -77,7 +78,7 @@ def alike(records: Records, offsets: Iterable[int]) -> tuple[Alike, ...]:
 
 @in_order
 def batch_checks(me: SharePartition, batch: AcknowledgementBatch, on: Context) -> Iterator[Check]:
-    """Check what an acknowledgement says, with what is in memory, before any of its records is looked at."""
+    """Check an acknowledgement batch against the state in memory, before any of its records is checked."""
     yield looked_at("acknowledge type", batch.type)
     if batch.type == AcknowledgeType.RENEW:
         allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
@@ -96,7 +97,7 @@ def batch_checks(me: SharePartition, batch: AcknowledgementBatch, on: Context) -
 
 @in_order
 def held_checks(records: Records, offsets: Iterable[int], member_id: str) -> Iterator[Check]:
-    """Check that a member holds records: each is ACQUIRED, by this member, and no write is under way."""
+    """Check that a member holds records: each is ACQUIRED by this member, with no write in progress."""
     for run in alike(records, offsets):
         record = run.record
         if record is None:
@@ -107,9 +108,9 @@ def held_checks(records: Records, offsets: Iterable[int], member_id: str) -> Ite
 
 @in_order
 def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) -> Iterator[Check]:
-    """Check that a member may stage every record that it names, or what an equal second staging is answered.
+    """Check that a member may stage every record that it names, or find the response to an equal second staging.
 
-    A request that names deliveries is held to them (our inference). OPEN: stage_retry. Clause: KIP-1289 corner
+    A request that names delivery counts must match them (our inference). OPEN: stage_retry. Clause: KIP-1289 corner
     case 10 (draft), finding K.
     """
     if is_staged_again(me, request):
@@ -131,7 +132,7 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
 
 
 def states(records: Records, offsets: Iterable[int]) -> tuple[Check, ...]:
-    """Return what a leader knows of records that it goes by, and refuses nothing for."""
+    """Return checks that report the state of records and never fail."""
     return tuple(check for run in alike(records, offsets) for check in _state(run))
 
 
@@ -151,7 +152,7 @@ def _state(run: Alike) -> Iterator[Check]:
 
 
 def _held(record: InFlight, member_id: str) -> Iterator[Check]:
-    """Compare one record with what a member needs to acknowledge it, in Kafka's order."""
+    """Check that a member may acknowledge one record, in Kafka's order."""
     error, state, ongoing = Errors.INVALID_RECORD_STATE, record.state, record.ongoing
     yield compare("record state", S.ACQUIRED, state, state is S.ACQUIRED, error)
     if ongoing:
@@ -166,7 +167,7 @@ def _named(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...
 
 
 def _looks(record: InFlight | None) -> tuple[object, ...]:
-    """Return what records have to have in common to be checked as one."""
+    """Return the fields that records must share to be checked as one."""
     if record is None:
         return ()
     holder = record.member_id or record.before_member

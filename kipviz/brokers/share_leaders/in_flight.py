@@ -9,9 +9,9 @@ NO_MEMBER = ""
 
 S = RecordState
 
-# state -> states that a record may go to (RecordState.validateTransition). Kafka's has no
-# TX_PENDING: what leads there and away from it is KIP-1289's (draft). ARCHIVING is of KIP-1191:
-# a record that is given up stays in it until its copy is in the dead-letter queue.
+# state -> states that a record may go to (RecordState.validateTransition). Kafka's has no TX_PENDING: the transitions
+# to it and from it are KIP-1289's (draft). ARCHIVING is from KIP-1191: an archived record stays in it until its copy is
+# in the dead-letter queue.
 TRANSITIONS: dict[RecordState, tuple[RecordState, ...]] = {
     S.AVAILABLE: (S.ACQUIRED,),
     S.ACQUIRED: (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVING, S.ARCHIVED),
@@ -21,12 +21,12 @@ TRANSITIONS: dict[RecordState, tuple[RecordState, ...]] = {
     S.ARCHIVED: (),
 }
 
-# What InFlightState.archive does without asking: a free record that nobody may read any more,
-# because its transaction was aborted or because it is not in the log.
+# What InFlightState.archive does without any check: a free record that must not be read any longer, because its
+# transaction was aborted or because it is not in the log.
 AT_ONCE: dict[RecordState, tuple[RecordState, ...]] = {S.AVAILABLE: (S.ARCHIVED,)}
 
-# What a failed durable write makes of the state that waited for it: back to the member that held
-# the record, or, where the lock ran out meanwhile, released (InFlightState.completeStateTransition).
+# The state of a record after a failed durable write: back to the member that held it or, if the lock expired meanwhile,
+# released (InFlightState.completeStateTransition).
 UNDONE: dict[RecordState, tuple[RecordState, ...]] = dict.fromkeys(
     (S.AVAILABLE, S.TX_PENDING, S.ACKNOWLEDGED, S.ARCHIVING, S.ARCHIVED),
     (S.ACQUIRED, S.AVAILABLE, S.ARCHIVED),
@@ -37,11 +37,11 @@ class InFlight(Value, frozen=True):
     """Delivery state, count and owner of one offset.
 
     `lock` names the acquisition it belongs to (the first offset of that acquisition), -1 when no timer runs. `ongoing`
-    marks a transition whose durable write is not answered yet: the record is in its new state but nobody may acquire
-    it; a failed write gives it back to `before_member`, unless the lock ran out in the meantime (`lock_ran_out`). The
-    `staged` fields hold the transactional acknowledgement of a transaction (KIP-1289), -1 when there is none.
-    `batch_first` and `batch_last` are the ends of the batch in which a record travelled when it became suspect, -1 for
-    one that travelled alone or is not. `cause` says why it is given up.
+    marks a transition whose durable write is not answered yet: the record is in its new state but cannot be acquired; a
+    failed write returns it to `before_member`, unless the lock expired in the meantime (`lock_ran_out`). The `staged`
+    fields hold the transactional acknowledgement (KIP-1289), -1 without one. `batch_first` and `batch_last` are the
+    ends of the batch in which a record was delivered when it became suspect, -1 for a record that was delivered alone
+    or is not suspect. `cause` says why it is archived.
     """
 
     state: RecordState
@@ -79,7 +79,7 @@ class InFlight(Value, frozen=True):
 
 
 def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, ...]:
-    """Return neighbouring offsets with equal state, delivery count and staged fields as batches."""
+    """Return offsets as batches of neighbours with equal state, delivery count and staged fields."""
     out: list[StateBatch] = []
     for offset, record in cells:
         batch = _state_batch(offset, record)
@@ -91,7 +91,7 @@ def state_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StateBatch, 
 
 
 def _state_batch(offset: int, record: InFlight) -> StateBatch:
-    """Return one offset as a batch; of a record that is TX_PENDING it says who staged it (draft)."""
+    """Return one offset as a batch; a TX_PENDING record also has the fields of its staging (draft)."""
     batch = StateBatch(offset, offset, record.state, record.delivery_count)
     if record.state is not S.TX_PENDING:
         return batch
@@ -103,7 +103,7 @@ def _state_batch(offset: int, record: InFlight) -> StateBatch:
 
 
 def staged_batches(cells: tuple[tuple[int, InFlight], ...]) -> tuple[StagedBatch, ...]:
-    """Return neighbouring staged offsets with equal transactional acknowledgement and delivery count as batches."""
+    """Return staged offsets as batches of neighbours with equal acknowledgement and delivery count."""
     out: list[StagedBatch] = []
     for offset, record in cells:
         vote = (record.staged_type, record.delivery_count)

@@ -1,11 +1,11 @@
-"""Which records a fetch gets: the order, the room there is, poison records, aborted ones.
+"""The records that a fetch gets: their order, the limits, poison records, aborted records.
 
-Kafka keeps in-flight records in batches and splits them where it has to; here each offset stands
-alone, which shows the same states. What a batch decides is kept where it decides something: the
-batches of the log (a fetch takes whole ones), and the batch in which a record was delivered when
-it became suspect. Source: SharePartition.acquire, .nextFetchOffset, .canAcquireRecords.
-NOT MODELLED: that what is delivered again in share.acquire.mode batch_optimized brings the rest of its
-  in-flight batch along, beyond what was asked for.
+Kafka keeps in-flight records in batches and splits them when needed; here each offset has its own entry, which shows
+the same states. Batches are kept only where they matter: the batches of the log (a fetch takes whole ones), and the
+batch in which a record was delivered when it became suspect. Source: SharePartition.acquire, .nextFetchOffset,
+.canAcquireRecords.
+NOT MODELLED: that a redelivery in share.acquire.mode batch_optimized also brings the rest of its in-flight batch,
+beyond the requested number.
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ S = RecordState
 class Catch(Value, frozen=True):
     """What one fetch takes: offsets to deliver, and what happens to others on the way.
 
-    `aborted` belong to aborted transactions of the source, `vanished` are not in the log any
-    more; both are archived. `spare` came along in the last log batch and stays free. A fetch that is
-    `too_early` begins in front of the log: it takes nothing. It begins at `first` and ends in front of
-    `end`, with at most `room` records.
+    `aborted` belong to aborted transactions of the source, `vanished` are no longer in the log; both are archived.
+    `spare` came along in the last log batch and stays free. A fetch that is `too_early` starts before the log's start:
+    it takes nothing. It starts at `first` and ends before `end`, with at most `room` records.
     """
 
     first: int
@@ -68,11 +67,11 @@ class Catch(Value, frozen=True):
 
 
 def serve(me: SharePartition, on: Context) -> Effects:
-    """Answer the waiting fetches that can be answered now, first come first served.
+    """Respond to the waiting fetches that can be answered now, first come first served.
 
-    One that asks for no records, because it closes the session or renews locks, is answered without any. One that does
-    not wait continues to its further partitions. Only who reads in front of the log's start finds that it moved
-    (OFFSET_OUT_OF_RANGE): the SPSO follows it, and the answer is empty and without an error. Source:
+    A fetch that requests no records, because it closes the session or renews locks, gets none. A fetch that does not
+    wait continues with its further partitions. Only a read before the log's start discovers that the start has moved
+    (OFFSET_OUT_OF_RANGE): the SPSO follows it, and the response is empty and without an error. Source:
     ShareFetchUtils.processFetchResponse.
     """
     if me.status is not Status.ACTIVE:
@@ -112,7 +111,7 @@ def serve(me: SharePartition, on: Context) -> Effects:
 def catch_checks(
     me: SharePartition, request: ShareFetch, catch: Catch, on: Context
 ) -> tuple[Check, ...]:
-    """Return what a fetch is compared with: where it begins, where reading ends, and how much room there is."""
+    """Return the checks of a fetch: where it starts, where reading ends, and how much room there is."""
     if catch.too_early:
         start = on.log(me.partition).start_offset
         return (Check("log start offset", catch.first, start),)
@@ -126,7 +125,7 @@ def catch_checks(
 
 
 def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
-    """Return what became of the acknowledgements that came with a fetch, where they were refused."""
+    """Return the error of the acknowledgements that came with a fetch, as a check."""
     error = parked.acknowledge_error
     refused = error is not Errors.NONE
     return (Check("acknowledgements taken", None, False, error),) if refused else ()
@@ -135,7 +134,7 @@ def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
 def taken(
     me: SharePartition, parked: ParkedFetch, on: Context
 ) -> tuple[SharePartition, ShareFetchResponse, list[Event], Checks]:
-    """Return what one partition has for a fetch of several, if need be nothing, and what was compared."""
+    """Return the response of one partition to a fetch of several, which may be empty, and the checks."""
     catch = caught(me, parked.request, on)
     checks = catch_checks(me, parked.request, catch, on)
     followed: tuple[Event, ...] = ()
@@ -146,8 +145,8 @@ def taken(
 
 
 def next_fetch_offset(me: SharePartition) -> int:
-    """Return the offset at which the next fetch begins: the first free one, or the first new one."""
-    if me.start_offset >= me.next_offset:  # the log begins behind all that is in memory
+    """Return the offset at which the next fetch starts: the first free one, or the first new one."""
+    if me.start_offset >= me.next_offset:  # the log starts after everything in memory
         return me.next_offset
     for offset, record in me.records.items():
         if record.state is S.AVAILABLE and not record.ongoing:
@@ -156,9 +155,9 @@ def next_fetch_offset(me: SharePartition) -> int:
 
 
 def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
-    """Return what a fetch takes: returned records first, then new ones from the log.
+    """Return what a fetch takes: first released records, then new ones from the log.
 
-    Below the high watermark, or below the last stable offset for a group that reads committed records.
+    It takes records below the high watermark, or below the last stable offset for a read_committed group.
     """
     log = on.log(me.partition)
     committed = on.image.group_config(me.group_id).isolation_level == READ_COMMITTED
@@ -192,10 +191,10 @@ def caught(me: SharePartition, request: ShareFetch, on: Context) -> Catch:
 def _batches(
     me: SharePartition, log: PartitionLog, first: int, up_to: int, most: int
 ) -> tuple[Batch, ...]:
-    """Return the log's batches that a fetch may take records of: those in flight, and enough new ones."""
+    """Return the log's batches that a fetch may use: those in flight, and enough new ones."""
     known = partition_log.read(log, first, min(me.next_offset, up_to))
     fresh = partition_log.read(log, max(first, me.next_offset), up_to, most)
-    # A batch may be in flight in its beginning only.
+    # It is possible that only the beginning of a batch is in flight.
     both = bool(known and fresh and known[-1] is fresh[0])
     return known + fresh[1:] if both else known + fresh
 
@@ -203,9 +202,9 @@ def _batches(
 def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -> tuple[int, int]:
     """Return how many records may be taken, and the offset that ends them.
 
-    The span from the SPSO to the last offset that was ever acquired is limited, whatever became of the records in it:
-    one that stays pending at the front holds up the whole share-partition. Inside the span records can always be
-    delivered again.
+    The span from the SPSO to the last offset that was ever acquired is limited, whatever the state of the records in
+    it: one that stays pending at the front blocks the whole share-partition. Inside the span records can always be
+    redelivered.
     """
     span = max(1, me.next_offset - me.start_offset) if len(me.records) else 0
     room = min(asked, on.record_locks_max(me.group_id) - span)
@@ -217,10 +216,11 @@ def _room(me: SharePartition, asked: int, first: int, up_to: int, on: Context) -
 def _again(
     me: SharePartition, most: int, first: int, end: int, on: Context
 ) -> tuple[tuple[int, ...], bool]:
-    """Return the free offsets that are delivered again, and whether the fetch stops with them.
+    """Return the free offsets that are redelivered, and whether the fetch stops with them.
 
-    A record that came back too often might be what kills its readers. So a batch with such a record travels alone, half
-    of it at each further attempt, and a record at its last attempt by itself (KIP-932, throttling of poison records).
+    A record with too many deliveries might be what kills its consumers. So a batch with such a record is delivered
+    alone, half of it at each further attempt, and a record at its last attempt by itself (KIP-932, throttling of poison
+    records).
     """
     limit = on.delivery_count_limit(me.group_id)
     suspects = _suspects(me, suspect_from(limit))
@@ -245,12 +245,12 @@ def _again(
 
 
 def suspect_from(limit: int) -> int:
-    """Return the delivery count from which on a record that came back is delivered with care."""
+    """Return the delivery count from which on a released record is suspect."""
     return max(2, (limit + 1) // 2)
 
 
 def _suspects(me: SharePartition, count: int) -> tuple[tuple[int, int], ...]:
-    """Return the batches that hold a free record which came back too often, by their ends."""
+    """Return the batches, by their ends, with a free record that is suspect."""
     return tuple(
         dict.fromkeys(
             (record.batch_first, record.batch_last) if record.batch_first >= 0 else (offset, offset)
@@ -268,10 +268,10 @@ def _fresh(
     mode: int,
     taken: tuple[int, ...],
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return new offsets, and those of the last log batch that were not asked for.
+    """Return the new offsets, and those of the last log batch beyond the requested number.
 
-    The limit is a soft one: whole batches of the log are taken. With share.acquire.mode record_limit (KIP-1206) what is
-    too much stays free.
+    The limit is soft: whole batches of the log are taken. With share.acquire.mode record_limit (KIP-1206) the excess
+    stays free.
     """
     new = [b for b in batches if b.last_offset >= me.next_offset]
     if not new or me.next_offset >= end:
@@ -289,7 +289,7 @@ def _fresh(
 def _aborted(
     log: PartitionLog, batches: tuple[Batch, ...], offsets: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return those of some offsets whose transaction was aborted; a marker is not one of them."""
+    """Return those of some offsets whose transaction was aborted, without markers."""
     gone = [b for b in batches if not b.control and partition_log.is_aborted(log, b)]
     return tuple(o for o in offsets if any(b.base_offset <= o <= b.last_offset for b in gone))
 
@@ -297,7 +297,7 @@ def _aborted(
 def _acquire(
     me: SharePartition, parked: ParkedFetch, catch: Catch, on: Context
 ) -> tuple[SharePartition, ShareFetchResponse, list[Event]]:
-    """Lock the records of a catch for the member that fetches, and give the answer to it."""
+    """Lock the records of a catch for the member that fetches, and return its response."""
     new = (*catch.offsets, *catch.aborted)
     if new and not len(me.records):
         me = me.but(start_offset=min(new))
@@ -341,7 +341,7 @@ def _acquire(
 
 
 def _runs(me: SharePartition, offsets: tuple[int, ...]) -> tuple[AcquiredRecords, ...]:
-    """Return what is acquired as runs of neighbours that are delivered equally often."""
+    """Return acquired offsets as runs of neighbours with equal delivery counts."""
     runs: list[AcquiredRecords] = []
     for offset in offsets:
         before = me.records.get(offset)
@@ -354,7 +354,7 @@ def _runs(me: SharePartition, offsets: tuple[int, ...]) -> tuple[AcquiredRecords
 
 
 def free_lock(me: SharePartition, first: int) -> int:
-    """Name a lock after the first offset that it holds, or the next number that is free."""
+    """Return a lock's name: the first offset that it holds, or the next unused number."""
     used = {r.lock for r in me.records.values()}
     while first in used:
         first += 1
@@ -364,7 +364,7 @@ def free_lock(me: SharePartition, first: int) -> int:
 def _delivered(
     me: SharePartition, runs: tuple[AcquiredRecords, ...], on: Context
 ) -> tuple[FetchedRecord, ...]:
-    """Return the records of what is acquired; a marker's offset has none."""
+    """Return the acquired records; a marker's offset has none."""
     if not runs:
         return ()
     values = {}

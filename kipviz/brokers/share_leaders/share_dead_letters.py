@@ -1,16 +1,15 @@
-"""The dead-letter queue of a share group: copies of records that are given up.
+"""The dead-letter queue of a share group: copies of records that are archived.
 
 WHO: the share-partition leader, as a plain producer towards the leader of the dead-letter topic.
 WHERE IN KAFKA: ShareGroupDLQManager, SharePartition (ARCHIVING).
 KIPS: KIP-1191, share.version 2.
-DURABILITY: ARCHIVING is durable before the copy is asked for, ARCHIVED after it was tried. A new
-  leader finds ARCHIVING and tries again, so a copy may be there twice; when every attempt fails
-  the record is archived without one, and only the broker's log says so.
-TOPIC: one that is not there is made, where errors.deadletterqueue.auto.create.topics.enable says so. Nobody
-  hears of a record that is archived without a copy because its topic cannot be used: the broker's log has a
-  line, and the meters of failed copies stand still, as nothing was produced.
-NOT MODELLED: several ranges in one produce request; the time between attempts; the key of a record; that
-  CreateTopics goes to any broker (here to the lowest one that leads something).
+DURABILITY: ARCHIVING is durable before the copy is sent, ARCHIVED after the attempt. A new leader finds ARCHIVING and
+retries, so there may be two copies; when every attempt fails the record is archived without a copy, and only the
+broker's log says so. TOPIC: a missing topic is created if errors.deadletterqueue.auto.create.topics.enable allows it.
+If the topic cannot be used, the record is archived without a copy. Then only the broker's log has a line; the meters of
+failed copies do not change, because nothing was produced.
+NOT MODELLED: several ranges in one produce request; the time between attempts; the key of a record; that CreateTopics
+goes to any broker (here to the lowest one that leads a partition).
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from kipviz.records.share_group_state import RecordState
 CHANNEL = "dlq"
 ROLE = "share_partition_leader"
 ATTEMPTS_MAX = 5
-# Answers after which a copy, or a topic, is asked for again; after any other one it is given up.
+# Errors after which a copy, or the creation of a topic, is retried; after any other error it is abandoned.
 COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
 TOPIC_RETRY = (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS)
-# What a topic is made with, so that it takes dead letters and keeps the time at which they were written.
+# The configuration of a created topic: it accepts dead letters and keeps the time at which they were written.
 TOPIC_CONFIGS = (
     ("errors.deadletterqueue.group.enable", "true"),
     ("message.timestamp.type", "CreateTime"),
@@ -44,14 +43,14 @@ S = RecordState
 
 
 class Copying(Value, frozen=True):
-    """What came of an attempt: requests to send, and the offsets that are done for now."""
+    """The result of an attempt: requests to send, and the offsets that are done for now."""
 
     effects: Effects
     finished: tuple[int, ...] = ()
 
 
 def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copying:
-    """Queue the copies of those offsets that are to be given up and are not queued yet."""
+    """Queue the copies of those offsets that are being archived and are not queued yet."""
     queued = {o for d in me.dead_letters for o in range(d.first, d.last + 1)}
     letters: list[DeadLetter] = []
     for offset in offsets:
@@ -59,7 +58,7 @@ def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copyin
         if record is None or record.state is not S.ARCHIVING or record.ongoing or offset in queued:
             continue
         count = record.delivery_count
-        # A leader that finds it loaded can only conclude why (SharePartition.maybeInitialize).
+        # A leader that has loaded it can only infer the reason (SharePartition.maybeInitialize).
         at_limit = count >= on.delivery_count_limit(me.group_id)
         cause = record.cause or (
             share_partition.TOO_OFTEN if at_limit else share_partition.REJECTED
@@ -77,10 +76,10 @@ def enqueue(me: SharePartition, offsets: tuple[int, ...], on: Context) -> Copyin
 def answered(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
 ) -> Copying:
-    """Continue after an attempt; None: its answer is lost, and nobody knows whether the copy is there.
+    """Continue after an attempt; None: its response is lost, and the copy may or may not exist.
 
-    What may go better is tried again, up to the limit of attempts. Source:
-    ShareGroupDLQStateManager.handleProduceResponse, handleCreateTopicsResponse.
+    Retriable errors are retried, up to the limit of attempts. Source: ShareGroupDLQStateManager.handleProduceResponse,
+    handleCreateTopicsResponse.
     """
     letter = me.dead_letters[0]
     if letter.creations:
@@ -101,16 +100,16 @@ def answered(
 
 
 def _gone_on(done: Copying, on: Context) -> Copying:
-    """Ask for the next copy, behind one that is over."""
+    """Start the next copy, after one that is done."""
     following = _send(done.effects.state, on)
     events = (*done.effects.events, *following.effects.events)
     return Copying(following.effects.but(events=events), (*done.finished, *following.finished))
 
 
 def _send(me: SharePartition, on: Context) -> Copying:
-    """Ask for the first copy, or for its topic; what is not set up for copies is archived without one.
+    """Send the first copy, or create its topic; without a usable topic the record is archived without a copy.
 
-    A topic of which a partition has no leader is asked for as well, and is there already. Source:
+    A topic with a partition that has no leader is requested as well, and exists already. Source:
     ShareGroupDLQStateManager.SendThread.generateRequests, ProduceRequestHandler.dlqTopicExists.
     """
     topic, target = on.image.dead_letter_queue(me.group_id), _target(me, on)
@@ -139,7 +138,7 @@ def _send(me: SharePartition, on: Context) -> Copying:
 
 
 def _finished(me: SharePartition, because: str) -> Copying:
-    """End the first of the queue: its records are done for, copied or not."""
+    """Complete the first entry of the queue: its records are archived, with or without a copy."""
     letter, records, events = me.dead_letters[0], me.records, []
     finished = []
     for offset in range(letter.first, letter.last + 1):
@@ -153,12 +152,13 @@ def _finished(me: SharePartition, because: str) -> Copying:
 
 
 def _usable(topic: str, on: Context) -> bool:
-    """Return whether copies may go to a topic, which may not be there yet.
+    """Return whether copies may go to a topic, which may not exist yet.
 
-    One that is there has to allow it (errors.deadletterqueue.group.enable), one that is not has to be made by the
-    broker (errors.deadletterqueue.auto.create.topics.enable), and its name begins as the brokers want it
-    (errors.deadletterqueue.topic.name.prefix). A group may be set to another one all the same: only who would copy
-    looks, each time. Source: ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
+    An existing topic has to allow it (errors.deadletterqueue.group.enable). A missing one has to be created by the
+    broker (errors.deadletterqueue.auto.create.topics.enable). Its name has the required prefix
+    (errors.deadletterqueue.topic.name.prefix). A group may be configured with another topic all the same: only the
+    broker that makes the copy checks this, each time. Source:
+    ShareGroupDLQStateManager.ProduceRequestHandler.validateDlqTopic.
     """
     if not topic or not topic.startswith(on.settings.dead_letter_prefix):
         return False
@@ -172,13 +172,13 @@ def _partitions(topic: str, on: Context) -> tuple[str, ...]:
 
 
 def _target(me: SharePartition, on: Context) -> str:
-    """Return the partition of the dead-letter topic that takes the copies, nothing if there is none."""
+    """Return the partition of the dead-letter topic that gets the copies, or ""."""
     partitions = _partitions(on.image.dead_letter_queue(me.group_id), on)
     return partitions[index_of(me.partition) % len(partitions)] if partitions else ""
 
 
 def _copies(me: SharePartition, letter: DeadLetter, on: Context) -> tuple[DataRecord, ...]:
-    """Return the records as they go to the queue: headers, and the value if the group wants it."""
+    """Return the copies of records: with headers, and with the value if the group is configured so."""
     copy = on.image.group_config(me.group_id).dead_letter_copy_record
     values = {}
     for batch in partition_log.read(on.log(me.partition), letter.first, letter.last + 1):

@@ -1,15 +1,14 @@
-"""A fetch of all partitions of a share session: one request, one answer, each partition by itself.
+"""A fetch of all partitions of a share session: one request, one response, each partition on its own.
 
 WHEN: a share consumer polls that has a share session with this broker for several partitions.
-DOES: the session remembers its partitions. They are looked through in an order that begins with another
-one at each epoch, and records are acquired until there are as many as were asked for. What is said of
-one partition, an error or what became of its acknowledgements, does not touch the others.
+DOES: the session keeps its partitions. They are searched in an order that starts with another one at each epoch, and
+records are acquired up to the requested number. The result for one partition, an error or the result of its
+acknowledgements, does not affect the others.
 Source: KafkaApis.handleShareFetchRequest, SharePartitionManager.processShareFetch, DelayedShareFetch,
 ShareFetchUtils.processFetchResponse, ShareSessionContext, PartitionRotateStrategy (KIP-932).
-NOT MODELLED: sizes in bytes; the order of partitions in the answer, which in Kafka is that of a hash map
-(here they stand in the order in which records were acquired); that an error waits for MaxWaitMs as
-long as no other partition has records (here it is told at once); that a partition is sent again without
-records once its error is over.
+NOT MODELLED: sizes in bytes; the order of partitions in the response, which in Kafka is that of a hash map (here the
+order in which records were acquired); that an error waits for MaxWaitMs while no other partition has records (here it
+is returned at once); that a partition is returned again without records once its error is over.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ from kipviz.records.placement import topic_of
 
 @takes(ShareFetch)
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
-    """Look for records in every partition of a share session; take the acknowledgements that came along.
+    """Fetch from every partition of a share session, and apply the acknowledgements that came along.
 
-    WHEN: a share consumer polls. CHECKS: that nothing is acknowledged in a session that only begins,
-    that who renews asks for no records, the session's epoch; then for each partition the right to read
-    it, and who leads it. DOES: adds and forgets partitions of the session, and loads what is not in
-    memory yet. ANSWERS: when all acknowledgements are durable and there is something to deliver.
+    WHEN: a share consumer polls. CHECKS: that a session's first request has no acknowledgements, that a request that
+    renews locks fetches no records, the session's epoch; then for each partition the right to read it, and its leader.
+    DOES: adds partitions to the session and removes them, and loads those that are not in memory yet. ANSWERS: when all
+    acknowledgements are durable and there are records to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.newContext, fetchMessages.
     """
     asked = request.of_session
@@ -92,10 +91,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take acknowledgements of several partitions, each of them by itself.
+    """Apply acknowledgements of several partitions, each on its own.
 
-    WHEN: commitSync() of who reads by session. CHECKS: the session's epoch, then each partition. DOES: all
-    that is said of one partition or none. ANSWERS: when each partition has its result.
+    WHEN: commitSync() of a consumer with a share session. CHECKS: the session's epoch, then each partition. DOES:
+    applies all acknowledgements of a partition or none. ANSWERS: when each partition has its result.
     Clause: KIP-932 "ShareAcknowledge"; SharePartitionManager.acknowledge.
     """
     if not request.others:
@@ -112,7 +111,7 @@ def on_share_acknowledge(
 
 
 def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
-    """Return partitions in the order of their turn: each epoch begins with another one, the first does not.
+    """Return partitions in their turn: each epoch starts with another one, the first epoch does not.
 
     Source: PartitionRotateStrategy.rotateRoundRobin.
     """
@@ -123,7 +122,7 @@ def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
 
 
 def gathered(done: Effects, on: Context) -> Effects:
-    """Note which acknowledgements are durable, and answer the fetches that can be answered now."""
+    """Store which acknowledgements are durable, and respond to the fetches that can be answered now."""
     me: ShareLeader = done.state
     replies: list[Reply] = []
     for reply in done.replies:
@@ -145,7 +144,7 @@ def gathered(done: Effects, on: Context) -> Effects:
 
 
 def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
-    """Forget the fetches of a connection: nobody waits for their answers."""
+    """Remove the fetches of a closed connection."""
     left = tuple(call for call in me.waiting if call.reply_to.source != source)
     return me if len(left) == len(me.waiting) else me.but(waiting=left)
 
@@ -156,7 +155,7 @@ def _acknowledged(
     every: tuple[PartitionAcknowledgements, ...],
     on: Context,
 ) -> Effects:
-    """Take what is said of each partition, all of a partition's or none; the call continues waiting."""
+    """Apply the acknowledgements of each partition, all or none of them; the call continues to wait."""
     parts: list[Effects] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in every:
@@ -186,7 +185,7 @@ def _acknowledged(
 def _part_checks(
     said: PartitionAcknowledgements, share: SharePartition | None, call: SessionCall, on: Context
 ) -> Iterator[Check]:
-    """Check what is said of one partition, before any of its records is looked at."""
+    """Check the acknowledgements of one partition, before any of its records is checked."""
     yield looked_at("partition", said.partition)
     yield _topic_check(said.partition, on)
     yield from share_validation.form_checks(said.acknowledgements)
@@ -198,7 +197,7 @@ def _part_checks(
 
 
 def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
-    """Say of each partition of the last call whether it can be read here, and load what is not loaded."""
+    """Check for each partition of the last call whether it can be read here, and load those not in memory."""
     me: ShareLeader = done.state
     call = me.waiting[-1]
     session = me.sessions[request.group_id, request.member_id]
@@ -235,13 +234,13 @@ def _fetch_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Ch
 
 
 def _topic_check(partition: str, on: Context) -> Check:
-    """Check that the topic of a partition is there."""
+    """Check that the topic of a partition exists."""
     there = topic_of(partition) in on.image.topic_ids
     return compare("topic there", None, there, there, deleted_topics.unknown(partition, on.image))
 
 
 def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Check]:
-    """Check that the member may read the topic of a partition, where there are ACLs."""
+    """Check that the member may read the topic of a partition, if there are ACLs."""
     acls, source = on.image.acls, call.reply_to.source
     if acls is not None:
         topic, who = topic_of(partition), principal_of(source)
@@ -250,7 +249,7 @@ def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Ch
 
 
 def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
-    """Acquire records if there are some, and answer once every acknowledgement has its result."""
+    """Acquire records if there are some, and respond once every acknowledgement has its result."""
     done = Effects(me)
     asked = call.request
     if call.fetched is None and isinstance(asked, ShareFetch):
@@ -267,7 +266,7 @@ def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
 
 
 def _results(call: SessionCall) -> Checks:
-    """Return the errors that go out with an answer, each as it was decided when the request arrived or since."""
+    """Return the errors of a response, as decided when the request arrived or since."""
     return tuple(
         Check(name, partition, error, error)
         for name, each in (("acknowledged", call.acknowledged), ("fetched", call.refused))
@@ -279,7 +278,7 @@ def _results(call: SessionCall) -> Checks:
 def _ready(
     me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
 ) -> tuple[bool, Checks]:
-    """Return whether the fetch has something, or need not wait for it any longer, and what was looked at."""
+    """Return whether the fetch has records, or need not wait any longer, and the checks."""
     keys = tuple(_key(call, partition, on) for partition in _readable(call))
     shares = tuple(me.shares[key] for key in keys if key in me.shares)
     loaded = tuple(share for share in shares if share.status is Status.ACTIVE)
@@ -297,7 +296,7 @@ def _ready(
 
 
 def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> Effects:
-    """Acquire from one partition after the other as many records as are left of what was asked for."""
+    """Acquire records from one partition after the other, up to the requested number."""
     left = request.max_records
     found: list[FetchedPartition] = []
     events: list[Event] = []
@@ -321,9 +320,9 @@ def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Contex
 
 
 def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> ShareLeader:
-    """Put partitions that brought records behind the others of their session.
+    """Move partitions that returned records behind the others of their session.
 
-    Source: ShareSessionContext.PartitionIterator; the first answer of a session leaves them as they are.
+    Source: ShareSessionContext.PartitionIterator; the first response of a session does not change the order.
     """
     who = (request.group_id, request.member_id)
     session = me.sessions.get(who)
@@ -337,9 +336,9 @@ def _after_turn(me: ShareLeader, request: ShareFetch, full: tuple[str, ...]) -> 
 def _answer(
     call: SessionCall, request: ShareFetch | ShareAcknowledge
 ) -> ShareFetchResponse | ShareAcknowledgeResponse:
-    """Put what was acquired and what was acknowledged together, partition by partition.
+    """Build the response: acquired records and results of acknowledgements, partition by partition.
 
-    A partition without anything new is left out, unless the session has it since this request.
+    A partition without anything new is left out, unless this request added it to the session.
     """
     results = dict(call.acknowledged)
     if isinstance(request, ShareAcknowledge):

@@ -1,7 +1,7 @@
-"""What a leader makes of the durable state that it has read: when it begins, and when it looks up outcomes.
+"""The load of a share-partition from its durable state, and of outcomes.
 
-A part of the share-partition leader's role; that the state is asked for, and when, is in `share_writes`.
-Source: SharePartition.maybeInitialize. Looking up outcomes is our inference.
+A part of the share-partition leader's role; the requests for the state are in `share_writes`. Source:
+SharePartition.maybeInitialize. Loading outcomes is our inference.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ S = RecordState
 
 
 def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects | None:
-    """Take over the durable state, or give None where there is nowhere to begin.
+    """Load the durable state, or return None if there is no start offset.
 
-    What lies between two batches was delivered and never acknowledged, so it is free again.
-    Without a start offset share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
+    What lies between two batches was delivered and never acknowledged, so it is free again. Without a start offset
+    share.auto.offset.reset decides. Source: SharePartition.maybeInitialize.
     """
     start = answer.start_offset if answer.start_offset >= 0 else _where_to_begin(me, on)
     if start is None:
@@ -66,9 +66,9 @@ def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context)
 
 
 def _where_to_begin(me: SharePartition, on: Context) -> int | None:
-    """Return where a group without a start offset begins, None where by_duration finds no record.
+    """Return the start offset of a group that has none yet, or None if by_duration finds no record.
 
-    Then there is no start offset, as long as no younger record comes; a regular consumer asks again after
+    Then there is no start offset until a younger record is appended; a regular consumer retries after
     request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
     PartitionMetadataProvider.offsetForTimestamp.
     """
@@ -80,12 +80,12 @@ def _where_to_begin(me: SharePartition, on: Context) -> int | None:
 
 
 def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
-    """Return whether a durable state cannot be: a batch before the start, or one that ends too soon."""
+    """Return whether a durable state is invalid: a batch before the start, or one that ends before it begins."""
     return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
 
 
 def _found(batch: StateBatch, limit: int) -> InFlight:
-    """Return a record as it was loaded; one that came back too often keeps the ends of its batch."""
+    """Return a record as loaded; a suspect record keeps the ends of its batch."""
     record = InFlight(
         batch.state,
         batch.delivery_count,
@@ -102,13 +102,13 @@ def _found(batch: StateBatch, limit: int) -> InFlight:
 def refreshed(
     me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
 ) -> Effects | None:
-    """Take over the outcome of transactional acknowledgements that the share coordinator no longer holds as pending.
+    """Apply the outcome of transactional acknowledgements that the share coordinator no longer has as pending.
 
-    None where the state has nothing to do with the one that this object was loaded from: a reset of the group leaves
-    none of its batches. In Kafka 4.4 it may have the state epoch of the one before, and then only a transactional
-    acknowledgement that is neither pending nor decided tells of it: no later read would have an outcome for that one. A
-    transactional acknowledgement whose write still waits was staged after the read was sent. OPEN: refresh_match,
-    unanswered_vote. Status: our inference.
+    Return None if the state is not the one that this object was loaded from: a reset of the group leaves none of its
+    batches. In Kafka 4.4 it may have the state epoch of the one before, and then only a transactional acknowledgement
+    that is neither pending nor decided shows the reset: no later read would have an outcome for it. An acknowledgement
+    whose write still waits was staged after the read was sent. OPEN: refresh_match, unanswered_vote. Status: our
+    inference.
     """
     stays = on.rules.unanswered_vote()
     if answer.state_epoch > me.state_epoch:
@@ -141,9 +141,7 @@ def refreshed(
             continue
         if found is None:
             return None
-        if (
-            found.state is S.TX_PENDING
-        ):  # undecided, or the outcome lost against the transactional acknowledgement (X15)
+        if found.state is S.TX_PENDING:  # undecided, or the outcome lost (X15)
             continue
         freed = found.state is S.AVAILABLE
         after = share_outcomes.outcome_of(me, before, found, on)

@@ -1,9 +1,8 @@
 """One share-partition in its leader's memory: which offsets are free, held, staged or done.
 
-The part of the share-partition leader that needs nobody else: staging, the start offset (SPSO),
-and the end of a record's hold. Which records a fetch gets is in `share_acquiring`, what involves
-the share coordinator in `share_writes`, the dead-letter queue in `share_dead_letters`. Source:
-SharePartition.java.
+The part of the share-partition leader that needs no other role: staging, the start offset (SPSO), and the end of an
+acquisition. Which records a fetch gets is in `share_acquiring`, what involves the share coordinator in `share_writes`,
+the dead-letter queue in `share_dead_letters`. Source: SharePartition.java.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ from kipviz.records.share_group_state import RecordState
 S = RecordState
 READS = ("load", "refresh")
 
-# Why a record is given up, in the words that Kafka 4.4.0 puts into the header __dlq.errors.message; the
-# last one is of a draft and has none.
+# Why a record is archived, as Kafka 4.4.0 puts it into the header __dlq.errors.message; the last one is from a draft
+# and has no such text.
 REJECTED = "Offset rejected by client."
 TOO_OFTEN = "Offset delivery count exceeded the threshold."
 ANOTHER_REFUSED = "another partition of the same request was refused"
 
 
 class Status(StrEnum):
-    """Whether the durable state has been read, and whether the object is any good (SharePartitionState)."""
+    """Whether the durable state is loaded, and whether the object is still valid (SharePartitionState)."""
 
     EMPTY = "EMPTY"
     INITIALIZING = "INITIALIZING"
@@ -54,9 +53,9 @@ class Status(StrEnum):
     FENCED = "FENCED"
 
 
-# status -> statuses that follow. EMPTY ends in the step that makes the object, since its state is asked for
-# at once, and FAILED in the one that reaches it, since what cannot be loaded is dropped: FENCED. An
-# answer that comes after that moves the object on, as Kafka's does, which nobody sees: it is in no table.
+# status -> statuses that follow. EMPTY ends in the step that creates the object, since its state is requested at once,
+# and FAILED in the step that reaches it, since an object that cannot be loaded is dropped: FENCED. A response that
+# arrives after that moves the object on, as Kafka's does, without any effect: that transition is not in the table.
 STATUSES: dict[Status, tuple[Status, ...]] = {
     Status.EMPTY: (Status.INITIALIZING,),
     Status.INITIALIZING: (Status.ACTIVE, Status.FAILED, Status.FENCED),
@@ -69,8 +68,8 @@ STATUSES: dict[Status, tuple[Status, ...]] = {
 class Session(Value, frozen=True):
     """A member's share session on this broker, tied to its connection.
 
-    `partitions` are what a fetch of the session asks for, in the order of their turn; a client that
-    names its partitions in every request leaves them empty.
+    `partitions` are what a fetch of the session asks for, in the order of their turn; they are empty for a client that
+    names its partitions in every request.
     """
 
     epoch: int
@@ -89,12 +88,12 @@ class ParkedFetch(Value, frozen=True):
 
 
 class PendingWrite(Value, frozen=True):
-    """A request to the share coordinator, and what is to be done with the answer.
+    """A request to the share coordinator, and what to do with the response.
 
-    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note", "outcome" or "decide".
-    `reply_to` and `answer` are for the client that waits for it, or without an `answer` for the request
-    with a marker (`share_outcomes`); `fetch` is the parked fetch that brought the
-    acknowledgements along. `enlists` is a staging whose participant is added after it (slot participant_order).
+    `purpose` is "load", "refresh", "acknowledge", "release", "stage", "note", "outcome" or "decide". `reply_to` and
+    `answer` are for the client that waits for it, or without an `answer` for the request with a marker
+    (`share_outcomes`); `fetch` is the parked fetch that brought the acknowledgements. `enlists` is a staging whose
+    participant is added after it (slot participant_order).
     """
 
     purpose: str
@@ -108,9 +107,9 @@ class PendingWrite(Value, frozen=True):
 
 
 class DeadLetter(Value, frozen=True):
-    """Records that are given up and are copied to the dead-letter queue, and why (KIP-1191).
+    """Records that are archived and copied to the dead-letter queue, and why (KIP-1191).
 
-    `creations` is how often its topic was asked for since that went well last; above 0 it is asked for now.
+    `creations` counts the requests for its topic since the last success; above 0 such a request is in flight.
     """
 
     first: int
@@ -122,13 +121,13 @@ class DeadLetter(Value, frozen=True):
 
 
 class SharePartition(Part, frozen=True):
-    """What the leader holds of one (group, topic id, partition).
+    """The leader's state of one (group, topic id, partition).
 
     `records` has every offset in [start_offset, next_offset); `next_offset` is the first one that was never acquired.
-    `incarnation` tells an answer for this object from one for an object of the same key that was dropped before. The
+    `incarnation` distinguishes a response for this object from one for an earlier, dropped object of the same key. The
     first of `writes` is the one that is in flight, if `on_wire` says so; the others wait behind it. The first of
     `dead_letters` is being copied to the dead-letter queue. Below the SPSO there may be records that a member still
-    holds, when the log's start moved past them; what they become stays there until the SPSO moves on.
+    holds, after the log's start moved past them; their entries stay until the SPSO moves on.
     """
 
     key: str
@@ -148,7 +147,7 @@ class SharePartition(Part, frozen=True):
 
 
 class Closing(Value, frozen=True):
-    """A session whose last request has brought acknowledgements that are not durable yet."""
+    """A session that ends once the acknowledgements of its last request are durable."""
 
     group_id: str
     member_id: str
@@ -156,7 +155,7 @@ class Closing(Value, frozen=True):
 
 
 class Refused(Value, frozen=True):
-    """A fetch that found no room for another session, and is told so when it has waited long enough."""
+    """A fetch without room for another session; it gets its error when it has waited long enough."""
 
     member_id: str
     partition: str
@@ -174,9 +173,9 @@ class StagingCall(Value, frozen=True):
 class SessionCall(Value, frozen=True):
     """A request of a share session that is not answered yet.
 
-    `partitions` are what it asks for, in the order in which records are acquired; `refused` are
-    partitions with the error of their fetch. `owed` are partitions whose acknowledgements are not
-    durable yet, `acknowledged` what became of the others'. `fetched` is there once records are.
+    `partitions` are what it asks for, in the order in which records are acquired; `refused` are partitions with the
+    error of their fetch. `owed` are partitions whose acknowledgements are not durable yet, `acknowledged` are the
+    results of the others. `fetched` is set once records are acquired.
     """
 
     reply_to: ReplyTo
@@ -191,11 +190,11 @@ class SessionCall(Value, frozen=True):
 class ShareLeader(Part, frozen=True, cache_hash=True):
     """All share-partitions and share sessions of one broker.
 
-    `leaving` are share-partitions that were dropped from memory while the share coordinator owed them an answer: their
-    writes continue, and who waits for them is told. `closed` has the group of each connection whose session was closed
-    and that is still open. `closing` are sessions that end once the acknowledgements of their last request are durable.
-    `calls` are stagings of several partitions that are not answered yet, `refused` fetches for which there is no room,
-    `waiting` fetches of a session's partitions.
+    `leaving` are share-partitions that were dropped from memory while a response of the share coordinator was
+    outstanding: their writes continue, and waiting clients get a response. `closed` has the group of each open
+    connection whose session was closed. `closing` are sessions that end once the acknowledgements of their last request
+    are durable. `calls` are stagings of several partitions that are not answered yet, `refused` fetches for which there
+    is no room, `waiting` fetches of a session's partitions.
     """
 
     sessions: Table[tuple[str, str], Session] = Table.of()
@@ -210,7 +209,7 @@ class ShareLeader(Part, frozen=True, cache_hash=True):
 
 
 def keep(me: ShareLeader, done: Effects) -> Effects:
-    """Put a share-partition back among the others."""
+    """Store a share-partition's new state among the others."""
     share: SharePartition = done.state
     return done.but(state=me.but(shares=me.shares.set(share.key, share)))
 
@@ -221,7 +220,7 @@ def keep(me: ShareLeader, done: Effects) -> Effects:
 def stage(
     me: SharePartition, request: TxnShareAcknowledge
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Move records from ACQUIRED to TX_PENDING, not yet promised to the producer."""
+    """Move records from ACQUIRED to TX_PENDING, before the producer gets a response."""
     records, events = me.records, []
     for batch in request.acknowledgements:
         for offset in range(batch.first, batch.last + 1):
@@ -242,10 +241,7 @@ def stage(
 def unstage(
     me: SharePartition, request: TxnShareAcknowledge
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Return staged records to the member that holds them, if they are still staged by this producer.
-
-    Clause: KIP-1289 corner case 11, 'already-staged records on A are reverted to ACQUIRED' (draft).
-    """
+    """Release staged records to the member that holds them, if they are still staged by this producer."""
     records, events = me.records, []
     voter = (request.producer_id, request.producer_epoch)
     for offset in offsets_of(request.acknowledgements):
@@ -265,7 +261,7 @@ def cells_of(me: SharePartition, request: TxnShareAcknowledge) -> tuple[tuple[in
 
 
 def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:
-    """Return the records whose transactional acknowledgement was promised to a producer and is not decided."""
+    """Return the records whose transactional acknowledgement the producer has a response for, and that are undecided."""
     return tuple((o, r) for o, r in me.records.items() if r.state is S.TX_PENDING and not r.ongoing)
 
 
@@ -279,13 +275,13 @@ def delivery_complete_count(me: SharePartition) -> int:
 
 
 def locks(me: SharePartition, on: Context) -> tuple[int, ...]:
-    """Return the acquisition locks that can run out now, in order."""
+    """Return the acquisition locks that can expire now, in order."""
     held = {r.lock for o, r in me.records.items() if r.lock >= 0 and expired(me, o, on) is not None}
     return tuple(sorted(held))
 
 
 def can_refresh(me: SharePartition, on: Context) -> bool:
-    """Return whether there are transactional acknowledgements whose outcome may be looked up."""
+    """Return whether there are transactional acknowledgements whose outcome may be queried."""
     if me.writes or me.status is not Status.ACTIVE:
         return False
     pending = pending_cells(me)
@@ -295,15 +291,15 @@ def can_refresh(me: SharePartition, on: Context) -> bool:
 
 
 def is_resolved_elsewhere(on: Context) -> bool:
-    """Return whether the share coordinator resolves transactional acknowledgements, so that their leader has to ask it.
+    """Return whether the share coordinator resolves transactional acknowledgements, so that their leader has to ask.
 
-    It does for transactional acknowledgements that are batches of a transaction. OPEN: vote_form, pending_resolver.
+    It does so for acknowledgements that are batches of a transaction. OPEN: vote_form, pending_resolver.
     """
     return not on.rules.vote_form() or on.rules.pending_resolver()
 
 
 def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
-    """End the ongoing transition of some records in the state that they are in."""
+    """End the ongoing transition of some records in their current state."""
     records = me.records
     for offset in offsets:
         record = records.get(offset)
@@ -320,10 +316,10 @@ def settle(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
 def roll_back(
     me: SharePartition, offsets: tuple[int, ...], because: str, on: Context
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Return records to the member that held them, after a write that failed.
+    """Return records to the member that held them, after a failed write.
 
-    Where the lock ran out in the meantime the record is free, or archived at the limit, also one in
-    front of the SPSO. Source: InFlightState.completeStateTransition.
+    If the lock expired in the meantime the record is free, or archived at the limit, even one before the SPSO. Source:
+    InFlightState.completeStateTransition.
     """
     records, events = me.records, []
     for offset in offsets:
@@ -333,7 +329,7 @@ def roll_back(
         if not before.before_member:
             after = before.unstaged(before.state)  # archived for good while it waited
         elif before.lock_ran_out:
-            # No copy goes to the dead-letter queue on this way, and the SPSO is not asked.
+            # In this case there is no copy in the dead-letter queue, and the SPSO does not matter.
             at_limit = before.delivery_count >= on.delivery_count_limit(me.group_id)
             after = before.unstaged(S.ARCHIVED if at_limit else S.AVAILABLE)
         else:
@@ -345,11 +341,11 @@ def roll_back(
     return me.but(records=records), tuple(events)
 
 
-# -- the start offset, and the end of a record's hold -----------------------------------------
+# -- the start offset, and the end of an acquisition ------------------------------------------
 
 
 def released(me: SharePartition, offset: int, on: Context) -> InFlight:
-    """Return a record back, or give it up: it was delivered too often, or the log starts behind it."""
+    """Release a record, or archive it after too many deliveries, or if the log starts after it."""
     record = me.records[offset]
     if offset < me.start_offset:
         return record.unstaged(S.ARCHIVED)
@@ -366,9 +362,9 @@ def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> I
 
 
 def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
-    """Return what a record becomes when its lock runs out, or None when it stays as it is.
+    """Return what a record becomes when its lock expires, or None if it does not change.
 
-    While the answer of a write is awaited the record only remembers that its lock ran out.
+    While a write is not answered the record only stores that its lock expired.
     """
     record = me.records[offset]
     if record.state is S.TX_PENDING:
@@ -383,9 +379,9 @@ def expired(me: SharePartition, offset: int, on: Context) -> InFlight | None:
 def advance_start(me: SharePartition) -> SharePartition:
     """Move the SPSO over the records at the front that are done for good, and over log gaps.
 
-    It begins with the first record in memory: one that a member holds in front of the SPSO, because
-    its log was deleted up to there, keeps the SPSO where it is. Source:
-    SharePartition.canMoveStartOffset, findLastOffsetAcknowledgedAndMetadata.
+    It starts at the first record in memory: a record that a member holds before the SPSO, because the log was deleted
+    up to there, keeps the SPSO where it is. Source: SharePartition.canMoveStartOffset,
+    findLastOffsetAcknowledgedAndMetadata.
     """
     at_start = me.records.get(me.start_offset)
     if at_start is None:  # the log has no such record, or nothing from there on is in memory
@@ -405,11 +401,10 @@ def advance_start(me: SharePartition) -> SharePartition:
 
 
 def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Move the SPSO to the log's start, when records in front of it were deleted.
+    """Move the SPSO to the log's start, after records before it were deleted.
 
-    Free records between the two are archived for good, those too whose release is not durable yet;
-    what a member holds stays so until its lock ends. Nothing is written now. Source:
-    SharePartition.updateCacheAndOffsets.
+    Free records between the two are archived for good, even those whose release is not durable yet; a record that a
+    member holds stays so until its lock ends. Nothing is written now. Source: SharePartition.updateCacheAndOffsets.
     """
     if log_start <= me.start_offset:
         return me, ()
@@ -430,9 +425,9 @@ def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition,
 
 
 def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
-    """Forget what is in memory and tell the fetches that wait; writes under way continue.
+    """Drop the state in memory and respond to the waiting fetches; writes in flight continue.
 
-    What nobody waits for and is not in flight yet need not be asked any more.
+    A queued write without a waiting client is dropped, too.
     """
     replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
     gone = SharePartitionDropped(me.partition, me.group_id, because)
@@ -444,7 +439,7 @@ def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
 
 
 def not_loaded(me: ShareLeader, share: SharePartition, error: Errors) -> ShareLeader:
-    """Note at the fetches of several partitions that one could not be loaded; the others continue.
+    """Store at the fetches of several partitions that one could not be loaded; the others continue.
 
     Source: SharePartitionManager.handleInitializationException.
     """

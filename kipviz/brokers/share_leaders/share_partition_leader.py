@@ -1,18 +1,17 @@
-"""The share-partition leader: who holds which record, and for how long.
+"""The share-partition leader: which member holds which record, and for how long.
 
 WHO: the leader of the source partition; one object per broker holds all its share-partitions.
-WHERE IN KAFKA: SharePartitionManager, SharePartition, InFlightState, ShareSessionCache; the
-  persister's client side (PersisterStateManager).
+WHERE IN KAFKA: SharePartitionManager, SharePartition, InFlightState, ShareSessionCache; the persister's client side
+(PersisterStateManager).
 KIPS: KIP-932; KIP-1289 (draft): staging acknowledgements in a transaction.
-DURABILITY: volatile, written through the share coordinator. What was not written is gone with
-  the broker: ACQUIRED is never written, so a crash gives every lock back.
-NOT MODELLED: batches of in-flight records (each offset stands alone, which shows the same states);
-  the wait limit of a fetch (it waits until there is something); that the log is read before records are acquired,
-  in a step of its own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is
-  one step; that a fetch may acquire records
-  while the acknowledgements that came with it are being made durable (it is answered after that
-  in either case); that a leader which is fenced does not stop the timers of its locks, and writes what they do
-  (SharePartition.releaseAcquisitionLockOnTimeout): here it forgets all that it held.
+DURABILITY: volatile, written through the share coordinator. What was not written is lost with the broker: ACQUIRED is
+never written, so a crash releases every lock.
+NOT MODELLED: batches of in-flight records (each offset has its own entry, which shows the same states); the maximum
+wait of a fetch (it waits until there are records); that the log is read before records are acquired, in a step of its
+own under the fetch lock (DelayedShareFetch, ShareFetchUtils.processFetchResponse): here it is one step; that a fetch
+may acquire records while the acknowledgements that came with it are being made durable (it is answered after that in
+either case); that a fenced leader does not stop the timers of its locks, and writes their effects
+(SharePartition.releaseAcquisitionLockOnTimeout): here it drops all its state.
 """
 
 from __future__ import annotations
@@ -66,11 +65,11 @@ ROLE = "share_partition_leader"
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
-    """Return a member records and lock them for it; take the acknowledgements that came along.
+    """Return records to a member and lock them for it; apply the acknowledgements that came along.
 
-    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka asks the session first:
+    WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka checks the session first:
     `share_fetching`). DOES: the first fetch after a start loads the durable state. ANSWERS: when the acknowledgements
-    are durable and there is something to deliver.
+    are durable and there are records to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
 
@@ -118,8 +117,8 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
 def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
     """Continue with a fetch in the next of its partitions; the session was checked before.
 
-    WHEN: the partition before had nothing, and the fetch does not wait. ANSWERS: with the first records that are found;
-    one answer has records of one partition only.
+    WHEN: the previous partition had no records, and the fetch does not wait. ANSWERS: with the first records found; one
+    response has records of one partition only.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
     """
     request, reply_to = call.request, call.reply_to
@@ -137,7 +136,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take acknowledgements; all of a partition's or none, durable before the answer.
+    """Apply acknowledgements: all of a partition's or none, durable before the response.
 
     Epoch -1 closes the session as well: what the member still holds is released.
     Clause: KIP-932 "ShareAcknowledge"; SharePartition.acknowledge.
@@ -179,8 +178,8 @@ def on_txn_share_acknowledge(
     """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
 
     WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and state of every record.
-    DOES: makes the transactional acknowledgement durable, or only keeps it, as the design says. ANSWERS: when the
-    transactional acknowledgement is kept as promised. OPEN: staged_acks, participant, stage_retry, member_check.
+    DOES: makes the transactional acknowledgement durable, or only keeps it in memory, depending on the design. ANSWERS:
+    when the design regards it as staged. OPEN: staged_acks, participant, stage_retry, member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
     checks = share_staging.checks_at_once(request, on)
@@ -203,7 +202,7 @@ def on_txn_share_acknowledge(
 def on_enlisted(
     me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
 ) -> Effects:
-    """Stage what waited for the addition to the transaction of its participant, or answer what was staged before it.
+    """Stage what waited until its participant was added, or respond for what was staged before that.
 
     Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and its draft
     implementation).
@@ -215,13 +214,13 @@ def on_enlisted(
 
 
 def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
-    """Continue with what waited for the share coordinator."""
+    """Continue the work that waited for the share coordinator."""
     share = _asking(me, key, tag)
     if share is None:
         return Effects(me)
     done, gone = share_writes.on_answer(share, answer, on)
     if key not in me.shares or me.shares[key] is not share:
-        # What a dropped object learns is nobody's state any more: it takes no office (FENCED).
+        # A dropped object may still change, but its state belongs to no share-partition any longer (FENCED).
         return _leave(me, done.but(events=()))
     if gone is not Errors.NONE:
         kept, because = keep(me, done), "it was refused by the share coordinator"
@@ -242,7 +241,7 @@ def _is_written(answer: Message) -> bool:
 
 
 def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
-    """The connection to the share coordinator broke: ask again, wherever it is now."""
+    """Retry at the current share coordinator, because the connection to it broke."""
     share = _asking(me, key, tag)
     if share is None:
         return Effects(me)
@@ -254,7 +253,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
-    """The hook of KIP-1289: resolve matching transactional acknowledgements in memory, on whichever share-partitions.
+    """Resolve matching transactional acknowledgements in memory: the hook of KIP-1289.
 
     OPEN: marker_reach (which share-partitions), marker_epoch (which transactional acknowledgements), abort_target,
     marker_below_level (after a downgrade), outcome_write (whether the marker waits).
@@ -278,10 +277,10 @@ def on_dead_letter_answered(
     answer: ProduceResponse | CreateTopicsResponse | None,
     on: Context,
 ) -> Effects:
-    """Continue after an attempt to copy records to the dead-letter queue; None: its answer is lost.
+    """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost.
 
-    WHEN: the leader of the dead-letter topic answers, or who was to make the topic. DOES: archives the records, copied
-    or not. An object that was dropped meanwhile does nothing: the next one tries again.
+    WHEN: the leader of the dead-letter topic has answered, or the broker asked to create the topic. DOES: archives the
+    records, with or without a copy. An object that was dropped meanwhile does nothing: the next one retries.
     Clause: KIP-1191 "Record state changes"; ShareGroupDLQManager.
     """
     share = me.shares.get(key)
@@ -293,7 +292,7 @@ def on_dead_letter_answered(
 
 
 def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
-    """New records below the high watermark: serve the fetches that wait for them."""
+    """Serve the fetches that wait for records, because the high watermark has advanced."""
     parts = []
     for share in me.shares.values():
         if share.partition == partition and share.parked:
@@ -307,7 +306,7 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
 
 
 def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
-    """Take the records of an acquisition back from a member that was too slow.
+    """Release the records of an acquisition whose member was too slow.
 
     Memory first, then one write whose failure is ignored. Clause: KIP-932 "acquisition lock";
     SharePartition.releaseAcquisitionLockOnTimeout. OPEN: lock_expiry for TX_PENDING records.
@@ -318,7 +317,7 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
 
 
 def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
-    """Ask the share coordinator what became of the transactional acknowledgements. Status: our inference."""
+    """Ask the share coordinator for the outcome of transactional acknowledgements. Status: our inference."""
     share = me.shares[key]
     pending = (offset for offset, _ in share_partition.pending_cells(share))
     looked = acknowledgement_checks.states(share.records, pending)
@@ -329,10 +328,10 @@ def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
 
 
 def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
-    """A consumer's connection is gone: give back what its member holds.
+    """Release what a member holds, because its connection broke.
 
-    When no member of a group is left on this broker, all its share-partitions are dropped from
-    memory. OPEN: eviction. Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
+    When no member of a group is left on this broker, all its share-partitions are dropped from memory. OPEN: eviction.
+    Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
     """
     parts: list[Effects] = []
     groups = [me.closed[source]] if source in me.closed else []
@@ -355,7 +354,7 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
 
 
 def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
-    """Another broker leads the source partition, or nobody any more: forget it and tell who waits.
+    """Drop a share-partition whose source partition has another leader, or none, and respond to its waiting fetches.
 
     Clause: SharePartitionManager.SharePartitionListener (onBecomingFollower, onDeleted).
     """
@@ -370,9 +369,9 @@ def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
 
 
 def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects) -> Effects:
-    """Forget a share-partition: locks, counts of the unacknowledged, and transactional acknowledgements held in memory.
+    """Drop a share-partition: locks, counts of the unacknowledged, and transactional acknowledgements in memory.
 
-    Its object lives on while the share coordinator owes it an answer.
+    The object is kept while a response of the share coordinator is outstanding.
     """
     share = me.shares[key]
     gone = share_partition.farewell(share, because, error)
@@ -385,7 +384,7 @@ def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects
 
 
 def on_image_changed(me: ShareLeader, on: Context) -> Effects:
-    """Send the requests that had to wait because nobody led the share coordinator's partition."""
+    """Send the requests that waited because the share coordinator's partition had no leader."""
     parts: list[Effects] = []
     for share in me.shares.values():
         part = keep(me, share_writes.send(share, on))
@@ -402,7 +401,7 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
 
 
 def _leave(me: ShareLeader, done: Effects) -> Effects:
-    """Keep what is left of a dropped share-partition as long as its writes are under way."""
+    """Keep the rest of a dropped share-partition while its writes are in progress."""
     share: SharePartition = done.state
     place = (share.key, share.incarnation)
     leaving = me.leaving.set(place, share) if share.writes else me.leaving.without(place)
@@ -410,7 +409,7 @@ def _leave(me: ShareLeader, done: Effects) -> Effects:
 
 
 def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
-    """Return the object that asked the share coordinator: the present one or a dropped one."""
+    """Return the object that sent a request to the share coordinator: the current one or a dropped one."""
     share = me.shares.get(key)
     if share is not None and str(share.incarnation) == tag:
         return share
@@ -426,9 +425,9 @@ def closed(
 
 
 def _ended(done: Effects, on: Context) -> Effects:
-    """End the sessions whose last request waits for no answer of the share coordinator any more.
+    """End the sessions whose last request no longer waits for the share coordinator.
 
-    The connection is remembered until it breaks: then is looked whether the group has a member here.
+    The connection is remembered until it breaks; then the broker checks whether the group has another member here.
     """
     me: ShareLeader = done.state
     owed = {
@@ -446,7 +445,7 @@ def _ended(done: Effects, on: Context) -> Effects:
 def _release(
     me: ShareLeader, group_id: str, member_id: str, on: Context, but: ReplyTo | None = None
 ) -> Effects:
-    """End a member's session: what it holds is given back, nobody waits for its fetches.
+    """End a member's session: its records are released, and its fetches are dropped.
 
     The fetch that closes the session is still answered.
     """
@@ -469,7 +468,7 @@ def _release(
 def ensure(
     me: ShareLeader, key: str, group_id: str, partition: str, on: Context
 ) -> tuple[SharePartition, Effects]:
-    """Return the share-partition; a new one starts to read its durable state."""
+    """Return the share-partition; a new one starts to load its durable state."""
     known = me.shares.get(key)
     if known is not None:
         return known, Effects(known)
@@ -483,7 +482,7 @@ def ensure(
 
 
 def _in_memory(said: Sequence[object], known: bool, otherwise: Errors) -> Checks:
-    """Check that a share-partition of which something is acknowledged is in memory."""
+    """Check that a share-partition is in memory if the request acknowledges records in it."""
     return (compare("share-partition in memory", None, known, known, otherwise),) if said else ()
 
 

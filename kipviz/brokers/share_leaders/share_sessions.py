@@ -1,8 +1,8 @@
 """Share sessions: one for each member on each broker, counted by an epoch.
 
-Epoch 0 opens a session, and an older one is forgotten without giving anything back; n continues; -1 closes. Source:
-ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker that has as many sessions as it may have
-refuses another one when the fetch has waited as long as it wants to.
+Epoch 0 opens a session, and an older one is dropped without releasing its records; n continues; -1 closes. Source:
+ShareSessionCache, ShareSessionContext (KIP-932 "Share sessions"). A broker with the maximum number of sessions rejects
+another one when the fetch has waited for its maximum time.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ OPENS, FINAL_EPOCH = 0, -1
 def form_checks(
     request: ShareFetch, batches: tuple[AcknowledgementBatch, ...]
 ) -> tuple[Check, ...]:
-    """Check that a fetch does not contradict itself, before its session is looked at.
+    """Check that a fetch does not contradict itself, before its session is checked.
 
-    Whoever renews asks for no records, and nothing is acknowledged in a session that only begins. Source:
+    A request that renews locks fetches no records, and a session's first request acknowledges nothing. Source:
     KafkaApis.handleShareFetchRequest, SharePartitionManager.newContext.
     """
     error = Errors.INVALID_REQUEST
@@ -70,10 +70,9 @@ def _session_checks(
 def after(
     me: ShareLeader, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> tuple[ShareLeader, Checks]:
-    """Check the session's epoch and move it on (ShareSessionContext).
+    """Check the session's epoch and advance it (ShareSessionContext).
 
-    A new session takes the place of the member's older one, or of nobody's: live ones stay. Only a fetch
-    opens one.
+    A new session replaces the member's older one, never another member's: live sessions stay. Only a fetch opens one.
     """
     who, epoch = (request.group_id, request.member_id), request.session_epoch
     known, others = me.sessions.get(who), me.sessions
@@ -97,7 +96,7 @@ def after(
 def partitions_after(
     request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the partitions of a session after a request: what is added comes last (ShareSession.update)."""
+    """Return the partitions of a session after a request: new ones come last (ShareSession.update)."""
     if not isinstance(request, ShareFetch) or request.of_session is None:
         return known
     said = request.of_session
@@ -106,7 +105,7 @@ def partitions_after(
 
 
 def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
-    """Let a fetch wait for which there is no room, so that its client does not ask again at once.
+    """Keep a fetch waiting for which there is no room, so that its client does not retry at once.
 
     Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.
     """
@@ -115,12 +114,12 @@ def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Eff
 
 
 def delays(me: ShareLeader) -> tuple[RefusedFetchWait, ...]:
-    """Return the fetches that wait for their refusal: it costs nothing when their time is over."""
+    """Return the fetches that wait for their rejection; the end of the wait costs no fault budget."""
     return tuple(RefusedFetchWait(waits.member_id) for waits in me.refused)
 
 
 def on_delay(me: ShareLeader, delay: RefusedFetchWait, on: Context) -> Effects:
-    """Refuse a fetch that has waited; whether there is room by now is not looked at."""
+    """Reject a fetch that has waited, without checking whether there is room by now."""
     waits = next(w for w in me.refused if delay.member_id == w.member_id)
     error = Errors.SHARE_SESSION_LIMIT_REACHED
     checks = (Check("no room when it arrived", None, True, error),)

@@ -1,7 +1,7 @@
-"""Which acquisition locks and look-ups of outcomes a share-partition leader can be asked for now, and why not others.
+"""The acquisition locks and queries of outcomes that are possible now, and why others are not.
 
 A part of the share-partition leader's role (`share_partition_leader`), which has the handlers. WHERE IN KAFKA:
-SharePartition.AcquisitionLockTimerTask; looking up the outcome of transactional acknowledgements is our inference.
+SharePartition.AcquisitionLockTimerTask; querying the outcome of transactional acknowledgements is our inference.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader, Status
 
 
 def locks(me: ShareLeader, on: Context) -> tuple[tuple[str, int], ...]:
-    """Return the (share-partition, acquisition) pairs whose lock can run out now."""
+    """Return the (share-partition, acquisition) pairs whose lock can expire now."""
     return tuple(
         (key, lock) for key, share in me.shares.items() for lock in share_partition.locks(share, on)
     )
 
 
 def refreshes(me: ShareLeader, on: Context) -> tuple[str, ...]:
-    """Return the share-partitions that may look up the outcome of their transactional acknowledgements now."""
+    """Return the share-partitions that may query the outcome of their transactional acknowledgements now."""
     return tuple(key for key, share in me.shares.items() if share_partition.can_refresh(share, on))
 
 
 def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str | None:
-    """Return why an acquisition lock cannot run out now, or None when it can."""
+    """Return why an acquisition lock cannot expire now, or None if it can."""
     share = me.shares.get(key)
     if share is None:
         return f"broker {on.broker} has no share-partition {key} in memory"
@@ -44,9 +44,7 @@ def why_no_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> str
 
 
 def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
-    """Return why the leader does not look up the outcome of its transactional acknowledgements now, or None when it
-    may.
-    """
+    """Return why the leader does not query the outcome of its transactional acknowledgements now, or None if it may."""
     share = me.shares.get(key)
     if share is None or share.status is not Status.ACTIVE:
         return f"broker {on.broker} has not loaded the share-partition {key}"

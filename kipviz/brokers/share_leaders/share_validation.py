@@ -1,9 +1,9 @@
-"""What a broker refuses of acknowledgements before it looks at any share-partition.
+"""The form of acknowledgements, checked before any share-partition is looked up.
 
-WHERE IN KAFKA: KafkaApis.validateAcknowledgementBatches, for ShareFetch and ShareAcknowledge alike.
-Of a partition with one wrong batch nothing is taken; other partitions of the request are not touched. A
-topic id that nobody knows comes before it, rights and the share-partition come after it.
-STATUS of TxnShareAcknowledge (KIP-1289, draft): the same checks, which is our inference.
+WHERE IN KAFKA: KafkaApis.validateAcknowledgementBatches, for ShareFetch and ShareAcknowledge alike. If one batch of a
+partition is wrong, none of its batches is applied; other partitions of the request are not affected. The check for an
+unknown topic id comes before this one, rights and the share-partition come after it. STATUS of TxnShareAcknowledge
+(KIP-1289, draft): the same checks, which is our inference.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ NAMES = tuple(kind.name for kind in AcknowledgeType if kind >= LOWEST)
 
 @in_order
 def form_checks(batches: tuple[AcknowledgementBatch, ...]) -> Iterator[Check]:
-    """Check the form of acknowledgement batches: the first that is malformed is an INVALID_REQUEST.
+    """Check the form of acknowledgement batches: a malformed one is an INVALID_REQUEST.
 
-    A batch may not end before it begins, nor begin before the one in front of it ends, and its type has to
-    exist.
+    A batch may not end before it begins, nor begin before the previous one ends, and its type has to exist.
     """
     error, end = Errors.INVALID_REQUEST, -1
     for batch in batches:

@@ -1,10 +1,10 @@
-"""A share-partition and its share coordinator: what is made durable, and what comes of it.
+"""The writes of a share-partition to its share coordinator, and their results.
 
 One request per share-partition is in flight, others wait behind it. Source: the persister (DefaultStatePersister,
 PersisterStateManager) and the write paths of SharePartition.java.
-NOT MODELLED: that the persister joins writes of several share-partitions into one request, and that a read and a write
-of one share-partition may be in flight at once; that a read is given up after five attempts, and the share-partition
-with it (here it is asked for as long as it takes).
+NOT MODELLED: that the persister batches writes of several share-partitions into one request, and that a read and a
+write of one share-partition may be in flight at once; that a read is abandoned after five attempts, and the
+share-partition with it (here it is retried without a limit).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ROLE = "share_partition_leader"
 S = RecordState
 ATTEMPTS_MAX = 5
 
-# Answers after which the persister looks the coordinator up again and repeats the request.
+# Errors after which the persister looks up the coordinator again and repeats the request.
 RETRY = (
     Errors.NOT_COORDINATOR,
     Errors.COORDINATOR_NOT_AVAILABLE,
@@ -67,8 +67,8 @@ RETRY = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NETWORK_EXCEPTION,
 )
-# What an answer of the share coordinator is to a client; whatever else it says is UNKNOWN_SERVER_ERROR.
-# Source: SharePartition.fetchPersisterError.
+# The error of a client by the share coordinator's error; any other is UNKNOWN_SERVER_ERROR. Source:
+# SharePartition.fetchPersisterError.
 TOLD = {
     Errors.NOT_COORDINATOR: Errors.COORDINATOR_NOT_AVAILABLE,
     Errors.COORDINATOR_NOT_AVAILABLE: Errors.COORDINATOR_NOT_AVAILABLE,
@@ -78,11 +78,12 @@ TOLD = {
     Errors.FENCED_LEADER_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
     Errors.FENCED_STATE_EPOCH: Errors.NOT_LEADER_OR_FOLLOWER,
 }
-# Writes that tell the coordinator what is so already. A failed note (a lock ran out, a copy was tried) is only logged:
-# releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. That of a transaction's outcome, for a transactional
-# acknowledgement in memory, drops the share-partition like an acknowledgement does; KIP-1289 does not speak of it.
+# Writes that report to the coordinator what is already so in memory. A failed note (a lock expired, a copy was tried)
+# is only logged: releaseAcquisitionLockOnTimeout, initiateDLQAndArchive. A failed write of a transaction's outcome, for
+# a transactional acknowledgement in memory, drops the share-partition like a failed acknowledgement does; KIP-1289 does
+# not mention it.
 NOTE, OUTCOME = "note", "outcome"
-# What a write is refused with when the share-partition is dropped from memory. Source:
+# Errors of a write after which the share-partition is dropped from memory. Source:
 # SharePartitionManager.fencedSharePartitionHandler, of acknowledge and releaseSession.
 REMOVES = (
     Errors.FENCED_LEADER_EPOCH,
@@ -90,7 +91,7 @@ REMOVES = (
     Errors.GROUP_ID_NOT_FOUND,
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
 )
-# Why a share-partition is dropped that looked what became of its transactional acknowledgements, by the answer (our
+# Why a share-partition is dropped after it queried the outcome of its transactional acknowledgements, by the error (our
 # inference).
 LOOKED = {
     Errors.NONE: "its state was made anew behind it",
@@ -107,10 +108,10 @@ def acknowledge(
     *,
     with_fetch: bool,
 ) -> tuple[Effects, Errors]:
-    """Take a member's acknowledgements of one partition, all or none of them.
+    """Apply a member's acknowledgements of one partition, all or none of them.
 
-    They are validated (`share_validation`). Offsets below the SPSO are skipped. When nothing is left to be made durable the answer is
-    given at once, or left to the fetch that brought the acknowledgements along.
+    They are validated (`share_validation`). Offsets below the SPSO are skipped. If nothing has to be made durable the
+    response is sent at once, or left to the fetch that brought the acknowledgements.
     Source: SharePartition.acknowledge.
     """
     records, offsets = me.records, []
@@ -156,7 +157,7 @@ def acknowledge(
 
 
 def _refused(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
-    """Leave everything as it was, but for locks that were renewed before the refusal."""
+    """Leave everything unchanged, except for locks that were renewed before the rejection."""
     if not renewed:
         return Effects(me, checks=checks)
     records, events = _renewed(me, me.records, tuple(renewed), member_id)
@@ -166,9 +167,9 @@ def _refused(me: SharePartition, renewed: list[int], member_id: str, checks: Che
 def _renewed(
     me: SharePartition, records: Table[int, InFlight], offsets: tuple[int, ...], member_id: str
 ) -> tuple[Table[int, InFlight], tuple[Event, ...]]:
-    """Start the acquisition locks of some records again; nothing becomes durable (KIP-1222).
+    """Restart the acquisition locks of some records; nothing becomes durable (KIP-1222).
 
-    The old timer is gone: the records are held under a lock of another name.
+    The old timer is cancelled: the records are held under a new lock.
     """
     lock = share_acquiring.free_lock(me, offsets[0])
     for offset in offsets:
@@ -195,7 +196,7 @@ def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Co
 
 
 def _begun(before: InFlight, after: InFlight) -> InFlight:
-    """Begin a transition: the state is the new one, and the lock runs until it is durable."""
+    """Start a transition: the record has the new state, and the lock runs until that is durable."""
     return after.but(ongoing=True, before_member=before.member_id, lock=before.lock)
 
 
@@ -236,8 +237,8 @@ def stage_as_state(
 ) -> Effects:
     """Make a transactional acknowledgement durable as delivery state 5, by an ordinary write of the state.
 
-    The answer waits for it; a write that fails gives the records back. With a dead-letter queue the batch says that a
-    commit of what is rejected makes it ARCHIVING. Status: draft (pull request 22357, seen in source).
+    The response waits for it; a failed write returns the records. With a dead-letter queue the batch says that a commit
+    of a REJECT makes the record ARCHIVING. Status: draft (pull request 22357, seen in source).
     """
     offsets = offsets_of(request.acknowledgements)
     message = _state_write(me, offsets)
@@ -257,7 +258,7 @@ def _with_target(batch: StateBatch) -> StateBatch:
 def stage_again(
     me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> SharePartition:
-    """Let a repeated staging wait for the transactional acknowledgement that is being made durable, if it still is."""
+    """Let a repeated staging wait for the acknowledgement that is being made durable, if it still is."""
     offsets = offsets_of(request.acknowledgements)
     return me.but(
         writes=tuple(
@@ -268,13 +269,13 @@ def stage_again(
 
 
 def read(me: SharePartition, purpose: str, on: Context) -> Effects:
-    """Ask for the durable state, to load the share-partition or to learn of an outcome."""
+    """Read the durable state, to load the share-partition or to learn an outcome."""
     message = ReadShareGroupState(me.key, me.leader_epoch)
     return _enqueue(me, PendingWrite(purpose, message), on)
 
 
 def expire(me: SharePartition, lock: int, on: Context) -> Effects:
-    """Take back what is held under a lock; memory first, then a write whose failure is ignored."""
+    """Release what is held under a lock; memory first, then a write whose failure is ignored."""
     changes, records = [], me.records
     for offset, before in me.records.items():
         after = share_partition.expired(me, offset, on) if before.lock == lock else None
@@ -292,9 +293,9 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
 
 
 def release(me: SharePartition, member_id: str, on: Context) -> Effects:
-    """Take back what a departed member holds; transactional acknowledgements are not the member's to give back.
+    """Release what a departed member holds; transactional acknowledgements stay.
 
-    It is a RELEASE by the broker: if the write fails the member has the records again, until their lock runs out.
+    It is a RELEASE by the broker: if the write fails the member has the records again, until their lock expires.
     Source: SharePartition.releaseAcquiredRecords.
     """
     records, events, offsets = me.records, [], []
@@ -311,7 +312,7 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
 
 
 def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
-    """Resolve the transactional acknowledgements that a marker fits (the hook of KIP-1289, draft)."""
+    """Resolve the transactional acknowledgements that belong to a marker (the hook of KIP-1289, draft)."""
     changes = []
     checks: Checks = ()
     for offset, before in share_partition.pending_cells(me):
@@ -349,7 +350,7 @@ def _change(
     purpose: str,
     on: Context,
 ) -> Effects:
-    """Change records in memory at once, and tell the share coordinator after that."""
+    """Change records in memory at once, then write that to the share coordinator."""
     if not changes:
         return Effects(me)
     records = me.records
@@ -362,14 +363,14 @@ def _change(
     return done.but(events=events)
 
 
-# -- the wire ----------------------------------------------------------------------------------
+# -- requests in flight -------------------------------------------------------------------------
 
-# Stands where `_write` puts the request.
+# A placeholder that `_write` replaces with the request.
 _NOTHING = Message()
 
 
 def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
-    """Make the state of some records durable, and with it the start offset as it is."""
+    """Write the state of some records, and with it the current start offset."""
     return _enqueue(me, write.but(message=_state_write(me, write.offsets)), on)
 
 
@@ -387,7 +388,7 @@ def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
 
 
 def send(me: SharePartition, on: Context) -> Effects:
-    """Put the first waiting request on the wire; without a leader to send it to it waits on."""
+    """Send the first waiting request; without a leader it keeps waiting."""
     if not me.writes or me.on_wire:
         return Effects(me)
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, me.key))
@@ -400,7 +401,7 @@ def send(me: SharePartition, on: Context) -> Effects:
 
 
 def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION) -> Effects:
-    """Repeat the request that was on the wire, up to the persister's limit, then let it fail with an error."""
+    """Repeat the request that was in flight, up to the persister's limit, then fail it with an error."""
     write, me = me.writes[0], me.but(on_wire=False)
     if _tried_enough(write):
         return _failed(me.but(writes=me.writes[1:]), write, error, on)
@@ -417,10 +418,10 @@ def _tried_enough(write: PendingWrite) -> bool:
 
 
 def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects, Errors]:
-    """Finish what waited for the share coordinator.
+    """Complete the work that waited for the share coordinator.
 
-    An error beside the effects means that this object is no good any more: another leader or
-    another state epoch fenced it, its group or topic is gone, or there is nothing to load.
+    An error beside the effects means that this object is no longer valid: another leader or another state epoch fenced
+    it, its group or topic was deleted, or there is nothing to load.
     """
     write = me.writes[0]
     error = error_of_response(answer)
@@ -475,24 +476,24 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
 
 
 def _answered(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
-    """Return what the share coordinator has answered, and to what."""
+    """Return the share coordinator's error and the records of the write, as checks."""
     told = Check("answer of the coordinator", write.purpose, error, error)
     return (*acknowledgement_checks.states(me.records, write.offsets), told)
 
 
 @in_order
 def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Iterator[Check]:
-    """Return the check by which a state has nothing to do with the one that was loaded (`share_loading.refreshed`)."""
+    """Return the checks whether a state was created again since it was loaded (`share_loading.refreshed`)."""
     epoch, known, error = answer.state_epoch, me.state_epoch, Errors.FENCED_STATE_EPOCH
     yield compare("state epoch of the answer", epoch, known, epoch <= known, error)
     yield compare("votes pending or decided", None, False, False, error)
 
 
 def _gone(write: PendingWrite, error: Errors) -> Errors:
-    """Say with which error a share-partition is dropped after a request that failed, NONE if it is kept.
+    """Return the error with which a share-partition is dropped after a failed request, NONE if it is kept.
 
-    A look that finds no state at all, because it was deleted, finds no outcome of a transactional acknowledgement later
-    either (our inference). Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
+    A query that finds no state at all, because it was deleted, will find no outcome later either (our inference).
+    Source: SharePartitionManager.fencedSharePartitionHandler, handleInitializationException.
     """
     if write.purpose == "refresh" and error is Errors.INVALID_REQUEST:
         return Errors.NOT_LEADER_OR_FOLLOWER
@@ -504,14 +505,14 @@ def _gone(write: PendingWrite, error: Errors) -> Errors:
 def on_dead_letter(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
 ) -> Effects:
-    """Continue after an attempt to copy records to the dead-letter queue; None: its answer is lost."""
+    """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost."""
     return (
         _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)
     )
 
 
 def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
-    """Tell the share coordinator which records are archived now, whatever comes of that."""
+    """Write to the share coordinator which records are archived now, whatever the result."""
     done = copying.effects
     if not copying.finished:
         return done
@@ -522,7 +523,7 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
 def _failed(
     me: SharePartition, write: PendingWrite, error: Errors, on: Context, because: Checks = ()
 ) -> Effects:
-    """End what waited for a write that failed; who staged is told what else was wrong (our inference)."""
+    """Complete the work that waited for a failed write; a staging gets another error (our inference)."""
     checks = because or _answered(me, write, error)
     if write.purpose == "stage":
         error = Errors.COORDINATOR_NOT_AVAILABLE if error in RETRY else TOLD.get(error, error)
@@ -542,7 +543,7 @@ def _failed(
         replies = (Reply(write.reply_to, write.answer.but(error=error)),)
     if write.fetch is not None:
         me = _acknowledged_fetch(me, write.fetch, error)
-    # A lock that ran out was told only: its records are copied whether the telling worked or not.
+    # The write only reported an expired lock: its records are copied whether it succeeded or not.
     copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
     sent = send(copied.state, on)
     local = share_outcomes.answered(me, write, error)

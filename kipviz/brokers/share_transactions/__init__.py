@@ -1,1 +1,1 @@
-"""Votes of a transaction on share records: how they are staged, and how their outcome becomes durable (KIP-1289, draft)."""
+"""Transactional acknowledgements of share records: staging, and the durability of their outcome (KIP-1289, draft)."""

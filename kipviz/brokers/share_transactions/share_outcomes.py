@@ -1,11 +1,10 @@
-"""The outcome of transactional acknowledgements that a share-partition leader holds in memory, while it becomes
-durable.
+"""The outcome of acknowledgements that a share-partition leader holds in memory, until it is durable.
 
-WHO: the share-partition leader, under a design whose marker waits for that write (slot outcome_write).
-SOURCE: pull request 22357 (draft implementation, seen in source): a write that fails leaves the records TX_PENDING and
-  fails the marker. How the failure reaches the transaction coordinator is our inference: as NOT_LEADER_OR_FOLLOWER,
-  after which it sends the marker again (as KafkaApis does for `__consumer_offsets`).
-NOT MODELLED: two coordinators that wait for one write; the one that asked last gets the answer.
+WHO: the share-partition leader, under a design whose marker waits for that write (slot outcome_write). SOURCE: pull
+request 22357 (draft implementation, seen in source): a failed write leaves the records TX_PENDING and fails the marker.
+How the failure reaches the transaction coordinator is our inference: as NOT_LEADER_OR_FOLLOWER, after which it sends
+the marker again (as KafkaApis does for `__consumer_offsets`).
+NOT MODELLED: two coordinators that wait for one write; the later one gets the response.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ S = RecordState
 
 
 def begun(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
-    """Keep records TX_PENDING while the write of their outcome is under way."""
+    """Keep records TX_PENDING while the write of their outcome is in progress."""
     records = me.records
     for offset in offsets:
         records = records.set(offset, records[offset].but(ongoing=True))
@@ -39,9 +38,9 @@ def begun(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
 
 
 def awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects:
-    """Tell the request with the marker for which share-partitions it waits, if it waits for any.
+    """Report to the request with the marker the share-partitions that it waits for, if any.
 
-    A marker that is sent again waits for the writes that the one before it began.
+    A repeated marker waits for the writes that the earlier one started.
     """
     ticket = marker.ticket
     if ticket is None:
@@ -68,7 +67,7 @@ def _decides(me: SharePartition, write: PendingWrite, producer_id: int) -> bool:
 def decided(
     me: SharePartition, write: PendingWrite, on: Context
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Resolve the records whose outcome is durable now, and move the SPSO."""
+    """Resolve the records whose outcome is durable now, and advance the SPSO."""
     assert isinstance(write.message, WriteShareGroupState)
     found = {o: b for b in write.message.batches for o in range(b.first, b.last + 1)}
     records, events = me.records, []
@@ -83,7 +82,7 @@ def decided(
 
 
 def undecided(me: SharePartition, write: PendingWrite) -> SharePartition:
-    """Leave the records TX_PENDING after a write that failed: the next marker decides."""
+    """Leave the records TX_PENDING after a failed write: the next marker decides."""
     records = me.records
     for offset in write.offsets:
         before = records.get(offset)
@@ -95,7 +94,7 @@ def undecided(me: SharePartition, write: PendingWrite) -> SharePartition:
 def aborted(me: SharePartition, before: InFlight, on: Context) -> InFlight:
     """Return what a staged record becomes when its transaction aborts.
 
-    OPEN: abort_target, abort_limit (whether the delivery limit is asked, as it is when a lock runs out).
+    OPEN: abort_target, abort_limit (whether the delivery limit applies, as it does when a lock expires).
     """
     after = on.rules.abort_target(before)
     if after.state is S.AVAILABLE and _at_the_limit(me, after, on):
@@ -120,7 +119,7 @@ def _at_the_limit(me: SharePartition, record: InFlight, on: Context) -> bool:
 
 
 def outcome_of(me: SharePartition, before: InFlight, found: StateBatch, on: Context) -> InFlight:
-    """Return what a staged record becomes when its durable state is known."""
+    """Return what a staged record becomes once its durable state is known."""
     if found.state is S.AVAILABLE:
         return aborted(me, before, on)
     cause = share_partition.REJECTED if found.state is S.ARCHIVING else ""
@@ -128,7 +127,7 @@ def outcome_of(me: SharePartition, before: InFlight, found: StateBatch, on: Cont
 
 
 def answered(me: SharePartition, write: PendingWrite, error: Errors) -> tuple[LocalCall, ...]:
-    """Tell the request with the marker what became of the write, if the write is about one."""
+    """Report the result of a write to the request with the marker, if the write is for one."""
     if write.purpose != DECIDE or write.reply_to is None:
         return ()
     return (LocalCall("kafka_apis", "", OutcomeWritten(write.reply_to, me.key, error)),)

@@ -1,4 +1,4 @@
-"""What a staging is refused for before any record is looked at, and how it is answered (KIP-1289, draft)."""
+"""The checks of a staging before any record is looked at, and its response (KIP-1289, draft)."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def checks_at_once(request: TxnShareAcknowledge, on: Context) -> Iterator[Check]
 def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int, int] | None, bool]:
     """Return the epochs at which a group has a member, and whether the group has members at all.
 
-    No leader can look into that log, and no request asks its coordinator: this is what it would have to know if the
-    member's epoch counted (finding X8).
+    No leader can read that log, and no request asks its coordinator: this is what a leader would need to know if the
+    member's epoch mattered (finding X8).
     """
     known: tuple[int, int] | None = None
     grouped = False
@@ -79,6 +79,6 @@ def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int,
 def answered(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, checks: Checks
 ) -> Effects:
-    """Answer a staging at once: it changes nothing, or nothing more."""
+    """Respond to a staging at once: it changes nothing, or nothing more."""
     answer = TxnShareAcknowledgeResponse(error_of(checks), request.partition)
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -1,8 +1,8 @@
-"""How a staging goes through: the participant is added, the records are staged, the producer is answered.
+"""The steps of a staging: the participant is added, the records are staged, the producer gets a response.
 
 WHO: the share-partition leader (`share_partition_leader`, which has the handlers). WHERE IN KAFKA: nowhere; KIP-1289
-  (draft) "Flow - Share Group", and pull request 22357 (draft implementation, seen in source): the leader of the
-  source partition adds the partition of `__share_group_state` before it stages anything.
+(draft) "Flow - Share Group", and pull request 22357 (draft implementation, seen in source): the leader of the source
+partition adds the partition of `__share_group_state` before it stages anything.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROLE = "share_partition_leader"
 def stageable(
     me: ShareLeader, request: TxnShareAcknowledge, on: Context
 ) -> tuple[SharePartition | None, Checks]:
-    """Check that a share-partition is there, and that a member may stage its records."""
+    """Check that a share-partition exists, and that a member may stage its records."""
     share = me.shares.get(on.image.share_key(request.group_id, request.partition))
     status = share.status if share is not None else None
     error = Errors.INVALID_RECORD_STATE
@@ -47,7 +47,7 @@ def enlist_then_stage(
     on: Context,
     checks: Checks,
 ) -> Effects:
-    """Add the participant and then stage, or the other way round, or stage alone where nothing is added.
+    """Add the participant and then stage, or the other way round, or only stage if nothing is to be added.
 
     OPEN: participant, participant_order.
     """
@@ -67,7 +67,7 @@ def enlist_then_stage(
 def participants(
     share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Enlisting:
-    """Return what waits for the coordinator: the request, and the partitions that stand for its records."""
+    """Return the waiting request, with the partitions that stand for its records."""
     group_id, topic_id, index = share.key.rsplit(":", 2)
     partitions = tuple(
         on.image.home_of(SHARE_GROUP_STATE, key)
@@ -84,7 +84,7 @@ def enlist(
     on: Context,
     checks: Checks,
 ) -> Effects:
-    """Ask a transaction coordinator to add the participant; the request waits. OPEN: addition to the transaction."""
+    """Ask a transaction coordinator to add the participant; the request waits. OPEN: enlistment."""
     waiting = participants(share, request, reply_to, on)
     waiting = add_to_transaction.told_apart(me.staging, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
@@ -99,9 +99,9 @@ def enlist(
 
 
 def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
-    """Stage what waited for its addition to the transaction; what a record has become in the meantime counts.
+    """Stage what waited until its participant was added, if the records' current states allow it.
 
-    What was staged before it was enlisted stays staged whatever the coordinator says.
+    What was staged before that stays staged, whatever the coordinator answers.
     """
     request, reply_to = waiting.request, waiting.reply_to
     assert isinstance(request, TxnShareAcknowledge)
@@ -132,7 +132,7 @@ def staged(
 ) -> Effects:
     """Stage what may be staged now: as delivery state 5 in the durable state, or in memory alone.
 
-    With `enlists` the participant is added after that, and the answer waits for it. OPEN: staged_acks, vote_form.
+    With `enlists` the participant is added after that, and the response waits for it. OPEN: staged_acks, vote_form.
     """
     begun, events = share_partition.stage(share, request)
     votes = on.rules.staged_acks(staged_batches(share_partition.cells_of(begun, request)))
@@ -148,7 +148,7 @@ def staged(
 def stage_again(
     me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> Effects:
-    """Answer an equal second staging that the design takes; a transactional acknowledgement under way is waited for."""
+    """Respond to an equal second staging that the design accepts; it waits for an acknowledgement in progress."""
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
     if not ongoing:
         return share_staging.answered(me, request, reply_to, ())

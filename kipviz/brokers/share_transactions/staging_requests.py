@@ -1,9 +1,8 @@
-"""A staging of several partitions in one request: each is a transactional acknowledgement of its own, the answer is one
-(KIP-1289).
+"""A staging of several partitions in one request: an acknowledgement for each, one response (KIP-1289).
 
-WHEN: a producer stages what its share consumer holds of several partitions that one broker leads. DOES: every part is
-taken as a staging of one partition; the answer waits until each has its result. OPEN: stage_parts: what becomes of the
-parts that were staged when another one is refused. A part at another leader is another request, and no broker knows of
+WHEN: a producer stages what its share consumer holds of several partitions that one broker leads. DOES: handles every
+part as a staging of one partition; the response waits until each has its result. OPEN: stage_parts: what becomes of the
+parts that were staged when another one is rejected. A part at another leader is another request, and no broker knows of
 both.
 Clause: KIP-1289 corner case 11 (draft).
 """
@@ -31,11 +30,10 @@ from kipviz.messages.share_groups import (
 def on_txn_share_acknowledge(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Take a staging apart, and hand each partition of it to the leader.
+    """Split a staging and pass each partition of it to the leader.
 
-    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: nothing of its own. DOES: remembers that one
-    answer is owed for all parts. ANSWERS: at once where there is one partition and it is refused, else
-    when every part has its result.
+    WHEN: sendShareAcknowledgementsToTransaction. CHECKS: nothing of its own. DOES: stores the call until all parts have
+    a result. ANSWERS: at once for one partition that is rejected, otherwise when every part has its result.
     Clause: KIP-1289 "TxnShareAcknowledgeRequest", Topics and Partitions (draft).
     """
     if not request.further:
@@ -50,7 +48,7 @@ def on_txn_share_acknowledge(
 
 
 def gathered(done: Effects, on: Context) -> Effects:
-    """Keep back the answers to parts until all are there, and give the one that the client gets."""
+    """Collect the results of parts, and send one response once all are known."""
     me: ShareLeader = done.state
     replies: list[Reply] = []
     events: list[Event] = []
@@ -78,13 +76,13 @@ def gathered(done: Effects, on: Context) -> Effects:
 
 
 def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
-    """Forget the calls of a connection: nobody waits for their answers."""
+    """Remove the calls of a closed connection."""
     left = tuple(call for call in me.calls if call.reply_to.source != source)
     return me if len(left) == len(me.calls) else me.but(calls=left)
 
 
 def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -> Iterator[Check]:
-    """Return what each part came to by itself, and what it is told because of the others."""
+    """Return the result of each part by itself, and the error that it gets because of the others."""
     own = dict(call.results)
     for partition, error in results:
         if own[partition] is not Errors.NONE:
@@ -96,9 +94,9 @@ def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -
 def _decided(
     me: ShareLeader, call: StagingCall, on: Context
 ) -> tuple[ShareLeader, tuple[tuple[str, Errors], ...], tuple[Event, ...]]:
-    """Return what was staged, where the design has all parts or none; its error is then the first one.
+    """Release what was staged if the design stages all parts or none; the error is then the first one.
 
-    What is in the log stays there: a transactional acknowledgement can be ended by the transaction alone.
+    What is in the log stays there: only the transaction can end an acknowledgement.
     """
     refused = next((error for _, error in call.results if error is not Errors.NONE), Errors.NONE)
     if not on.rules.stage_parts(tuple(error for _, error in call.results)):

@@ -1,1 +1,1 @@
-"""The transaction coordinator: who is in a transaction, what it compares, and how a transaction ends."""
+"""The transaction coordinator: the participants of transactions, its checks, and how a transaction ends."""

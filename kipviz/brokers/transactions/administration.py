@@ -1,11 +1,11 @@
-"""What a broker tells an operator: its transactional ids, and the producers of a log.
+"""Operators' queries: the transactional ids of a broker, and the producers of a log.
 
 WHO: every broker for what it coordinates and leads.
-WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and
-  handleDescribeTransactions, ReplicaManager.activeProducerState.
+WHERE IN KAFKA: KafkaApis, TransactionCoordinator.handleListTransactions and handleDescribeTransactions,
+ReplicaManager.activeProducerState.
 KIPS: KIP-664; KIP-994 and KIP-1152 add filters.
-DURABILITY: none; everything is read from what other roles hold.
-NOT MODELLED: that a transaction is listed only when it took longer than the filter says by 1 ms.
+DURABILITY: none; everything is read from the state of other roles.
+NOT MODELLED: that a transaction is listed only when it took longer than the filter by 1 ms.
 """
 
 from __future__ import annotations
@@ -51,11 +51,10 @@ from kipviz.records.transaction_state import TransactionState
 def listing(
     me: TransactionCoordinator, request: ListTransactions, on: Context
 ) -> tuple[ListTransactionsResponse, Checks]:
-    """Return the transactional ids of a coordinator that pass a request's filters, and what was checked.
+    """Return the transactional ids of a coordinator that pass a request's filters, and the checks.
 
-    A name of a state that there is not lets nothing through, and is told. The filter for a duration (KIP-994) looks at
-    when the last transaction began, whether it is over or not; a transactional id without one has no such time and
-    always passes.
+    An unknown name of a state matches nothing, and is reported. The filter for a duration (KIP-994) uses the start of
+    the last transaction, completed or not; a transactional id without a transaction has no such time and always passes.
     Source: TransactionStateManager.listTransactionStates.
     """
     is_pattern, pattern = True, None
@@ -86,7 +85,7 @@ def listing(
 def _listing_checks(
     me: TransactionCoordinator, request: ListTransactions, is_pattern: bool
 ) -> Iterator[Check]:
-    """Check that the coordinator knows its ids by now, and that the pattern is one."""
+    """Check that the coordinator has loaded its log, and that the pattern is valid."""
     yield has_loaded(me.loading)
     if request.pattern:
         error = Errors.INVALID_REGULAR_EXPRESSION
@@ -95,7 +94,7 @@ def _listing_checks(
 
 
 def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
-    """Tell KafkaApis of this broker what is coordinated here."""
+    """Return to KafkaApis of this broker the transactional ids that are coordinated here."""
     assert isinstance(call.request, ListTransactions)
     answer, checks = listing(me, call.request, on)
     told = ListedHere(call.ticket, answer)
@@ -106,11 +105,10 @@ def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Eff
 def on_describe_transactions(
     me: TransactionCoordinator, request: DescribeTransactions, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Tell an operator what is known of a transactional id.
+    """Return the state of a transactional id to an operator.
 
-    WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES:
-    nothing. ANSWERS: state, identity, the partitions that have no marker yet, and how long ago the
-    transaction began.
+    WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES: nothing. ANSWERS: state,
+    identity, the partitions that have no marker yet, and how long ago the transaction began.
     Clause: KIP-664 "DescribeTransactions"; TransactionCoordinator.handleDescribeTransactions.
     """
     name = request.transactional_id
@@ -139,7 +137,7 @@ def on_describe_transactions(
 
 @in_order
 def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
-    """Check that there is such a transactional id, and that the coordinator knows by now."""
+    """Check that the transactional id exists, and that the coordinator has loaded its log."""
     yield compare("transactional id", name or None, None, bool(name), Errors.INVALID_REQUEST)
     yield has_loaded(me.loading)
     known = me.transactions.get(name)
@@ -152,11 +150,11 @@ def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
 def on_describe_producers(
     me: Any, request: DescribeProducers, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Tell an operator which producers the log of a partition knows.
+    """Return the producers in the log of a partition to an operator.
 
-    WHEN: an admin client asks the leader. CHECKS: nothing but who leads. DOES: nothing. ANSWERS:
-    for each producer its epoch, its last sequence, the time of its last batch or marker, the
-    coordinator epoch of its last marker and where its open transaction begins.
+    WHEN: an admin client asks the leader. CHECKS: nothing but the leader. DOES: nothing. ANSWERS: for each producer its
+    epoch, its last sequence, the time of its last batch or marker, the coordinator epoch of its last marker and the
+    start of its open transaction.
     Clause: KIP-664 "DescribeProducers"; ReplicaManager.activeProducerState.
     """
     log = on.log(request.partition)

@@ -1,12 +1,12 @@
-"""InitProducerId for a generation of a group: end first what older ones have left in its partitions.
+"""InitProducerId for a generation of a group: it first ends what older generations left open in its partitions.
 
-A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019),
-  given up for fencing by the group coordinator. STATUS: draft; what its text leaves open is in slots, or
-  said to be our inference.
-DURABILITY: a generation counts as soon as it is seen; its record is in the log before the record of the
-  identity, so whoever has an identity has it for a generation that the next coordinator knows, too.
-NOT MODELLED: a producer that has a group and no transactional id (a later wording of the draft);
-  what is forgotten of groups that are gone: the draft does not say that anything is.
+A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft (2019), abandoned in
+favour of fencing by the group coordinator. STATUS: draft; what its text leaves open is in slots, or marked as our
+inference.
+DURABILITY: a generation counts as soon as it is seen. Its record is in the log before the record of the identity, so an
+identity always belongs to a generation that the next coordinator knows, too.
+NOT MODELLED: a producer that has a group and no transactional id (a later wording of the draft); removal of the state
+of deleted groups: the draft does not mention any.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionS
 def on_init_producer_id_of_group(
     me: TransactionCoordinator, request: InitProducerIdOfGroup, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return a producer an identity for a generation of its group, and shut out those before it.
+    """Return an identity for a generation of a producer's group, and fence earlier generations.
 
-    WHEN: a member has been assigned partitions, before it looks up where to begin in them. CHECKS: all brokers know the
-    request; loading; the time limit; no newer generation has been seen. DOES: logs what the producer is assigned; from
-    here on requests of older generations are refused. What these have open in the caller's partitions is aborted, or
-    waited for: a slot. Then it is an InitProducerId as any other, but that it gets a producer id of its own each time.
+    WHEN: a member has been assigned partitions, before it fetches their committed offsets. CHECKS: all brokers support
+    the request; loading; the time limit; no newer generation has been seen. DOES: logs the producer's assignment; from
+    here on requests of older generations are rejected. Their open transactions in the caller's partitions are aborted,
+    or waited for: a slot. Then it is like any other InitProducerId, except that it gets a new producer id each time.
     ANSWERS: the identity; CONCURRENT_TRANSACTIONS while something has to end first; ILLEGAL_GENERATION (our inference).
     Clause: KIP-447, first draft: "InitProducerId API", "Fencing zombie".
     """
@@ -80,7 +80,7 @@ def _checks(
 
 
 def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Effects:
-    """Log what a producer has been assigned, unless it says the same again."""
+    """Log a producer's assignment, unless it is unchanged."""
     assert request.transactional_id is not None, "refused before"
     record = GroupAssignmentRecord(
         request.group_id, request.transactional_id, request.generation, request.assigned
@@ -100,7 +100,7 @@ def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Contex
 def _left_open(
     me: TransactionCoordinator, request: InitProducerIdOfGroup
 ) -> list[TransactionMetadata]:
-    """Return the transactions of older generations that may still be about the caller's partitions."""
+    """Return the transactions of older generations that may still include the caller's partitions."""
     names = producer_groups.before_in_its_partitions(me.assignments, request)
     found = (me.transactions.get(name) for name in names)
     unended = (TransactionState.ONGOING, *PREPARED)

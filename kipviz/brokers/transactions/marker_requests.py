@@ -1,12 +1,14 @@
-"""Markers of several transactions in one request: each transaction has results of its own.
+"""Markers of several transactions in one request: each transaction has its own results.
 
 WHO: a transaction coordinator. WHERE IN KAFKA: TransactionMarkerChannelManager,
-  TransactionMarkerRequestCompletionHandler.
-KIPS: KIP-98. DURABILITY: none; a broken connection makes the coordinator ask again.
-Which transactions go together is decided where the markers are sent (`transaction_append.gathered`):
-those that one step of a coordinator ends on one broker, such as all that a new one finds decided.
-NOT MODELLED: that a broker's coordinators share one queue, so that what is decided between two rounds of its
-  thread goes together, too.
+TransactionMarkerRequestCompletionHandler.
+KIPS: KIP-98. DURABILITY: none; after a broken connection the coordinator retries.
+
+Which transactions go into one request is decided where the markers are sent (`transaction_append.gathered`): those that
+one step of a coordinator ends on one broker, such as all decided ones that a new coordinator finds.
+
+NOT MODELLED: that a broker's coordinators share one queue, so that the decisions between two rounds of its thread go
+into one request, too.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersRespons
 def on_markers_answered(
     me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
 ) -> Effects:
-    """Take the results of each transaction of a request.
+    """Handle the results of each transaction of a request.
 
     WHEN: a broker answers WriteTxnMarkers. CHECKS and DOES: for each transaction what
-    `transaction_coordinator.on_markers_answered` says. ANSWERS: nobody.
+    `transaction_coordinator.on_markers_answered` does. ANSWERS: no request.
     Clause: KIP-98 "WriteTxnMarkerRequest"; TransactionMarkerRequestCompletionHandler.onComplete.
     """
     return _each(me, response, tag, on, transaction_coordinator.on_markers_answered)
@@ -39,7 +41,7 @@ def on_markers_lost(
     tag: str,
     on: Context,
 ) -> Effects:
-    """Send the markers of each transaction again that were on a broken connection, asked or answered."""
+    """Send the markers of each transaction again after a connection broke, before or after the response."""
     return _each(me, lost, tag, on, transaction_coordinator.on_markers_lost)
 
 
@@ -61,7 +63,7 @@ def _each(
 
 
 def _tag_of(me: TransactionCoordinator, producer_id: int, tag: str) -> str:
-    """Return the tag of a transaction that went beside the first one, which has the same coordinator epoch."""
+    """Return the tag of a further transaction in a request, which has the first one's coordinator epoch."""
     epoch, _, _ = tag.partition(" ")
     found = (t for t in me.transactions.values() if t.producer_id == producer_id)
     return f"{epoch} {next((t.transactional_id for t in found), '')}"

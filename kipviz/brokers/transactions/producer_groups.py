@@ -1,8 +1,9 @@
-"""What a transaction coordinator knows of the groups that its producers work for.
+"""The groups that a transaction coordinator's producers work for.
 
-A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft, given
-  up before Kafka 2.5. STATUS: draft.
-The coordinator hears of a generation from producers only: the group coordinator tells it nothing.
+A part of the transaction coordinator's role. WHERE IN KAFKA: nowhere. KIPS: KIP-447, first draft, abandoned before
+Kafka 2.5. STATUS: draft.
+
+The coordinator learns of a generation only from producers; the group coordinator sends it nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ NEVER_SEEN = -1
 
 
 def newest(assignments: Assignments, group_id: str) -> int:
-    """Return the newest generation of a group that a producer has named, -1 for none."""
+    """Return the newest generation of a group that a producer has named, or -1."""
     seen = (a.generation for a in assignments.values() if a.group_id == group_id)
     return max(seen, default=NEVER_SEEN)
 
@@ -29,7 +30,7 @@ def newest(assignments: Assignments, group_id: str) -> int:
 def generation_checks(
     assignments: Assignments, transactional_id: str, rules: BrokerRules
 ) -> Iterator[Check]:
-    """Check a producer's generation: no newer one of its group has been seen."""
+    """Check that no newer generation of a producer's group has been seen."""
     mine = assignments.get(transactional_id)
     if mine is not None:
         known = newest(assignments, mine.group_id)
@@ -40,7 +41,7 @@ def generation_checks(
 def before_in_its_partitions(
     assignments: Assignments, request: InitProducerIdOfGroup
 ) -> tuple[str, ...]:
-    """Return the producers of older generations that had a partition which the caller has been given."""
+    """Return the producers of older generations that had a partition which now belongs to the caller."""
     return tuple(
         name
         for name, each in assignments.items()

@@ -1,8 +1,8 @@
-"""A question about several transactions: each is asked of its own coordinator on this broker.
+"""A question about several transactions: each coordinator on this broker answers for its own.
 
-A part of KafkaApis's role (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
+A part of KafkaApis (`kafka_apis`). WHERE IN KAFKA: KafkaApis.handleAddPartitionsToTxnRequest.
 KIPS: KIP-890 (AddPartitionsToTxn since version 4).
-DURABILITY: none; the answers of single transactions stay with the request (`cluster.topic_authorization`).
+DURABILITY: none; the answers for single transactions stay with the request (`cluster.topic_authorization`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def on_add_partitions(
     reply_to: ReplyTo,
     on: Context,
 ) -> Effects:
-    """Let the coordinator of a transaction have its question, or each coordinator of several.
+    """Pass a question to the coordinator of its transaction, or several questions to theirs.
 
-    WHEN: a broker asks about the transactions of several producers. CHECKS: for each that its partitions are
-    there, and that it is coordinated here (NOT_COORDINATOR): what is wrong with one is nothing to the others.
-    DOES: nothing else. ANSWERS: when every coordinator has answered, with errors of its own for each.
+    WHEN: a broker asks about the transactions of several producers. CHECKS: for each that its partitions exist, and
+    that it is coordinated here (NOT_COORDINATOR); an error of one does not affect the others. DOES: nothing else.
+    ANSWERS: when every coordinator has answered, with errors for each transaction.
     Clause: KIP-890 part 1; KafkaApis.handleAddPartitionsToTxnRequest.
     """
     if isinstance(me, TransactionCoordinator):
@@ -63,7 +63,7 @@ def _refusal(
 def _deciding(
     request: AddPartitionsToTxn, answer: AddPartitionsToTxnResponse, home: str, on: Context
 ) -> Check:
-    """Return the check by which a transaction's question is refused before its coordinator gets it."""
+    """Return the check that rejects a transaction's question before its coordinator gets it."""
     if answer.error is Errors.NOT_COORDINATOR:
         return Check("leader", on.broker, on.image.leader_of(home), answer.error)
     lost = deleted_topics.lost_partitions(request.partitions, on.image)

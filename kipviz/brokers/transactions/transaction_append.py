@@ -1,4 +1,4 @@
-"""A transition of a transaction on its way to the replicas, and who is answered when it is there.
+"""The append of a transaction's transition, and the responses that wait for its replication.
 
 WHERE IN KAFKA: the callbacks of TransactionStateManager.appendTransactionToLog.
 """
@@ -42,9 +42,9 @@ from kipviz.records.transaction_state import (
     TransactionState,
 )
 
-# Who ends a transaction without its producer: InitProducerId, and a timer.
+# What ends a transaction without its producer: InitProducerId, and a timer.
 FENCING = ("fence", "timeout")
-# Answers to a marker after which the coordinator resolves the leader again and resends.
+# Errors of a marker after which the coordinator looks up the leader again and resends.
 RETRY_MARKER = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NOT_LEADER_OR_FOLLOWER,
@@ -53,8 +53,8 @@ RETRY_MARKER = (
     Errors.REQUEST_TIMED_OUT,
     Errors.KAFKA_STORAGE_ERROR,
 )
-# After which a partition needs no marker: nothing of the transaction can be in it. What is neither
-# among these nor to be retried (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) ends the sending.
+# Errors after which a partition needs no marker: it cannot contain anything of the transaction. Any other error that is
+# not retriable (INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED) ends the sending.
 NEEDS_NO_MARKER = (
     Errors.NONE,
     Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT,
@@ -63,11 +63,12 @@ NEEDS_NO_MARKER = (
 
 
 class PendingAppend(Value, frozen=True):
-    """A record that is in the log but not replicated: what to do when it is.
+    """A record in the log that is not replicated yet, and what to do when it is.
 
-    `answer` is the request that waits: "init", "fence" (InitProducerId that has to end a
-    transaction first), "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or
-    nobody's: "timeout", "expire", "complete" (an EndTxn's where the coordinator responds at completion). `two_phase` says that the InitProducerId is KIP-939's.
+    `answer` is the kind of the waiting request: "init", "fence" (InitProducerId that has to end a transaction first),
+    "keep" (one that keeps it), "add", "offsets" (AddOffsetsToTxn), "end", or of none: "timeout", "expire", "complete"
+    (also an EndTxn's if the coordinator responds at completion). `two_phase` means that the InitProducerId is
+    KIP-939's.
     """
 
     offset: int
@@ -82,10 +83,10 @@ class PendingAppend(Value, frozen=True):
 def dated(
     wait: PendingAppend, known: TransactionMetadata, now_ms: int, transaction_version: int
 ) -> tuple[PendingAppend, TransactionRecord | Tombstone]:
-    """Return a transition with the time at which it is prepared, and what of it the log gets.
+    """Return a transition with the time at which it is prepared, and the record that is appended.
 
-    A completion was prepared when its decision was replicated; a name that is forgotten keeps its time. Below
-    transaction version 1 a record has no place for what came later.
+    A completion was prepared when its decision was replicated; a transactional id that expires keeps its time. Below
+    transaction version 1 a record has no fields for later additions.
     """
     record = wait.record
     if record.state is TransactionState.DEAD:
@@ -101,9 +102,9 @@ def dated(
 
 
 def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects:
-    """Return a producer without a transactional id an identity that nobody remembers.
+    """Return an identity that is not stored to a producer without a transactional id.
 
-    Any broker does that, and nothing is logged: TransactionCoordinator.handleInitProducerId.
+    Any broker does that, and logs nothing: TransactionCoordinator.handleInitProducerId.
     """
     checks = two_phase.nameless_checks(request)
     error = error_of(checks)
@@ -115,18 +116,18 @@ def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context)
 
 
 def append_timers(shard: str, waiting: tuple[PendingAppend, ...]) -> tuple[AppendTimeout, ...]:
-    """Return the timers of appends that may take too long: they have the time of their transaction."""
+    """Return the timers of appends that may take too long; they have the timeout of their transaction."""
     timed = (w for w in waiting if w.record.timeout_ms < NO_TIME_LIMIT)
     return tuple(AppendTimeout(w.offset, shard) for w in timed)
 
 
 def append_of(timer: AppendTimeout, waiting: tuple[PendingAppend, ...]) -> PendingAppend:
-    """Return the append that a timer is of."""
+    """Return the append of a timer."""
     return next(w for w in waiting if w.offset == timer.offset)
 
 
 def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> tuple[Reply, ...]:
-    """Return the error to whoever waits for a record; it tells no identity."""
+    """Return the error for the request that waits for a record; it contains no identity."""
     found = []
     for reply in answers_of(wait, known):
         told = reply.message.but(error=error)
@@ -139,8 +140,8 @@ def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> 
 def shuts_out(wait: PendingAppend) -> bool:
     """Return whether a transition is a fence whose epoch is in memory before it is logged.
 
-    That is so below transaction version 2: from then on the old epoch is refused.
-    Source: TransactionCoordinator.endTransactionWithTV1.
+    That is so below transaction version 2: from then on the old epoch is rejected. Source:
+    TransactionCoordinator.endTransactionWithTV1.
     """
     record = wait.record
     fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
@@ -148,17 +149,17 @@ def shuts_out(wait: PendingAppend) -> bool:
 
 
 def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
-    """Return what is known of a transaction as soon as a step of it is prepared."""
+    """Return the metadata of a transaction as soon as one of its transitions is prepared."""
     if not shuts_out(wait):
         return known
     return known.but(producer_epoch=wait.record.producer_epoch, last_producer_epoch=-1)
 
 
 def after_failure(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
-    """Return what is known of a transaction when a record of it failed: what was known before.
+    """Return the metadata of a transaction after a failed append: the earlier state.
 
-    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so that epochs nobody
-    saw are not used up. Source: TransactionMetadata.hasFailedEpochFence.
+    A fence below transaction version 2 keeps its epoch: the next attempt does not bump it again, so that no unused
+    epochs are skipped. Source: TransactionMetadata.hasFailedEpochFence.
     """
     known = known.but(pending_state=None)
     return known.but(has_failed_epoch_fence=True) if shuts_out(wait) else known
@@ -179,10 +180,10 @@ def markers_of(
     coordinator_epoch: int,
     on: Context,
 ) -> tuple[tuple[Request, ...], tuple[tuple[str, int], ...], tuple[str, ...]]:
-    """Return the markers of a decided transaction, one request per broker, and whom they go to.
+    """Return the markers of a decided transaction, one request per broker, and their receivers.
 
-    `whose` are the role, shard and tag that the answers come back to. The last ones given are partitions that nobody
-    leads now.
+    `whose` are the role, shard and tag that the responses go to. The third result has the partitions that have no
+    leader now.
     """
     role, shard, tag = whose
     by_broker: dict[int, list[str]] = {}
@@ -206,10 +207,10 @@ def markers_of(
 
 
 def gathered(done: Effects) -> Effects:
-    """Put the markers of several transactions that one step sends to one broker into one request.
+    """Merge the markers of several transactions that one step sends to one broker into one request.
 
-    Its tag is the first one's: the others are known by their producer ids. Source:
-    TransactionMarkerChannelManager.generateRequests, which drains what waits for a broker.
+    Its tag is the first one's; the others are found by their producer ids. Source:
+    TransactionMarkerChannelManager.generateRequests, which drains the queue of a broker.
     """
     if len(done.requests) < 2:
         return done
@@ -223,7 +224,7 @@ def gathered(done: Effects) -> Effects:
 
 
 def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
-    """Return the partitions of markers that were lost, asked or answered."""
+    """Return the partitions of markers whose request or response was lost."""
     if isinstance(lost, WriteTxnMarkers):
         return lost.partitions
     return tuple(result.partition for result in lost.results)
@@ -232,7 +233,7 @@ def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]
 def decided(
     before: TransactionMetadata | TransactionRecord, producer_id: int, state: TransactionState
 ) -> TransactionDecided:
-    """Return the fact that a decision is durable: it is about the batches of the epoch before it."""
+    """Return the event that a decision is durable; it is about the batches of the previous epoch."""
     committed = state is TransactionState.PREPARE_COMMIT
     return TransactionDecided(
         before.transactional_id, producer_id, before.producer_epoch, committed
@@ -240,7 +241,7 @@ def decided(
 
 
 def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
-    """Return the fact that a transition has decided: a fence may have its own epoch in memory before it."""
+    """Return the event of a transition's decision; a fence may already have its own epoch in memory."""
     record = wait.record
     if shuts_out(wait):
         before = before.but(producer_epoch=record.producer_epoch - 1)
@@ -248,9 +249,9 @@ def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionD
 
 
 def unheard(log: PartitionLog) -> tuple[Event, ...]:
-    """Return the decisions in a log that count from now on and that nobody has heard of yet.
+    """Return the decisions in a log that count from now on and that no event has reported yet.
 
-    Such a record was given up by the coordinator that wrote it, and replicated after that.
+    The append of such a record timed out at the coordinator that wrote it, and was replicated after that.
     """
     found: dict[str, tuple[Event, ...]] = {}
     before: dict[str, TransactionRecord] = {}
@@ -276,7 +277,7 @@ def unheard(log: PartitionLog) -> tuple[Event, ...]:
 def answer_add(
     error: Errors, request: AddPartitionsToTxn, known: TransactionMetadata | None
 ) -> AddPartitionsToTxnResponse:
-    """Return the answer to AddPartitionsToTxn: one for all of its partitions, but to who only asks one for each.
+    """Return the response to AddPartitionsToTxn: one error for all partitions, or one each for a verification.
 
     TRANSACTION_ABORTABLE is then for those that are not in the transaction.
     """
@@ -292,7 +293,7 @@ def answer_add(
 
 
 def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
-    """Return the append of a completion; who is owed an answer gets it when that is replicated."""
+    """Return the append of a completion; a waiting EndTxn is answered when it is replicated."""
     record = completion_of(known)
     return PendingAppend(offset, record, known.last_producer_epoch, "complete", known.owed)
 
@@ -300,7 +301,7 @@ def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
 def owed_answers(
     waiting: tuple[PendingAppend, ...], transactions: Table[str, TransactionMetadata], error: Errors
 ) -> tuple[Reply, ...]:
-    """Return an error to everybody who waits for a record, and to whoever waits for a completion."""
+    """Return an error to all requests that wait for a record, and to those that wait for a completion."""
     appends = (
         refusals(wait, transactions[wait.record.transactional_id], error) for wait in waiting
     )
@@ -310,7 +311,7 @@ def owed_answers(
 
 
 def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, ...]:
-    """Return the answer to whoever waits for a record, with what it says."""
+    """Return the response to the request that waits for a record."""
     if wait.reply_to is None:
         return ()
     init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse

@@ -1,8 +1,7 @@
-"""What a transaction coordinator compares a request with, in the order in which Kafka does.
+"""The checks of a transaction coordinator's requests, in Kafka's order.
 
-WHERE IN KAFKA: TransactionCoordinator's endTransaction, prepareInitProducerIdTransit,
-handleAddPartitionsToTransaction and handleVerifyPartitionsInTransaction. Each function gives the checks up
-to the first one that fails; what they are is in `checks`.
+WHERE IN KAFKA: TransactionCoordinator's endTransaction, prepareInitProducerIdTransit, handleAddPartitionsToTransaction
+and handleVerifyPartitionsInTransaction. Each function returns the checks up to the first one that fails; see `checks`.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ S = TransactionState
 
 @in_order
 def asking_checks(loading: bool, request: InitProducerId, on: Context) -> Iterator[Check]:
-    """Check that an InitProducerId is looked at: what it asks is allowed, and the log is read."""
+    """Check that an InitProducerId is served: its fields are allowed, and the log is loaded."""
     yield from two_phase.request_checks(request, on)
     yield has_loaded(loading)
 
@@ -54,7 +53,7 @@ def asking_checks(loading: bool, request: InitProducerId, on: Context) -> Iterat
 def _served_checks(
     loading: bool, assignments: Assignments, name: str, rules: BrokerRules
 ) -> Iterator[Check]:
-    """Check that a request has a name, that the log is read, and that its generation is not over."""
+    """Check that a request has a transactional id, that the log is loaded, and that its generation is current."""
     if not name:
         yield compare("transactional id", name, None, False, Errors.INVALID_REQUEST)
     yield has_loaded(loading)
@@ -69,7 +68,7 @@ def joining_checks(
     request: AddPartitionsToTxn | AddOffsetsToTxn,
     rules: BrokerRules,
 ) -> Iterator[Check]:
-    """Return every check of AddPartitionsToTxn, also of one that only asks, and of AddOffsetsToTxn."""
+    """Return every check of AddPartitionsToTxn, including verification, and of AddOffsetsToTxn."""
     yield from _served_checks(loading, assignments, request.transactional_id, rules)
     if isinstance(request, AddPartitionsToTxn) and request.verify_only:
         yield from verify_checks(known, request)
@@ -104,7 +103,7 @@ def _no_transition(known: TransactionMetadata) -> Check:
 
 @in_order
 def init_producer_id_checks(known: TransactionMetadata, request: InitProducerId) -> Iterator[Check]:
-    """Check that a producer can get an identity now: no transition in progress, and no stale caller."""
+    """Check that a producer can get an identity now: no transition in progress, no stale caller."""
     yield _no_transition(known)
     expected = request.producer_id
     if expected >= 0:
@@ -116,10 +115,10 @@ def init_producer_id_checks(known: TransactionMetadata, request: InitProducerId)
 
 @in_order
 def identity_checks(known: TransactionMetadata, request: InitProducerId) -> Iterator[Check]:
-    """Check the epoch that a producer expects: the stored one, or the one before, which is a retry.
+    """Check the epoch that a producer expects: the stored one, or the previous one, which is a retry.
 
-    Whoever says its group expects none (KIP-447, first draft). An exhausted epoch with another expected
-    one is an IllegalStateException in Kafka, which the client sees as UNKNOWN_SERVER_ERROR.
+    A request that names a group expects none (KIP-447, first draft). An exhausted epoch with another expected epoch is
+    an IllegalStateException in Kafka, which the client receives as UNKNOWN_SERVER_ERROR.
     """
     if request.producer_id < 0 or isinstance(request, InitProducerIdOfGroup):
         return
@@ -154,7 +153,7 @@ def _same_epoch(known: TransactionMetadata, epoch: int) -> Check:
 def owner_checks(
     known: TransactionMetadata | None, name: str, producer_id: int, epoch: int
 ) -> Iterator[Check]:
-    """Check that a transactional id is known, and belongs to a producer of this id and epoch."""
+    """Check that a transactional id is known, and belongs to a producer with this id and epoch."""
     yield is_known(known, name)
     assert known is not None
     owner = known.as_its_client_knows_it
@@ -166,11 +165,10 @@ def owner_checks(
 def add_partitions_checks(
     known: TransactionMetadata | None, request: AddPartitionsToTxn | AddOffsetsToTxn
 ) -> Iterator[Check]:
-    """Check that partitions can join; the order is Kafka's.
+    """Check that partitions can be added; the order is Kafka's.
 
-    A transition in progress comes before producer id and epoch, so that a rotation of the
-    producer id can finish. A kept transaction takes nothing in any more (KIP-939, draft; the error
-    is our inference).
+    A transition in progress comes before producer id and epoch, so that a rotation of the producer id can finish. A
+    kept transaction accepts no more partitions (KIP-939, draft; the error is our inference).
     """
     yield is_known(known, request.transactional_id)
     assert known is not None
@@ -192,9 +190,9 @@ def verify_checks(
 ) -> Iterator[Check]:
     """Check that every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
 
-    A transition in progress is no reason to say no. Outside a transaction the set is empty, so that
-    every partition is TRANSACTION_ABORTABLE. The answer says which are in it all the same
-    (`transaction_append.answer_add`). Source: handleVerifyPartitionsInTransaction.
+    A transition in progress is no reason for an error. Outside a transaction the set is empty, so every partition is
+    TRANSACTION_ABORTABLE. The response names those that are in it all the same (`transaction_append.answer_add`).
+    Source: handleVerifyPartitionsInTransaction.
     """
     yield is_known(known, request.transactional_id)
     assert known is not None
@@ -212,7 +210,7 @@ def _asked_for(request: EndTxn) -> str:
 
 
 def _is_decided_so(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Return whether a transaction that is decided is decided as a request asks."""
+    """Return whether a transaction's decision is the one that a request asks for."""
     return request.committed == (known.state in (S.PREPARE_COMMIT, S.COMPLETE_COMMIT))
 
 
@@ -220,9 +218,9 @@ def _is_decided_so(known: TransactionMetadata, request: EndTxn) -> bool:
 def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
     """Return the checks of EndTxn up to version 4 (transaction versions 0 and 1).
 
-    The epoch does not change with the decision, so what is complete already is recognised by its state alone. Source:
-    TransactionCoordinator.endTransactionWithTV1. A kept transaction is ended by whoever kept it last here, too: our
-    inference, KIP-939 does not speak of older versions.
+    The epoch does not change with the decision, so a completed transaction is recognized by its state alone. Source:
+    TransactionCoordinator.endTransactionWithTV1. Here, too, a kept transaction is ended by the producer that kept it
+    last: our inference, KIP-939 does not mention older versions.
     """
     known = known.as_its_client_knows_it
     yield _same_id(known, request.producer_id)
@@ -239,11 +237,11 @@ def end_txn_checks_below_5(known: TransactionMetadata, request: EndTxn) -> Itera
 
 @in_order
 def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Check]:
-    """Return the checks of EndTxn version 5; with none that fails it is decided, or was decided so.
+    """Return the checks of EndTxn version 5; if none fails the transaction is decided, or was before.
 
     Kafka 4.4.0: a commit that comes too late for a transaction that the coordinator has aborted is INVALID_TXN_STATE;
-    KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by the identity of whoever kept it last
-    (KIP-939, draft).
+    KAFKA-20785 makes it PRODUCER_FENCED later. A kept transaction is ended by the identity that kept it last (KIP-939,
+    draft).
     """
     yield _no_transition(known)
     known = known.as_its_client_knows_it
@@ -274,17 +272,17 @@ def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Chec
 
 
 def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Return whether a commit in version 5 fails at epoch 32767, after its producer id was drawn.
+    """Return whether a commit in version 5 fails at epoch 32767, after a producer id was allocated for it.
 
-    Only an abort goes through there. The epoch behind it is negative, which is an IllegalArgumentException.
-    Source: TransactionMetadata.prepareAbortOrCommit, prepareTransitionTo (KAFKA-20090).
+    Only an abort succeeds there. The epoch after it is negative, which is an IllegalArgumentException. Source:
+    TransactionMetadata.prepareAbortOrCommit, prepareTransitionTo (KAFKA-20090).
     """
     own = known.producer_epoch == request.producer_epoch == EPOCH_MAX
     return own and request.committed and known.state is S.ONGOING and not known.is_kept
 
 
 def spoken_checks(version: int, checks: Checks, since: int = 2) -> Checks:
-    """Add the check by which a client of an older version gets another error (`spoken_in`)."""
+    """Add the check that translates an error for a client of an older version (`spoken_in`)."""
     told = spoken_in(version, error_of(checks), since)
     return translated(checks, "request version", version, told)
 

@@ -1,13 +1,13 @@
-"""The transaction coordinator: who is in a transaction, and how it ends.
+"""The transaction coordinator: the participants of a transaction, and how it ends.
 
 WHO: the leader of one partition of `__transaction_state`.
 WHERE IN KAFKA: TransactionCoordinator, TransactionMetadata.
-KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: transaction version 2);
-  KIP-939 (see two_phase).
-DURABILITY: append, then apply; what is written and taken over is in `transaction_state_manager`.
-NOT MODELLED: when the scan for transactions that took too long began: on a timed clock one scan finds
-  all that are overdue, at most its interval late, whatever it found before; untimed each is found for
-  itself. Throttling; PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step here.
+KIPS: KIP-98, KIP-360 (epoch bump), KIP-890 (part 1: verification; part 2: transaction version 2); KIP-939 (see
+two_phase).
+DURABILITY: append, then apply; appends and replay are in `transaction_state_manager`.
+NOT MODELLED: the start of the scan for transactions that took too long: on a timed clock one scan finds all overdue
+ones, at most its interval late, whatever it found before; untimed each is found by itself. Throttling;
+PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step here.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from kipviz.records.transaction_state import (
 
 S = TransactionState
 
-# The log's part, which every role has under these names.
+# The functions for the log, which every role has under these names.
 on_replicated, replay = transaction_state_manager.on_replicated, transaction_state_manager.replay
 on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_manager.on_resigned
 
@@ -91,11 +91,12 @@ on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_
 def on_init_producer_id(
     me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Return a producer its identity and fence whoever had it before.
+    """Return an identity to a producer and fence the previous one.
 
-    WHEN: a producer starts, or recovers. CHECKS: what KIP-939 asks, the timeout, loading, a transition in progress, a
-    stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts what is ongoing, or keeps it and
-    logs who may end it. ANSWERS: the identity, or CONCURRENT_TRANSACTIONS while something has to end first.
+    WHEN: a producer starts, or recovers. CHECKS: KIP-939's fields, the timeout, loading, a transition in progress, a
+    stale expected identity, the state. DOES: logs EMPTY with the next epoch, or aborts an ongoing transaction, or keeps
+    it and logs the identity that may end it. ANSWERS: the identity, or CONCURRENT_TRANSACTIONS while something has to
+    end first.
     Clause: KIP-98 "InitPidRequest", KIP-360; KIP-939 (draft where it keeps).
     """
     if request.transactional_id is None:
@@ -151,10 +152,10 @@ def on_init_producer_id(
 def on_add_partitions(
     me: TransactionCoordinator, request: AddPartitionsToTxn, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Enlist partitions, so that the end of the transaction will reach them, or verify them.
+    """Add partitions to a transaction, so that its markers will reach them, or verify them.
 
-    WHEN: a partition leader or coordinator is about to append the first batch of a transaction;
-    below version 4: a client is about to send one. CHECKS: `joining_checks`. DOES: logs ONGOING with the union; nothing when they are all in
+    WHEN: a partition leader or coordinator is about to append the first batch of a transaction; below version 4: a
+    client is about to send one. CHECKS: `joining_checks`. DOES: logs ONGOING with the union; nothing if they are all in
     it. ANSWERS: after replication.
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KIP-890 "Transaction version 2",
     TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
@@ -181,10 +182,10 @@ def on_add_partitions(
 def on_add_offsets(
     me: TransactionCoordinator, request: AddOffsetsToTxn, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Enlist the partition that holds a group's offsets, as its client asks.
+    """Add the partition that holds a group's offsets to the transaction, at a client's request.
 
-    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES: as for
-    data. ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
+    WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES: as for data.
+    ANSWERS: after replication. Clause: KIP-98, KafkaApis.handleAddOffsetsToTxnRequest.
     """
     known = me.transactions.get(request.transactional_id)
     checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
@@ -209,9 +210,10 @@ def on_end_txn(
 ) -> Effects:
     """Decide a transaction.
 
-    WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version
-    5: a transition in progress, the producer id, the epoch, the state; another one for older versions. DOES: logs PREPARE_COMMIT or PREPARE_ABORT, since version 5 with the next epoch.
-    ANSWERS: as soon as that is replicated, before any marker is written. OPEN: end_txn_response.
+    WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version 5: a transition in
+    progress, the producer id, the epoch, the state; another order for older versions. DOES: logs PREPARE_COMMIT or
+    PREPARE_ABORT, since version 5 with the next epoch. ANSWERS: as soon as that is replicated, before any marker is
+    written. OPEN: end_txn_response.
     Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 
@@ -224,7 +226,7 @@ def on_end_txn(
     checks = ending_checks(me.loading, me.assignments, known, request, on.rules)
     bumps = request.version >= 5
     if error_of(checks) is not Errors.NONE or known is None:
-        # A commit that fails at the last epoch has drawn a producer id (`transaction_checks.draws_in_vain`).
+        # A commit that fails at the last epoch has allocated a producer id (`transaction_checks.draws_in_vain`).
         drawn = int(error_of(checks) is Errors.UNKNOWN_SERVER_ERROR)
         return answer(checks).but(new_producer_ids=drawn)
     if known.state in COMPLETED and not bumps:
@@ -238,12 +240,12 @@ def on_end_txn(
 def on_markers_answered(
     me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
 ) -> Effects:
-    """Cross off the partitions that have their marker; ask again for the others.
+    """Remove the partitions that have their marker, and resend the markers of the others.
 
-    WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator asked, not one before
-    it on the same broker. DOES: when nothing is left, logs COMPLETE_*. An epoch or coordinator
-    fence gives the completion up, and what this answer would send again: the transaction stays in
-    PREPARE_* until it is loaded again. Clause: TransactionMarkerRequestCompletionHandler.
+    WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator sent the request, not an earlier one on the
+    same broker. DOES: when no partition is left, logs COMPLETE_*. An epoch error or a coordinator fence ends the
+    completion, and what this response would resend: the transaction stays in PREPARE_* until it is loaded again.
+    Clause: TransactionMarkerRequestCompletionHandler.
     """
     known = _sending(me, tag)
     if known is None:
@@ -264,7 +266,7 @@ def on_markers_lost(
     tag: str,
     on: Context,
 ) -> Effects:
-    """Send the markers again that were on a broken connection, asked or answered."""
+    """Send the markers again after a connection broke, before or after the response."""
     known = _sending(me, tag)
     if known is None:
         return Effects(me)
@@ -274,7 +276,7 @@ def on_markers_lost(
 
 
 def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
-    """Send markers that had to wait for a leader; complete what could not be logged for lack of replicas."""
+    """Send markers that waited for a leader, and complete what could not be logged for lack of replicas."""
     parts: list[Effects] = []
     for known in me.transactions.values():
         if needs_image(known, me.waiting):
@@ -288,7 +290,7 @@ def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
 
 
 def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | None:
-    """Return why a transaction cannot time out now, or None when it can.
+    """Return why a transaction cannot time out now, or None if it can.
 
     Only ONGOING is subject to transaction.timeout.ms: once PREPARE_* is logged, time no longer matters.
     """
@@ -307,9 +309,9 @@ def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the appends that nobody waits for longer, and the names that nobody uses.
+    """Return the timers of appends, and those of unused transactional ids.
 
-    An append has the transaction's own timeout; it can be over only where replicas may be missing.
+    An append has the transaction's own timeout; it can expire only where replicas may be missing.
     """
     if on.image.min_insync_replicas and me.waiting:
         return append_timers(me.shard, me.waiting)
@@ -321,7 +323,7 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Return up an append, or forget a name: log its tombstone, which nobody may use meanwhile (DEAD).
+    """Fail an append, or expire a transactional id: log its tombstone; it cannot be used meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
     """
@@ -342,7 +344,7 @@ def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effec
 
 
 def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
-    """Return the transaction whose markers a tag is about, if this coordinator still sends them."""
+    """Return the transaction whose markers a tag belongs to, if this coordinator still sends them."""
     epoch, _, transactional_id = tag.partition(" ")
     known = me.transactions.get(transactional_id)
     if known is None or int(epoch) != me.coordinator_epoch:
@@ -353,7 +355,7 @@ def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None
 def _join(
     me: TransactionCoordinator, known: TransactionMetadata, wait: PendingAppend, on: Context
 ) -> Effects:
-    """Log that partitions join; answer at once when they are all in the transaction already."""
+    """Log that partitions are added; respond at once if they are all in the transaction already."""
     if known.state is S.ONGOING and wait.record.partitions == known.partitions:
         return Effects(me, replies=answers_of(wait, known))
     return append_record(me, known, wait, on)
@@ -362,7 +364,7 @@ def _join(
 def _keep(
     me: TransactionCoordinator, known: TransactionMetadata, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Leave a transaction open for its next producer, and log who may end it now."""
+    """Keep a transaction open for its next producer, and log the identity that may end it now."""
     kept = two_phase.kept(known, on)
     if kept.record is None:
         return Effects(me, replies=(Reply(reply_to, two_phase.kept_answer(known)),))
@@ -408,7 +410,7 @@ def _fence(
     on: Context,
     to: type[InitProducerIdResponse] = InitProducerIdResponse,
 ) -> Effects:
-    """Abort a transaction without its producer, which is shut out by a higher epoch.
+    """Abort a transaction without its producer, and fence that with a higher epoch.
 
     Whether the decision is one of transaction version 2 depends on the cluster, not on the client.
     """

@@ -1,12 +1,14 @@
-"""Whether the owner of a transaction is alive: what its coordinator hears, and when it gives up.
+"""Liveness of a transaction's owner: its heartbeats, and when the coordinator aborts without them.
 
-WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft. The page says
-  that a coordinator aborts a transaction after three intervals without a heartbeat; KIP-1310 gives the same
-  issue a session time-out instead: how long is a slot (`silence`). It does not say what becomes of a prepared
-  transaction (KIP-939), whose owner may be dead for long: that is a slot, too. Nor does it say who beats
-  where the writer is not the committer: whoever has the three words of the request may. Whether other
-  requests count as heartbeats, and what is kept over a fail-over, is not said either; here only TxnHeartbeat
-  counts, and the interval is in the log: our inference.
+WHERE IN KAFKA: nowhere yet. KIPS: KIP-1309 (draft; KAFKA-20381, KAFKA-19873). STATUS: draft.
+
+The page says that a coordinator aborts a transaction after three intervals without a heartbeat. KIP-1310 gives the same
+issue a session timeout instead: the duration is a slot (`silence`). It does not say what becomes of a prepared
+transaction (KIP-939), whose owner may be dead for long: that is a slot, too. Nor does it say who sends heartbeats if
+the writer is not the committer: any process with the three fields of the request may. Whether other requests count as
+heartbeats, and what survives a failover, is not said either; here only TxnHeartbeat counts, and the interval is in the
+log: our inference.
+
 With an untimed clock the three intervals may be over at any moment.
 """
 
@@ -31,11 +33,11 @@ from kipviz.records.transaction_state import TransactionState
 def on_txn_heartbeat(
     me: TransactionCoordinator, request: TxnHeartbeat, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Hear that a producer is alive.
+    """Restart the liveness period of a producer.
 
-    WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS:
-    loading, the name, the identity. DOES: the three intervals begin again; nothing is logged.
-    ANSWERS: NONE, or that the name belongs to somebody else.
+    WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS: loading, the
+    transactional id, the identity. DOES: the three intervals start over; nothing is logged. ANSWERS: NONE, or that the
+    transactional id belongs to another producer.
     Clause: KIP-1309 TxnHeartbeat (draft; checks and errors are our inference, after EndTxn's).
     """
     checks = _checks(me, request)
@@ -44,9 +46,9 @@ def on_txn_heartbeat(
 
 
 def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the liveness of every open transaction whose producer has promised heartbeats.
+    """Return the liveness timer of every open transaction whose producer sends heartbeats.
 
-    Behind it stand the coordinator's other timers.
+    The coordinator's other timers follow.
     """
     if me.loading:
         return ()
@@ -57,9 +59,9 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
 
 
 def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
-    """Abort a transaction whose producer was not heard of, and fence it, as a time-out does.
+    """Abort a transaction whose producer sent no heartbeat, and fence it, as a timeout does.
 
-    How long that takes is said by the slot `silence`, where a clock counts.
+    The slot `silence` has the duration, on a timed clock.
     """
     if not isinstance(timer, TransactionLiveness):
         return transaction_coordinator.on_timer(me, timer, on)

@@ -1,7 +1,7 @@
-"""What the coordinator knows of one transactional id, and the tables that decide about it.
+"""The coordinator's state of one transactional id, and the decision tables for it.
 
-WHERE IN KAFKA: TransactionMetadata.java, and the decision tables inside TransactionCoordinator's
-endTransaction and prepareInitProducerIdTransit. Nothing here appends, sends or answers.
+WHERE IN KAFKA: TransactionMetadata.java, and the decision tables inside TransactionCoordinator's endTransaction and
+prepareInitProducerIdTransit. Nothing here appends, sends or responds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ S = TransactionState
 
 PREPARED = (S.PREPARE_COMMIT, S.PREPARE_ABORT)
 COMPLETED = (S.COMPLETE_COMMIT, S.COMPLETE_ABORT)
-# No transaction is open: the next partition begins one.
+# No transaction is open: the next partition starts one.
 BETWEEN = (S.EMPTY, *COMPLETED)
 COMPLETE_OF = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABORT}
 
@@ -38,14 +38,14 @@ class TransactionMetadata(Part, frozen=True):
     """One transactional id (TransactionMetadata.java).
 
     `partitions` shrinks while markers are answered. `to_send` are partitions whose marker is not in flight, because
-    nobody leads them; `sent` are (partition, broker) in flight. `cancelled` says that a marker was failed for good:
-    nobody completes the transaction until its partition is loaded again, though markers to other brokers continue.
+    they have no leader; `sent` are (partition, broker) in flight. `cancelled` means that a marker failed for good: the
+    transaction is not completed until its partition is loaded again, though markers to other brokers continue.
     `last_producer_epoch` is not persisted, as in Kafka (KAFKA-20357). `next_producer_epoch` is set only while KIP-939
     keeps the transaction: then the next identity is the one that may end it. `heartbeat_interval_ms` is KIP-1309's
-    (draft). `has_failed_epoch_fence` says that the epoch here is one whose record could not be written.
-    `complete_timestamp_ms` is when a decided transaction was made ready for its completion: Kafka prepares that record
-    before it sends the markers, so it has the time of then. `owed` is whose EndTxn is answered at completion, where the
-    coordinator waits for that (slot end_txn_response).
+    (draft). `has_failed_epoch_fence` means that the record with this epoch could not be written.
+    `complete_timestamp_ms` is when the completion of a decided transaction was prepared: Kafka prepares that record
+    before it sends the markers, so it has that earlier time. `owed` is the EndTxn that is answered at completion, if
+    the coordinator waits for that (slot end_txn_response).
     """
 
     transactional_id: str
@@ -77,27 +77,26 @@ class TransactionMetadata(Part, frozen=True):
 
     @property
     def kept_for(self) -> str:
-        """The identity for which an open transaction is kept, such as "9:1", or nothing."""
+        """The identity for which an open transaction is kept, such as "9:1", or ""."""
         return f"{self.next_producer_id}:{self.next_producer_epoch}" if self.is_kept else ""
 
     @property
     def as_its_client_knows_it(self) -> TransactionMetadata:
-        """The same with the identity that may end it: another one only if it is kept."""
+        """The same metadata with the identity that may end the transaction; it differs only if it is kept."""
         if not self.is_kept:
             return self
         return self.but(producer_id=self.next_producer_id, producer_epoch=self.next_producer_epoch)
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no client may get another epoch of this producer id."""
+        """Whether this producer id has no further epoch for a client."""
         return self.producer_epoch >= LAST_CLIENT_EPOCH
 
 
 class Identity(Value, frozen=True):
-    """What InitProducerId gives: producer id and epoch, and how they came about.
+    """The identity that InitProducerId returns, and how it was chosen.
 
-    `last_producer_epoch` recognises a retry of the same request; `new_producer_ids` is 1 when
-    the producer id is a fresh one.
+    `last_producer_epoch` recognizes a retry of the same request; `new_producer_ids` is 1 if the producer id is new.
     """
 
     producer_id: int
@@ -107,7 +106,7 @@ class Identity(Value, frozen=True):
 
 
 def why_not_timed_out(known: TransactionMetadata) -> str | None:
-    """Return why a transaction cannot time out now, or None when it can."""
+    """Return why a transaction cannot time out now, or None if it can."""
     if known.pending_state is not None:
         states = f"from {known.state.value} to {known.pending_state.value}"
         return f"the transition of {known.transactional_id} {states} is being logged"
@@ -121,7 +120,7 @@ def why_not_timed_out(known: TransactionMetadata) -> str | None:
 def joined(
     known: TransactionMetadata, partitions: tuple[str, ...], version: int, now_ms: int
 ) -> TransactionRecord:
-    """Return the record of a transaction that some partitions join; with the first of them it begins.
+    """Return the record of a transaction with added partitions; the first of them starts it.
 
     Source: TransactionMetadata.prepareAddPartitions.
     """
@@ -137,7 +136,7 @@ def joined(
 
 
 def metadata_of(record: TransactionRecord) -> TransactionMetadata:
-    """Return what a record of the log says; what is not persisted starts over."""
+    """Return the metadata of a record in the log; what is not persisted starts over."""
     return TransactionMetadata(
         record.transactional_id,
         record.producer_id,
@@ -158,9 +157,9 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
 def record_of(
     known: TransactionMetadata, state: TransactionState, **changes: Any
 ) -> TransactionRecord:
-    """Return the record of a transition; it remembers the producer id from before it.
+    """Return the record of a transition, with the earlier producer id.
 
-    Its last update is told when it is logged (`transaction_append.dated`).
+    The time of its last update is set when it is logged (`transaction_append.dated`).
     """
     record = TransactionRecord(
         known.transactional_id,
@@ -182,10 +181,10 @@ def record_of(
 def next_identity(
     known: TransactionMetadata, request: InitProducerId, fresh_producer_id: int
 ) -> Identity:
-    """Bump the epoch, recognise a retry, or rotate to a fresh producer id at the last epoch.
+    """Bump the epoch, recognize a retry, or rotate to a new producer id at the last epoch.
 
-    `identity_checks` have passed. Whoever says its group gets another producer id every time (KIP-447,
-    first draft). Source: prepareProducerIdRotation and prepareIncrementProducerEpoch.
+    `identity_checks` have passed. A request that names a group gets another producer id every time (KIP-447, first
+    draft). Source: prepareProducerIdRotation and prepareIncrementProducerEpoch.
     """
     if isinstance(request, InitProducerIdOfGroup):
         return Identity(fresh_producer_id, 0, -1, int(known.producer_id != fresh_producer_id))
@@ -201,7 +200,7 @@ def next_identity(
 
 
 def is_end_txn_retry(known: TransactionMetadata, request: EndTxn) -> bool:
-    """Return whether a request carries the identity from before the decision that is stored."""
+    """Return whether a request has the identity from before the stored decision."""
     return known.producer_epoch == request.producer_epoch + 1 or is_overflow_retry(known, request)
 
 
@@ -215,7 +214,7 @@ def is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
 
 
 def spoken_in(version: int, error: Errors, since: int = 2) -> Errors:
-    """Return an error in the words of a client's request: before some version nobody knew PRODUCER_FENCED.
+    """Return an error as a client's version encodes it: older versions do not have PRODUCER_FENCED.
 
     Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest, and for handleInitProducerIdRequest
     since version 4.
@@ -235,10 +234,10 @@ def decision_of(
 ) -> TransactionRecord:
     """Return the record of a decision, with the next epoch (KIP-890: every transaction bumps it).
 
-    Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the transaction by
-    itself to `fence` its producer. At the last epoch the next producer id is taken now and becomes valid with
-    COMPLETE_*. An epoch that is at the very end already is not bumped, so that a broken state can be aborted. An abort
-    of what was never begun has begun just now.
+    Without `bumps` (transaction versions 0 and 1) the epoch stays, unless the coordinator ends the transaction itself
+    to `fence` its producer. At the last epoch the next producer id is allocated now and becomes valid with COMPLETE_*.
+    An epoch that is already the highest one is not bumped, so that a broken state can be aborted. An abort of a
+    transaction that never began has this moment as its start.
     Source: TransactionMetadata.prepareAbortOrCommit, prepareFenceProducerEpoch.
     """
     target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
@@ -263,8 +262,8 @@ def decision_of(
 def fencing_epoch(known: TransactionMetadata) -> int:
     """Return the epoch that fences a producer below transaction version 2: the next one.
 
-    It stays if a fence with it was not written, and at 32767, behind which there is none.
-    Source: TransactionMetadata.prepareFenceProducerEpoch.
+    It stays the same if a fence with it was not written, and at 32767, the highest one. Source:
+    TransactionMetadata.prepareFenceProducerEpoch.
     """
     if known.has_failed_epoch_fence:
         return known.producer_epoch
@@ -280,7 +279,7 @@ def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
 
 
 def completion_of(known: TransactionMetadata) -> TransactionRecord:
-    """Return the record of a transaction that is over everywhere; a rotation becomes valid."""
+    """Return the record of a transaction that is complete everywhere; a rotation becomes valid."""
     target = COMPLETE_OF[known.state]
     if known.next_producer_id < 0:
         return record_of(known, target, partitions=())

@@ -1,13 +1,12 @@
-"""What a transaction coordinator writes, takes over and completes: its table and the log behind it.
+"""The table of a transaction coordinator and the log behind it: append, replay, completion.
 
 WHO: the leader of one partition of `__transaction_state`.
 WHERE IN KAFKA: TransactionStateManager, TransactionMarkerChannelManager.
 KIPS: KIP-98, KIP-890 (transaction version 2), KIP-939 (see two_phase).
-DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended,
-  and only when that is replicated does the table change. A crash loses the prepared step; the
-  next coordinator redoes the rest from the log.
-  An append to a log without min.insync.replicas fails at once, one that the replicas do not get in
-  time fails later, and its record stays in the log: see `fail_append`.
+DURABILITY: append, then apply. A transition is prepared (`pending_state`), its record appended, and only when that is
+replicated does the table change. A crash loses the prepared transition; the next coordinator redoes the rest from the
+log. An append to a log without min.insync.replicas fails at once; one that is not replicated in time fails later, and
+its record stays in the log: see `fail_append`.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class TransactionCoordinator(Part, frozen=True, cache_hash=True):
 
 
 def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
-    """Apply the transitions whose record is below the high watermark now, and answer."""
+    """Apply the transitions whose record is now below the high watermark, and respond."""
     parts: list[Effects] = []
     while me.waiting and me.waiting[0].offset < on.log(me.shard).high_watermark:
         wait = me.waiting[0]
@@ -80,7 +79,7 @@ def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
 def replay(
     me: TransactionCoordinator, record: TransactionRecord | Tombstone | GroupAssignmentRecord
 ) -> TransactionCoordinator:
-    """Take over one record of the log: the only way a coordinator's table changes."""
+    """Apply one record of the log: the only way in which a coordinator's table changes."""
     if isinstance(record, GroupAssignmentRecord):
         return me.but(assignments=me.assignments.set(record.transactional_id, record))
     if isinstance(record, Tombstone):
@@ -89,10 +88,10 @@ def replay(
 
 
 def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
-    """Take office: read the whole log, then send the markers of every decided transaction again.
+    """Load the state: read the whole log, then send the markers of every decided transaction again.
 
-    Some partitions may have their marker already; the record does not say which. A decision that
-    its coordinator gave up counts now, if it is the last record of its transaction.
+    Some partitions may have their marker already; the record does not say which. A decision whose append timed out at
+    its coordinator counts now, if it is the last record of its transaction.
     Clause: TransactionStateManager.loadTransactionsForTxnTopicPartition.
     """
     log = on.log(me.shard)
@@ -112,7 +111,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
 
 
 def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
-    """Tell everybody who waits for a record that the coordinator is elsewhere now."""
+    """Respond to all requests that wait for a record that the coordinator has moved."""
     replies = owed_answers(me.waiting, me.transactions, Errors.NOT_COORDINATOR)
     checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
     return Effects(None, replies=replies, checks=checks)
@@ -140,7 +139,7 @@ def append_record(
     on: Context,
     new_producer_ids: int = 0,
 ) -> Effects:
-    """Prepare a transition: append its record, and let nothing else begin until it is applied."""
+    """Prepare a transition: append its record, and allow no other one until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
     known = before_logging(wait, known)
@@ -154,11 +153,11 @@ def append_record(
 
 
 def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
-    """Take a prepared step back: its record is not replicated, and whoever waits may come again.
+    """Undo a prepared transition: its record is not replicated, and the waiting request may be retried.
 
-    The completion of a transaction alone is not taken back: it is logged again.
-    Clause: TransactionStateManager.appendTransactionToLog; its errors NOT_ENOUGH_REPLICAS and
-    REQUEST_TIMED_OUT are COORDINATOR_NOT_AVAILABLE to a client.
+    Only the completion of a transaction is not undone: it is logged again.
+    Clause: TransactionStateManager.appendTransactionToLog; its errors NOT_ENOUGH_REPLICAS and REQUEST_TIMED_OUT are
+    COORDINATOR_NOT_AVAILABLE to a client.
     """
     known = me.transactions[wait.record.transactional_id]
     if wait.answer != "complete":
@@ -211,10 +210,10 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
 def send_markers(
     me: TransactionCoordinator, known: TransactionMetadata, partitions: tuple[str, ...], on: Context
 ) -> Effects:
-    """Put markers on the wire, one request per broker; log COMPLETE_* when none is left.
+    """Send markers, one request per broker; log COMPLETE_* when none is left.
 
-    A partition that is gone (its topic was deleted) needs no marker; one that nobody leads waits.
-    Source: TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
+    A deleted partition needs no marker; one without a leader waits. Source:
+    TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
     """
     there = on.image.leaders
     known = known.but(partitions=tuple(p for p in known.partitions if p in there))

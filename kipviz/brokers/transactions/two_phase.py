@@ -1,14 +1,14 @@
-"""Transactions that are a part of somebody else's two-phase commit: what the coordinator does for them.
+"""Transactions that are a part of an external two-phase commit: what the coordinator does for them.
 
 WHERE IN KAFKA: TransactionCoordinator.handleInitProducerId, TransactionMetadata; for what KIP-939 keeps, pull request
-  21735 (open).
-KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, where the broker allows it, and
-  InitProducerId(keepPreparedTxn) is refused. DRAFT: that it keeps the open transaction. "Prepared" is a word of the
-  client only: the coordinator knows ONGOING.
+21735 (open).
+KIPS: KIP-939 (accepted). SHIPPED in 4.4.0: a producer may switch the time limit off, if the broker allows it, and
+InitProducerId(keepPreparedTxn) is rejected. DRAFT: that it keeps the open transaction. "Prepared" is a term of the
+client only: the coordinator has ONGOING.
 
-A kept transaction has two identities. Its data and markers continue with the one that it was written with; the one that
-the last InitProducerId gave is the only one that may end it. The second stands in `next_producer_id` and
-`next_producer_epoch` until the transaction is complete.
+A kept transaction has two identities. Its data and markers continue with the one that it was written with; only the one
+that the last InitProducerId returned may end it. The second is in `next_producer_id` and `next_producer_epoch` until
+the transaction is complete.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 
 class Kept(Value, frozen=True):
-    """What becomes of an open transaction that InitProducerId is to keep.
+    """The result for an open transaction that InitProducerId is to keep.
 
-    `record` is what has to be logged, None if the caller gets the identity that is stored already.
+    `record` is what has to be logged, None if the caller gets the identity that is already stored.
     """
 
     record: TransactionRecord | None
@@ -61,10 +61,10 @@ def nameless_checks(request: InitProducerId) -> Iterator[Check]:
 def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
     """Check an InitProducerId before anything is looked up.
 
-    Order and answers are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
-    which a design either serves forevery identity or for none, and here only under transaction version 2, which tells
-    the next identity when a transaction ends (our inference: KIP-939 does not speak of older versions). A request
-    without Enable2Pc has a time limit to keep.
+    Order and errors are those of Kafka 4.4.0: the form of the request, the broker's setting, then keepPreparedTxn,
+    which a design serves either for every identity or for none, and here only under transaction version 2, whose
+    responses contain the next identity (our inference: KIP-939 does not mention older versions). A request without
+    Enable2Pc has a time limit.
     """
     yield _is_whole(request)
     name, settings = request.transactional_id, on.settings
@@ -91,7 +91,7 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
 
 
 def limits_of(request: InitProducerId) -> dict[str, int]:
-    """Return what of a record says how long a transaction may take, and be silent (KIP-1309)."""
+    """Return a record's fields for how long a transaction may take, and for its heartbeats (KIP-1309)."""
     if not isinstance(request, InitProducerId2Pc):
         return {"timeout_ms": request.transaction_timeout_ms, "heartbeat_interval_ms": 0}
     timeout = NO_TIME_LIMIT if request.enable_2pc else request.transaction_timeout_ms
@@ -104,7 +104,7 @@ def keeps(request: InitProducerId) -> bool:
 
 
 def kept(known: TransactionMetadata, on: Context) -> Kept:
-    """Keep an open transaction: it stays ONGOING as it is, and gets another identity to be ended by."""
+    """Keep an open transaction: it stays ONGOING, and gets another identity that may end it."""
     facing = known.as_its_client_knows_it
     fresh = on.next_producer_id
     given = on.rules.keep_prepared(facing.producer_id, facing.producer_epoch, fresh)
@@ -118,7 +118,7 @@ def kept(known: TransactionMetadata, on: Context) -> Kept:
 
 
 def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
-    """Tell whoever kept a transaction its own identity, and that of the transaction."""
+    """Return to the producer that kept a transaction its own identity, and that of the transaction."""
     facing = known.as_its_client_knows_it
     return InitProducerId2PcResponse(
         Errors.NONE,
@@ -132,11 +132,11 @@ def kept_answer(known: TransactionMetadata) -> InitProducerId2PcResponse:
 def decision_of_kept(
     known: TransactionMetadata, decision: TransactionRecord, on: Context
 ) -> TransactionRecord:
-    """Return the record that decides a kept transaction: its next identity is above the one that ended it.
+    """Return the record that decides a kept transaction: its next identity follows the one that ended it.
 
-    The markers go out with the epoch above that of the data, as always (KIP-890); which one KIP-939 means is not in its
-    text: our inference. So is what becomes of it below transaction version 2: the answer cannot tell a next identity
-    there, so the one that ended it stays.
+    The markers have the epoch after that of the data, as always (KIP-890); KIP-939's text does not say which one it
+    means: our inference. So is the rule below transaction version 2: the response has no next identity there, so the
+    one that ended the transaction stays.
     """
     facing = known.as_its_client_knows_it
     after = (facing.producer_id, facing.producer_epoch)

@@ -136,7 +136,7 @@ class ApplicationSpec(Value, frozen=True):
     makes its id, and `instance_id` its group.instance.id; a member of a share group does so with "share". `listener`
     says whether partitions are given and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the
     newest version of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
-    with a transactional id each, as Kafka Streams had one forevery task until 2.6, or with `shares_sender` of further
+    with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender` of further
     ids of one producer (KIP-447, rejected). `work_ms` is how long it works on a batch before it commits (timed clock).
     `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback. `further_sources`
     are more partitions that a member of a share group reads; one that `gathers` comes back from poll() with what all of

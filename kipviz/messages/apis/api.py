@@ -71,7 +71,7 @@ class Api:
     `answer_in` is the class of Kafka's that takes the response. `words` are what an arrow says if the names of the two
     messages are too long. `newest` are the newest versions that releases know, from the oldest release on, where not
     every release knows `VERSION` of the request; `since` is the first release that knows the request at all: ""
-    forevery one, `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request;
+    for every one, `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request;
     None: it never sends one. `only_with_shares`: refused while share groups are disabled. `topic_ids_from`: the first
     version that names topics by id alone. `by_name`: otherwise a missing topic is an error of its own.
     `several_groups`: it may name further groups. `may_be_late`: it changes something even if its sender has given it
