@@ -330,9 +330,7 @@ class ClusterModel:
         return ((), tuple(due)) if due else None
 
     def _accidents(self, world: World) -> list[ClusterAction]:
-        """Return the accidents, repairs and operator's actions for which there is a budget, on a host that does not
-        stand still.
-        """
+        """Return the faults, repairs and operator's actions that the budget allows, on hosts that are not paused."""
         budget, offers = self._offers
         if budget is not world.budget:
             offers = offers_of(self.spec, world.budget)

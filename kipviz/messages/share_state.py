@@ -128,8 +128,7 @@ class WriteShareGroupStateResponse(Message, frozen=True):
 
 
 class TellShareGroupState(Message, frozen=True):
-    """A share coordinator tells the leader of the source partition what became of its transactional acknowledgements,
-    without being asked.
+    """A notice of the share coordinator to the source partition's leader: the outcome of its acknowledgements.
 
     It says what a ReadShareGroupStateResponse says. Status: our inference, a rival in study B2; no draft has it.
     """

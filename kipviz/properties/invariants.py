@@ -198,9 +198,7 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
 
 
 def _is_committed(facts: Facts, name: str) -> bool:
-    """Return whether a record's transactional acknowledgement is committed, also if its producer never heard that it is
-    staged.
-    """
+    """Return whether a record's acknowledgement is committed, even if its producer got no response to the staging."""
     unheard = facts.staging.get(name)
     return facts.outcomes.get(name) == "commit" or (
         unheard is not None and facts.decided.get(unheard) == "commit"

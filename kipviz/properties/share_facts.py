@@ -16,9 +16,7 @@ V = TypeVar("V")
 
 
 def promised(facts: Facts, partition: str, world: World) -> Facts:
-    """The producer was told: what is staged in the partition and written is a transactional acknowledgement from now
-    on.
-    """
+    """Count what is staged and written in a partition as acknowledged, because the producer has the response."""
     being_written = _being_written(partition, world)
     staging, votes = facts.staging, facts.votes
     for record, identity in facts.staging.items():
@@ -50,9 +48,7 @@ def _partition_of(record: str) -> str:
 def undecided(
     facts: Facts, voted: Table[str, Identity], group_id: str, partition: str
 ) -> Table[str, Identity]:
-    """Leave out the transactional acknowledgements of a partition that are decided: a reset asks for their records
-    again.
-    """
+    """Remove the decided acknowledgements of a partition: a reset delivers their records again."""
     start = f"{group_id} {partition}@"
     for record, identity in voted.items():
         if record.startswith(start) and identity in facts.decided:

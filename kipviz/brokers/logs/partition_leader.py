@@ -431,9 +431,7 @@ def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
 
 
 def _ended(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
-    """Remove the verification of a producer whose transaction a marker has ended, and the guards of its waiting
-    requests.
-    """
+    """Remove the verification of a producer whose transaction a marker has ended, and its waiting requests' guards."""
     who = marker.producer_id
     if survives_marker(me.verifications, who, marker.producer_epoch):
         return me
