@@ -1,1 +1,1 @@
-"""The wire vocabulary: requests and responses with Kafka's names, keys and versions."""
+"""The messages of the protocol: requests and responses with Kafka's names, keys and versions."""

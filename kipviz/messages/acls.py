@@ -1,4 +1,4 @@
-"""What an operator asks about access control lists, and does to them (KIP-11, KIP-140, KIP-290)."""
+"""Operators' requests about access control lists (KIP-11, KIP-140, KIP-290)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
-# How a filter takes a resource's name (PatternType): MATCH is every ACL that has a say about that name.
+# How a filter matches a resource's name (PatternType): MATCH is every ACL that applies to that name.
 ANY, MATCH, LITERAL, PREFIXED = "ANY", "MATCH", "LITERAL", "PREFIXED"
 PATTERNS = (ANY, MATCH, LITERAL, PREFIXED)
 WILDCARD = "*"
-# The type of a principal, as it stands before its name.
+# The type of a principal, the prefix of its name.
 USER = "User:"
 
 
 def pattern_of(said: str) -> tuple[str, str]:
-    """Return the name and the pattern of a resource: what ends in "*" is a prefix, "*" alone every name."""
+    """Return the name and the pattern of a resource: a name that ends in "*" is a prefix, "*" alone is every name."""
     if said.endswith(WILDCARD) and said != WILDCARD:
         return said[: -len(WILDCARD)], PREFIXED
     return said, LITERAL
 
 
 class AclEntry(Value, frozen=True):
-    """One ACL as it is said on the wire: a resource, a principal, an operation, allowed or denied."""
+    """One ACL of the protocol: a resource, a principal, an operation, allowed or denied."""
 
     resource: str
     name: str
@@ -35,7 +35,7 @@ class AclEntry(Value, frozen=True):
 
 
 class AclFilter(Value, frozen=True):
-    """Which ACLs are meant; "" is any resource, name, principal or operation, and `allow` of None is both."""
+    """A filter of ACLs; "" is any resource, name, principal or operation, and an `allow` of None is both."""
 
     resource: str = ""
     name: str = ""
@@ -45,7 +45,7 @@ class AclFilter(Value, frozen=True):
     allow: bool | None = None
 
     def meets(self, acl: AclEntry) -> bool:
-        """Return whether an ACL is meant. Source: ResourcePatternFilter, AccessControlEntryFilter."""
+        """Return whether an ACL matches. Source: ResourcePatternFilter, AccessControlEntryFilter."""
         return (
             self.resource in ("", acl.resource)
             and self._names(acl)
@@ -67,7 +67,7 @@ class AclFilter(Value, frozen=True):
 
 
 class DescribeAcls(Message, frozen=True):
-    """An operator asks for the ACLs that a filter means."""
+    """An operator's request for the ACLs that match a filter."""
 
     API_KEY: ClassVar[int] = 29
     VERSION: ClassVar[int] = 3
@@ -75,7 +75,7 @@ class DescribeAcls(Message, frozen=True):
 
 
 class DescribeAclsResponse(Message, frozen=True):
-    """The ACLs that were meant."""
+    """The ACLs that match."""
 
     API_KEY: ClassVar[int] = 29
     VERSION: ClassVar[int] = 3
@@ -85,7 +85,7 @@ class DescribeAclsResponse(Message, frozen=True):
 
 
 class CreateAcls(Message, frozen=True):
-    """An operator gives rights or denials, any number at once."""
+    """An operator's request to create any number of ACLs."""
 
     API_KEY: ClassVar[int] = 30
     VERSION: ClassVar[int] = 3
@@ -93,7 +93,7 @@ class CreateAcls(Message, frozen=True):
 
 
 class CreateAclsResponse(Message, frozen=True):
-    """For each ACL of the request: it is there, or why not."""
+    """For each ACL of the request: the error, or NONE if it exists now."""
 
     API_KEY: ClassVar[int] = 30
     VERSION: ClassVar[int] = 3
@@ -102,12 +102,12 @@ class CreateAclsResponse(Message, frozen=True):
 
     @property
     def error(self) -> Errors:
-        """The first error of an ACL that was not taken."""
+        """The first error of an ACL that was not created."""
         return next((e for e in self.errors if e is not Errors.NONE), Errors.NONE)
 
 
 class DeleteAcls(Message, frozen=True):
-    """An operator takes rights or denials away: all that some filters mean."""
+    """An operator's request to delete all ACLs that match one of some filters."""
 
     API_KEY: ClassVar[int] = 31
     VERSION: ClassVar[int] = 3
@@ -115,14 +115,14 @@ class DeleteAcls(Message, frozen=True):
 
 
 class DeletedByFilter(Value, frozen=True):
-    """What one filter has deleted."""
+    """The ACLs that one filter has deleted."""
 
     error: Errors
     acls: tuple[AclEntry, ...] = ()
 
 
 class DeleteAclsResponse(Message, frozen=True):
-    """For each filter of the request what it has deleted, which may be nothing."""
+    """For each filter of the request the ACLs that it has deleted, which may be none."""
 
     API_KEY: ClassVar[int] = 31
     VERSION: ClassVar[int] = 3

@@ -1,4 +1,4 @@
-"""What an operator asks about transactions (KIP-664; filters of KIP-994 and KIP-1152)."""
+"""Operators' requests about transactions (KIP-664; filters of KIP-994 and KIP-1152)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState
 
-# The names that operators use (TransactionState.java, `toString` of the admin client's).
+# The names that operators use (TransactionState.java, `toString` in the admin client).
 STATE_NAMES: dict[TransactionState, str] = {
     state: "".join(word.capitalize() for word in state.value.split("_")) for state in S
 }
 
 
 class ListTransactions(Message, frozen=True):
-    """An operator asks a broker which transactional ids it coordinates.
+    """An operator's request for the transactional ids that a broker coordinates.
 
-    `broker` is whom it is for, because every broker is asked; it is no part of the message.
-    Empty filters let everything through, and so does a duration of -1 (KIP-994).
+    `broker` is the receiver, because every broker is asked; it is not part of the message. Empty filters match
+    everything, and so does a duration of -1 (KIP-994).
     """
 
     API_KEY: ClassVar[int] = 66
@@ -43,7 +43,7 @@ class TransactionListing(Value, frozen=True):
 
 
 class ListTransactionsResponse(Message, frozen=True):
-    """The transactional ids that the broker coordinates, and the state filters it does not know."""
+    """The transactional ids that the broker coordinates, and the unknown state filters."""
 
     API_KEY: ClassVar[int] = 66
     VERSION: ClassVar[int] = 2
@@ -54,7 +54,7 @@ class ListTransactionsResponse(Message, frozen=True):
 
 
 class DescribeTransactions(Message, frozen=True):
-    """An operator asks a coordinator what it knows of a transactional id.
+    """An operator's request for a coordinator's state of a transactional id.
 
     NOT MODELLED: several transactional ids in one request.
     """
@@ -65,12 +65,11 @@ class DescribeTransactions(Message, frozen=True):
 
 
 class DescribeTransactionsResponse(Message, frozen=True):
-    """What the coordinator knows; `partitions` are those that have no marker yet.
+    """The coordinator's state; `partitions` are those that have no marker yet.
 
-    `began_ms` is how long ago the transaction began, as far as a timed clock counts that, else -1. In
-    Kafka it is the time at which it began, from which the operator's tool takes the difference: that is
-    `start_timestamp_ms`, where records carry their time.
-    Beside an error all other numbers are 0.
+    `began_ms` is how long ago the transaction began, if a timed clock counts that, otherwise -1. In Kafka the response
+    has the time at which it began, and the operator's tool computes the difference: that is `start_timestamp_ms`, if
+    records carry timestamps. Beside an error all other numbers are 0.
     """
 
     API_KEY: ClassVar[int] = 65
@@ -88,9 +87,9 @@ class DescribeTransactionsResponse(Message, frozen=True):
 
 
 class DescribeProducers(Message, frozen=True):
-    """An operator asks the leader of a partition which producers its log knows.
+    """An operator's request for the producers in a partition's log.
 
-    NOT MODELLED: several partitions in one request; asking a replica that does not lead.
+    NOT MODELLED: several partitions in one request; asking a replica that is not the leader.
     """
 
     API_KEY: ClassVar[int] = 61
@@ -99,11 +98,11 @@ class DescribeProducers(Message, frozen=True):
 
 
 class ActiveProducer(Value, frozen=True):
-    """What a log knows of a producer; -1 where it has nothing to say.
+    """A log's state of a producer; -1 for fields without a value.
 
-    `start_offset` is where its open transaction begins, `last_timestamp_ms` when its last batch or marker
-    was written, where records carry their time; `silent_ms` is how long ago that was, for an operator's tool
-    that in Kafka takes the difference to its own clock.
+    `start_offset` is where its open transaction begins, `last_timestamp_ms` when its last batch or marker was written,
+    if records carry timestamps; `silent_ms` is how long ago that was, for an operator's tool that in Kafka computes the
+    difference to its own clock.
     """
 
     producer_id: int
@@ -116,7 +115,7 @@ class ActiveProducer(Value, frozen=True):
 
 
 class DescribeProducersResponse(Message, frozen=True):
-    """The producers that the log of the partition knows."""
+    """The producers in the log of the partition."""
 
     API_KEY: ClassVar[int] = 61
     VERSION: ClassVar[int] = 0

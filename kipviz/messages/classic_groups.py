@@ -1,4 +1,4 @@
-"""Who is in a regular group by the classic protocol: join, sync, beat, leave."""
+"""Membership of a regular group by the classic protocol: join, sync, heartbeat, leave."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
 
-# Who has no id yet (JoinGroupRequest.UNKNOWN_MEMBER_ID).
+# The member id of a consumer without one (JoinGroupRequest.UNKNOWN_MEMBER_ID).
 NO_MEMBER = ""
 
 
 class Subscribed(Value, frozen=True):
-    """A member as the leader of its group is told of it."""
+    """A member in the list that the leader of its group receives."""
 
     member_id: str
     subscription: Subscription
@@ -22,18 +22,18 @@ class Subscribed(Value, frozen=True):
 
 
 class Assigned(Value, frozen=True):
-    """What the leader gives to a member (ConsumerProtocolAssignment)."""
+    """The assignment of one member, from the leader (ConsumerProtocolAssignment)."""
 
     member_id: str
     partitions: tuple[str, ...]
 
 
 class JoinGroup(Message, frozen=True):
-    """A consumer wants to be in the next generation of its group.
+    """A consumer's request to be in the next generation of its group.
 
-    `client_id` is its client.id, which is in the header of the request: a new member's id is made of
-    it. `instance_id` is its group.instance.id, "" for none. `protocols` are the assignors that it knows,
-    the one that it likes best first.
+    `client_id` is its client.id, which is in the header of the request: a new member's id is made from it.
+    `instance_id` is its group.instance.id, "" for none. `protocols` are the assignors that it supports, the preferred
+    one first.
     """
 
     API_KEY: ClassVar[int] = 11
@@ -47,9 +47,9 @@ class JoinGroup(Message, frozen=True):
 
 
 class JoinGroupResponse(Message, frozen=True):
-    """The generation that the member is in, and who leads it; the leader is told who else is in it.
+    """The member's generation and its leader; the leader also gets the other members.
 
-    `skip_assignment` says to a leader that the assignment stays as it is (static members).
+    `skip_assignment` tells a leader that the assignment stays as it is (static members).
     """
 
     API_KEY: ClassVar[int] = 11
@@ -65,7 +65,7 @@ class JoinGroupResponse(Message, frozen=True):
 
 
 class SyncGroup(Message, frozen=True):
-    """A member asks for its assignment; its leader brings everybody's."""
+    """A member's request for its assignment; the leader's also has the assignments of all members."""
 
     API_KEY: ClassVar[int] = 14
     VERSION: ClassVar[int] = 5
@@ -78,7 +78,7 @@ class SyncGroup(Message, frozen=True):
 
 
 class SyncGroupResponse(Message, frozen=True):
-    """What the leader has given to the member."""
+    """The member's assignment from the leader."""
 
     API_KEY: ClassVar[int] = 14
     VERSION: ClassVar[int] = 5
@@ -89,7 +89,7 @@ class SyncGroupResponse(Message, frozen=True):
 
 
 class Heartbeat(Message, frozen=True):
-    """A member of a generation says that it lives."""
+    """The heartbeat of a member of a generation."""
 
     API_KEY: ClassVar[int] = 12
     VERSION: ClassVar[int] = 4
@@ -100,7 +100,7 @@ class Heartbeat(Message, frozen=True):
 
 
 class HeartbeatResponse(Message, frozen=True):
-    """All is well, or the group rebalances, or the member is none."""
+    """NONE, or an error: the group rebalances, or the member is unknown."""
 
     API_KEY: ClassVar[int] = 12
     VERSION: ClassVar[int] = 4
@@ -109,14 +109,14 @@ class HeartbeatResponse(Message, frozen=True):
 
 
 class Leaver(Value, frozen=True):
-    """A member of whom a LeaveGroup says that it goes: by its id, by its group.instance.id, or by both."""
+    """A member that leaves with a LeaveGroup: by its id, by its group.instance.id, or by both."""
 
     member_id: str
     instance_id: str = ""
 
 
 class Left(Value, frozen=True):
-    """What became of one of several members that were to go."""
+    """The result for one of several leavers."""
 
     member_id: str
     instance_id: str
@@ -124,7 +124,7 @@ class Left(Value, frozen=True):
 
 
 class LeaveGroup(Message, frozen=True):
-    """A member goes, or an operator takes members out: the first one and `further` ones (KIP-345)."""
+    """A member leaves, or an operator removes members: the first one and `further` ones (KIP-345)."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5
@@ -135,12 +135,12 @@ class LeaveGroup(Message, frozen=True):
 
     @property
     def leavers(self) -> tuple[Leaver, ...]:
-        """All that are to go."""
+        """All members to remove."""
         return (Leaver(self.member_id, self.instance_id), *self.further)
 
 
 class LeaveGroupResponse(Message, frozen=True):
-    """They are out; `error` is that of the whole request, `member_error` that of the first member."""
+    """The results of a LeaveGroup; `error` is for the whole request, `member_error` for the first member."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5

@@ -1,4 +1,4 @@
-"""What a client asks any broker before it asks a coordinator: who that is."""
+"""The lookup of a coordinator, at any broker."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kipviz.messages.message import Message
 class FindCoordinator(Message, frozen=True):
     """A client looks up the coordinator of a transactional id.
 
-    Only where there are ACLs is it sent: it is the first request that needs a right. Else whoever sends
-    looks the address up at once, as a client does that looks for the coordinator of a group: the
-    refusal of the group itself has the same error, and the same consequences. Any broker will do.
+    It is sent only if there are ACLs, because it is the first request that needs a right. Otherwise the sender looks up
+    the address at once, as does a client that looks for the coordinator of a group: the rejection of the group itself
+    has the same error, and the same consequences. Any broker can answer.
     """
 
     API_KEY: ClassVar[int] = 10

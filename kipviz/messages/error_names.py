@@ -1,4 +1,4 @@
-"""Names of the error codes that no modelled request answers, for reports about a real broker."""
+"""Names of the error codes that no modelled request returns, for reports about a real broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's error codes, as far as the modelled requests answer them."""
+"""Kafka's error codes, as far as the modelled requests return them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Errors(IntEnum):
     SECURITY_DISABLED = 54
     OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
-    # What brokers said of a producer that they had forgotten; those of 4.4 do not, and its clients understand it.
+    # The error that brokers once returned for a forgotten producer; those of 4.4 do not, but its clients handle it.
     UNKNOWN_PRODUCER_ID = 59
     NON_EMPTY_GROUP = 68
     GROUP_ID_NOT_FOUND = 69
@@ -68,11 +68,11 @@ class Errors(IntEnum):
     FENCED_STATE_EPOCH = 124
     INVALID_REGULAR_EXPRESSION = 128
     SHARE_SESSION_LIMIT_REACHED = 133
-    # A draft of KIP-447 names it and gives no number; this one is ours.
+    # A draft of KIP-447 names it without a number; this one is ours.
     PENDING_TRANSACTION = 10_447
 
 
-# Exceptions that extend RetriableException, as in the classes of 4.4.0: the client asks again.
+# Exceptions that extend RetriableException, as in the classes of 4.4.0: the client retries.
 RETRIABLE = frozenset(
     {
         Errors.UNKNOWN_TOPIC_OR_PARTITION,

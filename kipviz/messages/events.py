@@ -1,7 +1,7 @@
-"""What happened, in the past tense: the facts that a step leaves behind.
+"""Events: the facts that a step leaves behind, in the past tense.
 
-Events are emitted by the roles and folded by properties, ledgers, sentences and pictures. They
-are never part of the world, so two histories that lead to the same state can meet.
+Roles emit events; properties, ledgers, sentences and pictures fold over them. They are never part of the world, so two
+histories that lead to the same state can meet.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kipviz.messages.message import Message
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
-# Reasons for which records move that are asked for elsewhere, too.
+# Reasons for moves of records that other modules refer to, too.
 DELIVERED = "delivered to the member"
 LOCK_RAN_OUT = "the acquisition lock ran out"
 SESSION_CLOSED = "the member's session closed"
@@ -56,7 +56,7 @@ class ConnectionLost(Event, frozen=True):
 
 
 class LeftOnItsWay(Event, frozen=True):
-    """A client gave a connection up; the requests that the broker has not read may still arrive.
+    """A client abandoned a connection; the requests that the broker has not read may still arrive.
 
     From here on they come from `late`, a name of their own.
     """
@@ -82,7 +82,7 @@ class ReleaseInstalled(Event, frozen=True):
 
 
 class NotSent(Event, frozen=True):
-    """A request that the broker at the other end does not know: it never leaves its client."""
+    """A request was not sent, because the broker at the other end does not support it."""
 
     source: str
     broker: int
@@ -90,7 +90,7 @@ class NotSent(Event, frozen=True):
 
 
 class AclsChanged(Event, frozen=True):
-    """An operator has created or deleted an ACL, which `entry` is in words."""
+    """An operator has created or deleted an ACL; `entry` is its text."""
 
     entry: str
     created: bool
@@ -112,20 +112,20 @@ class TransactionMoved(Event, frozen=True):
 
 
 class TransactionForgotten(Event, frozen=True):
-    """The coordinator's log says that a transactional id is not used any more."""
+    """A transactional id has expired, according to the coordinator's log."""
 
     transactional_id: str
 
 
 class ProducerForgotten(Event, frozen=True):
-    """The log of a partition knows nothing of a producer any more (producer.id.expiration.ms)."""
+    """The log of a partition has forgotten a producer (producer.id.expiration.ms)."""
 
     partition: str
     producer_id: int
 
 
 class TransactionDecided(Event, frozen=True):
-    """PREPARE_COMMIT or PREPARE_ABORT is durable: nothing can change the outcome any more.
+    """PREPARE_COMMIT or PREPARE_ABORT is durable: the outcome can no longer change.
 
     `producer_epoch` is the epoch of the batches that it decides, one below the marker's.
     """
@@ -137,9 +137,9 @@ class TransactionDecided(Event, frozen=True):
 
 
 class BatchAppended(Event, frozen=True):
-    """A leader put a batch into its log.
+    """A leader appended a batch to its log.
 
-    `plain` says that its producer has an identity and no transaction: no marker will follow.
+    `plain` means that its producer has an identity and no transaction: no marker will follow.
     """
 
     partition: str
@@ -168,7 +168,7 @@ class RecordsMoved(Event, frozen=True):
 
 
 class SharePartitionDropped(Event, frozen=True):
-    """A share-partition leader forgot everything it held in memory."""
+    """A share-partition leader dropped all its state in memory."""
 
     partition: str
     group_id: str
@@ -176,7 +176,7 @@ class SharePartitionDropped(Event, frozen=True):
 
 
 class ShareStartFollowed(Event, frozen=True):
-    """A share-partition leader read in front of the log's start: the start offset follows the log."""
+    """A share-partition leader read before the log's start: the start offset follows the log."""
 
     partition: str
     group_id: str
@@ -199,7 +199,7 @@ class SharePartitionLoaded(Event, frozen=True):
 class OffsetStaged(Event, frozen=True):
     """A group's offset is in the log, pending the outcome of a transaction.
 
-    `member_id` is the member in whose name it came, "" for none.
+    `member_id` is the member in whose name it was sent, "" for none.
     """
 
     group_id: str
@@ -218,7 +218,7 @@ class OffsetCommitted(Event, frozen=True):
 
 
 class OffsetsExpired(Event, frozen=True):
-    """Offsets of a group were forgotten because nobody used it, or an operator said so; maybe the group was."""
+    """Offsets of an unused group expired, or an operator deleted them, perhaps with the group."""
 
     group_id: str
     partitions: tuple[str, ...]
@@ -226,7 +226,7 @@ class OffsetsExpired(Event, frozen=True):
 
 
 class GenerationSeen(Event, frozen=True):
-    """A transaction coordinator heard of a newer generation of a group (KIP-447, first draft)."""
+    """A transaction coordinator saw a newer generation of a group (KIP-447, first draft)."""
 
     group_id: str
     generation: int
@@ -243,7 +243,7 @@ class OffsetResolved(Event, frozen=True):
 
 
 class AssignmentMoved(Event, frozen=True):
-    """A member of a regular group has another epoch or assignment; an epoch of 0 is none.
+    """A member of a regular group has another epoch or assignment; an epoch of 0 means no member.
 
     `before` and `after` are the partitions that it may have.
     """
@@ -272,7 +272,7 @@ class ClassicGroupMoved(Event, frozen=True):
 
 
 class TopicRemade(Event, frozen=True):
-    """A topic was deleted, and another one of the same name was made; `before` and `after` are ids."""
+    """A topic was deleted, and another one of the same name was created; `before` and `after` are ids."""
 
     topic: str
     before: str
@@ -280,21 +280,21 @@ class TopicRemade(Event, frozen=True):
 
 
 class TopicDeleted(Event, frozen=True):
-    """A topic was deleted for good: its partitions, its records and its id are gone."""
+    """A topic was deleted for good, with its partitions, its records and its id."""
 
     topic: str
     topic_id: str
 
 
 class TopicCreated(Event, frozen=True):
-    """A topic was made that was not there before."""
+    """A new topic was created."""
 
     topic: str
     topic_id: str
 
 
 class LeaderMoved(Event, frozen=True):
-    """The controller gave a partition another leader; -1 is nobody."""
+    """The controller gave a partition another leader; -1 is no leader."""
 
     partition: str
     before: int
@@ -311,7 +311,7 @@ class CallStarted(Event, frozen=True):
 
 
 class CallReturned(Event, frozen=True):
-    """A call of the application came back, with an exception's name or nothing."""
+    """A call of the application returned, with an exception's name or ""."""
 
     application: str
     line: int
@@ -320,7 +320,7 @@ class CallReturned(Event, frozen=True):
 
 
 class LockRenewed(Event, frozen=True):
-    """A member asked for more time, and its acquisition lock starts again (KIP-1222)."""
+    """A member renewed its acquisition lock, which starts again (KIP-1222)."""
 
     partition: str
     group_id: str
@@ -333,8 +333,8 @@ class LockRenewed(Event, frozen=True):
 class DatabaseChanged(Event, frozen=True):
     """An application's external database took a step.
 
-    `what` is "written", "prepared", "committed" or "rolled back"; `prepared_txn_state` is the one that
-    was written with the rows, or is in the database, as a text.
+    `what` is "written", "prepared", "committed" or "rolled back"; `prepared_txn_state` is the one that was written with
+    the rows, or that the database holds, as a text.
     """
 
     application: str
@@ -344,7 +344,7 @@ class DatabaseChanged(Event, frozen=True):
 
 
 class SessionGiven(Event, frozen=True):
-    """transactionSession() of a producer has given a session (KIP-1310, draft); "" is null."""
+    """transactionSession() of a producer returned a session (KIP-1310, draft); "" is null."""
 
     application: str
     producer: str
@@ -352,7 +352,7 @@ class SessionGiven(Event, frozen=True):
 
 
 class AcknowledgementsCompleted(Event, frozen=True):
-    """The application's AcknowledgementCommitCallback was called with what became of some records."""
+    """The application's AcknowledgementCommitCallback was called with the result for some records."""
 
     application: str
     partition: str
@@ -362,9 +362,9 @@ class AcknowledgementsCompleted(Event, frozen=True):
 
 
 class ShareStateReset(Event, frozen=True):
-    """What is durable of a share-partition was made again, or deleted (state epoch -1).
+    """The durable state of a share-partition was created again, or deleted (state epoch -1).
 
-    A start offset of -1 leaves it to share.auto.offset.reset where the group begins.
+    With a start offset of -1 share.auto.offset.reset decides where the group starts.
     """
 
     key: str

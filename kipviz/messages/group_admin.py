@@ -1,4 +1,4 @@
-"""What an operator asks about regular groups, and does to them (KIP-229, KIP-496, KIP-518, KIP-709, KIP-848)."""
+"""Operators' requests about regular groups (KIP-229, KIP-496, KIP-518, KIP-709, KIP-848)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import PartitionResult
 
-# The kinds of groups, as an operator calls them (Group.GroupType), and what their members are.
+# The kinds of groups (Group.GroupType), and their members' protocol type.
 CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 GROUP_TYPES = (CLASSIC, CONSUMER, SHARE)
 
 
 class ListGroups(Message, frozen=True):
-    """An operator asks a broker which groups it coordinates.
+    """An operator's request for the groups that a broker coordinates.
 
-    `broker` is whom it is for, because every broker is asked; it is no part of the message. Empty
-    filters let everything through (KIP-518, KIP-848).
+    `broker` is the receiver, because every broker is asked; it is not part of the message. Empty filters match
+    everything (KIP-518, KIP-848).
     """
 
     API_KEY: ClassVar[int] = 16
@@ -50,8 +50,8 @@ class ListGroupsResponse(Message, frozen=True):
 class GroupMemberDescription(Value, frozen=True):
     """A member of a regular group as its coordinator describes it.
 
-    `target` is what it is to have in the end; a classic member has no epoch of its own and no target.
-    `further_topics` and `regex` are what else it subscribes to, `rack` is where it says that it is.
+    `target` is its target assignment; a classic member has no epoch of its own and no target. `further_topics` and
+    `regex` are its other subscriptions, `rack` is the rack that it names.
     """
 
     member_id: str
@@ -67,7 +67,7 @@ class GroupMemberDescription(Value, frozen=True):
 
 
 class DescribeGroups(Message, frozen=True):
-    """An operator asks who is in a classic group, or in each of several (`further`)."""
+    """An operator's request for the members of a classic group, or of several (`further`)."""
 
     API_KEY: ClassVar[int] = 15
     VERSION: ClassVar[int] = 6
@@ -76,9 +76,9 @@ class DescribeGroups(Message, frozen=True):
 
 
 class DescribeGroupsResponse(Message, frozen=True):
-    """The group's state, and what its members have; the assignor and that only of a stable group.
+    """The group's state and its members' assignments; the latter, and the assignor, only for a stable group.
 
-    `further` are the answers for the other groups that the request names.
+    `further` are the responses for the other groups of the request.
     """
 
     API_KEY: ClassVar[int] = 15
@@ -93,7 +93,7 @@ class DescribeGroupsResponse(Message, frozen=True):
 
 
 class ConsumerGroupDescribe(Message, frozen=True):
-    """An operator asks who is in a group of KIP-848, or in each of several (`further`)."""
+    """An operator's request for the members of a KIP-848 group, or of several (`further`)."""
 
     API_KEY: ClassVar[int] = 69
     VERSION: ClassVar[int] = 1
@@ -102,9 +102,9 @@ class ConsumerGroupDescribe(Message, frozen=True):
 
 
 class ConsumerGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members, each with what it has and what it is to have.
+    """The group's state, its epochs and its members, each with its current and target assignment.
 
-    `further` are the answers for the other groups that the request names.
+    `further` are the responses for the other groups of the request.
     """
 
     API_KEY: ClassVar[int] = 69
@@ -121,7 +121,7 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
 
 
 class OffsetFetchOfGroups(Message, frozen=True):
-    """An operator asks for every committed offset of a group, or of each of several (`further`, KIP-709).
+    """An operator's request for every committed offset of a group, or of several (`further`, KIP-709).
 
     The same request as `OffsetFetch`, without a list of topics and without a member. The admin client names topics, so
     it sends no newer version than 9, and before 8 there is one group in it.
@@ -144,9 +144,9 @@ class FetchedOffset(Value, frozen=True):
 
 
 class OffsetFetchOfGroupsResponse(Message, frozen=True):
-    """What is committed of a group; a group that is not there has nothing, and no error.
+    """The committed offsets of a group; an unknown group has none, and no error.
 
-    `further` are the answers for the other groups that the request names.
+    `further` are the responses for the other groups of the request.
     """
 
     API_KEY: ClassVar[int] = 9
@@ -159,7 +159,7 @@ class OffsetFetchOfGroupsResponse(Message, frozen=True):
 
 
 class OffsetDelete(Message, frozen=True):
-    """An operator has a group forget its offsets of some partitions (KIP-496)."""
+    """An operator's request to delete a group's offsets of some partitions (KIP-496)."""
 
     API_KEY: ClassVar[int] = 47
     VERSION: ClassVar[int] = 0
@@ -168,7 +168,7 @@ class OffsetDelete(Message, frozen=True):
 
 
 class OffsetDeleteResponse(Message, frozen=True):
-    """Whether it has; a topic that somebody still reads has an error of its own."""
+    """The results of an OffsetDelete; a topic that a member still reads has an error of its own."""
 
     API_KEY: ClassVar[int] = 47
     VERSION: ClassVar[int] = 0

@@ -1,7 +1,7 @@
-"""InitProducerId as KIP-447 first had it: a producer says which generation of its group it works for.
+"""InitProducerId in the first draft of KIP-447: a producer names the generation of its group.
 
-STATUS: draft, given up before Kafka 2.5. The text names the request's fields and the type of each; it
-does not name the error of a generation that is over: ILLEGAL_GENERATION is our inference.
+STATUS: draft, abandoned before Kafka 2.5. The text names the request's fields and the type of each; it does not name
+the error of an old generation: ILLEGAL_GENERATION is our inference.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kipviz.messages.transactions import InitProducerId
 
 
 class InitProducerIdOfGroup(InitProducerId, frozen=True):
-    """A producer asks for an identity for as long as its group is in this generation.
+    """A producer's request for an identity that is valid while its group is in this generation.
 
-    The answer is the one that a producer without a group gets.
+    The response is the one that a producer without a group gets.
     """
 
     API_KEY: ClassVar[int] = 22

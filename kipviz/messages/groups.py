@@ -8,9 +8,9 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
-# The first versions that have a place for a group's member, and for the wish for stable offsets (KIP-447).
+# The first versions with fields for a group's member, and for RequireStable (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
-# The first version of OffsetFetch that has a place for several groups (KIP-709).
+# The first version of OffsetFetch with a field for several groups (KIP-709).
 OF_SEVERAL_GROUPS = 8
 
 
@@ -22,12 +22,12 @@ class GroupOffset(Value, frozen=True):
 
 
 class TxnOffsetCommit(Message, frozen=True):
-    """The producer stages a group's offsets in its transaction.
+    """A producer commits a group's offsets in its transaction.
 
     Since version 5 the group coordinator adds its own partition to the transaction (transaction version 2); version 6
-    says STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions 0 and 1. `topic_ids` are the
-    ids by which version 6 names its topics, as the producer knew them when it built the request; nothing stands for the
-    ids that the topics have. `instance_id` is the group.instance.id of a static member.
+    has STALE_MEMBER_EPOCH (KIP-1319). Version 4 is the last one of transaction versions 0 and 1. `topic_ids` are the
+    ids by which version 6 names its topics, as the producer knew them when it built the request; empty means the
+    current ids. `instance_id` is the group.instance.id of a static member.
     """
 
     API_KEY: ClassVar[int] = 28
@@ -45,14 +45,14 @@ class TxnOffsetCommit(Message, frozen=True):
 
 
 class RefusedOffset(Value, frozen=True):
-    """A partition whose offset was not taken, while others' were."""
+    """A partition whose offset was rejected while others were accepted."""
 
     partition: str
     error: Errors
 
 
 class TxnOffsetCommitResponse(Message, frozen=True):
-    """The offsets are in the log, pending the transaction's outcome, or why not.
+    """The offsets are in the log, pending the transaction's outcome, or an error says why not.
 
     `error` is that of every partition, `refused` are those that have one of their own.
     """
@@ -65,9 +65,9 @@ class TxnOffsetCommitResponse(Message, frozen=True):
 
 
 class OffsetCommit(Message, frozen=True):
-    """A consumer says how far its group has read, outside any transaction.
+    """A consumer commits its group's offsets, outside any transaction.
 
-    Its own member is asked for; an epoch of -1 is somebody who is in no group, such as an operator.
+    It names its member; an epoch of -1 belongs to a sender outside the group, such as an operator.
     """
 
     API_KEY: ClassVar[int] = 8
@@ -80,7 +80,7 @@ class OffsetCommit(Message, frozen=True):
 
 
 class OffsetCommitResponse(Message, frozen=True):
-    """The offsets are committed, or why not; `refused` are partitions with an error of their own."""
+    """The offsets are committed, or an error says why not; `refused` are partitions with an error of their own."""
 
     API_KEY: ClassVar[int] = 8
     VERSION: ClassVar[int] = 10
@@ -90,10 +90,10 @@ class OffsetCommitResponse(Message, frozen=True):
 
 
 class OffsetFetch(Message, frozen=True):
-    """A consumer asks where its group left off; the Java consumer always requires stable offsets.
+    """A consumer fetches its group's committed offset; the Java consumer always requires stable offsets.
 
-    A member that joined says who it is; a member epoch of -1 says nothing. Before version 7
-    (Kafka 2.5) nobody could ask for stable offsets.
+    A member of the group names itself; a member epoch of -1 names none. Before version 7 (Kafka 2.5) no client could
+    require stable offsets.
     """
 
     API_KEY: ClassVar[int] = 9

@@ -1,4 +1,4 @@
-"""ListOffsets: where a partition begins and ends, for whoever has no position in it."""
+"""ListOffsets: the start and the end of a partition, for consumers without a position."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP
 
-# What is asked for in the place of a time (ListOffsetsRequest).
+# The values that stand for the start and the end instead of a timestamp (ListOffsetsRequest).
 LATEST_TIMESTAMP, EARLIEST_TIMESTAMP = -1, -2
-# That it is a time: `timestamp_ms` has it.
+# The request is for a timestamp, which is in `timestamp_ms`.
 BY_TIME = 0
 
 
 class ListOffsets(Message, frozen=True):
-    """A consumer asks the leader of a partition where it begins (-2) or ends (-1), or for a time.
+    """A consumer asks the leader of a partition for its start (-2), its end (-1), or a timestamp's offset.
 
-    `duration_ms` is that of auto.offset.reset=by_duration, and no part of the message: the time asked for
-    (`timestamp_ms`) is so long before the moment in which the request is sent, by the clock of the client.
+    `duration_ms` is that of auto.offset.reset=by_duration, and not part of the message: the requested timestamp
+    (`timestamp_ms`) is that long before the moment in which the request is sent, by the clock of the client.
 
     NOT MODELLED: offsetsForTimes, several partitions in one request, tiered storage.
     """
@@ -34,9 +34,9 @@ class ListOffsets(Message, frozen=True):
 
 
 class ListOffsetsResponse(Message, frozen=True):
-    """The offset that was asked for; -1 beside an error, or if no record is young enough.
+    """The requested offset; -1 beside an error, or if no record is young enough.
 
-    `timestamp_ms` is the time of the record that was found by one.
+    `timestamp_ms` is the timestamp of the record that was found by one.
     """
 
     API_KEY: ClassVar[int] = 2
@@ -50,7 +50,7 @@ class ListOffsetsResponse(Message, frozen=True):
 
 
 def dated(request: Message, now_ms: int) -> Message:
-    """Return a request that is sent now: one for a time has that time from now on, also when it is sent again.
+    """Return a request with the timestamp to send now, also when it is sent again.
 
     Source: AutoOffsetResetStrategy.timestamp.
     """

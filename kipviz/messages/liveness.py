@@ -13,7 +13,7 @@ from kipviz.messages.message import Message
 
 
 class TxnHeartbeat(Message, frozen=True):
-    """A producer says that it is alive and has not forgotten its transaction."""
+    """A producer's heartbeat for its open transaction."""
 
     API_KEY: ClassVar[int] = -1
     VERSION: ClassVar[int] = 0
@@ -24,7 +24,7 @@ class TxnHeartbeat(Message, frozen=True):
 
 
 class TxnHeartbeatResponse(Message, frozen=True):
-    """The coordinator has heard it, or says that somebody else has the name now."""
+    """The coordinator's response: NONE, or that the transactional id belongs to another producer."""
 
     API_KEY: ClassVar[int] = -1
     VERSION: ClassVar[int] = 0

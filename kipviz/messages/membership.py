@@ -1,4 +1,4 @@
-"""Who is in a regular consumer group: KIP-848's heartbeat."""
+"""Membership of a regular consumer group: KIP-848's heartbeat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipviz.messages.message import Message
 
 # Member epochs with a meaning of their own (KIP-848).
 JOINING, LEAVING = 0, -1
-# That of a static member which goes and will be back before its session is over.
+# The epoch of a static member that leaves but will return before its session expires.
 LEAVING_STATIC = -2
 
 
@@ -21,13 +21,13 @@ class Assignment(Value, frozen=True):
 
 
 class ConsumerGroupHeartbeat(Message, frozen=True):
-    """A member says that it lives, what it subscribes to, and what it owns.
+    """A member's heartbeat, with its subscription and its partitions.
 
-    `topic` is "" and `owned` None where they are as in the heartbeat before. `further_topics` are those
-    that it subscribes to besides `topic`, `regex` is its SubscribedTopicRegex: None where that is as before, "" for
-    none any more. `rack` is the client.rack of a member that joins, "" for none.
-    NOT MODELLED: the assignor's name, the time-outs. `instance_id` is the group.instance.id of
-    a static member, "" for none.
+    `topic` is "" and `owned` None if they are unchanged since the previous heartbeat. `further_topics` are the topics
+    that it subscribes to besides `topic`, `regex` is its SubscribedTopicRegex: None if that is unchanged, "" if it has
+    none any longer. `rack` is the client.rack of a member that joins, "" for none. `instance_id` is the
+    group.instance.id of a static member, "" for none.
+    NOT MODELLED: the assignor's name, the timeouts.
     """
 
     API_KEY: ClassVar[int] = 68
@@ -44,14 +44,14 @@ class ConsumerGroupHeartbeat(Message, frozen=True):
 
     @property
     def topics(self) -> tuple[str, ...] | None:
-        """The names that it subscribes to, None where they are as before."""
+        """The topics that it subscribes to by name, None if they are unchanged."""
         if not self.topic and self.regex is None:
             return None
         return tuple(topic for topic in (self.topic, *self.further_topics) if topic)
 
 
 class ConsumerGroupHeartbeatResponse(Message, frozen=True):
-    """The member's epoch, and its assignment where that is new to it."""
+    """The member's epoch, and its assignment if that is new to it."""
 
     API_KEY: ClassVar[int] = 68
     VERSION: ClassVar[int] = 1

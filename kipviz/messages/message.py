@@ -1,4 +1,4 @@
-"""What every message has."""
+"""The base of all messages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from kipviz.core.values import Value
 
 
 class Message(Value, frozen=True):
-    """A request or a response; the class constants say which one and since when.
+    """A request or a response; the class constants identify it.
 
-    `API_KEY` is Kafka's number, `VERSION` the newest version that the model speaks, `STATUS` whether
-    a release ships it ("shipped"), a KIP proposes it ("draft") or we had to invent it
-    ("our inference"). A request that is spoken in several versions has a field `version`; the
-    answer has its request's.
+    `API_KEY` is Kafka's number, `VERSION` the newest version that the model supports, `STATUS` whether a release ships
+    it ("shipped"), a KIP proposes it ("draft") or we had to invent it ("our inference"). A request with several
+    versions has a field `version`; the response has its request's version.
     """
 
     API_KEY: ClassVar[int] = -1
@@ -31,7 +30,7 @@ class Message(Value, frozen=True):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The names of its fields; what stands in the header, or is `IF_USED`, only if it says something."""
+        """The names of its fields; those of the header, or `IF_USED`, only if they have a value."""
         quiet = ("correlation_id", *self.IF_USED)
         return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))
 
@@ -45,12 +44,12 @@ def groups_of(request: Any) -> tuple[str, ...]:
 
 
 def taken_apart(message: M) -> tuple[M, ...]:
-    """Return a message about several groups or transactions, the first one and `further` ones, as one for each."""
+    """Split a message about several groups or transactions (`further`) into one for each."""
     return (message.but(further=()), *message.further) if message.further else (message,)
 
 
 def in_one(messages: Iterable[M]) -> M:
-    """Put messages about one group or transaction each into one, in their order."""
+    """Merge messages about one group or transaction each into one, in their order."""
     first, *others = messages
     whole: M = first.but(further=tuple(others))
     return whole

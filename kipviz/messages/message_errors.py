@@ -1,4 +1,4 @@
-"""The error of any message: what its response as a whole was refused with."""
+"""The error of any message: the error of its whole response."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kipviz.messages.errors import Errors
 
 
 def error_in(message: object) -> Errors | None:
-    """Return the error of a response, Errors.NONE for one that went through, None for what has no error of its own."""
+    """Return the error of a response, Errors.NONE without an error, None for a message that has no such field."""
     error: Errors | None = getattr(message, "error", None)
     return error
 
@@ -15,7 +15,7 @@ def error_of_response(message: object) -> Errors:
     """Return the error of a response that has one.
 
     Raises:
-        TypeError: if it has none.
+        TypeError: if it has no such field.
     """
     error = error_in(message)
     if error is None:

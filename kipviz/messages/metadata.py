@@ -1,4 +1,4 @@
-"""What a client asks any broker before it asks the right one: the ids of topics."""
+"""The lookup of topic ids, at any broker."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kipviz.messages.message import Message
 
 
 class TopicId(Value, frozen=True):
-    """A topic and its id; an empty id is that of a topic which the broker does not know.
+    """A topic and its id; an empty id belongs to a topic that the broker does not know.
 
-    `error` says that whoever asks may not see the topic.
+    `error` means that the sender may not see the topic.
     """
 
     topic: str
@@ -21,10 +21,10 @@ class TopicId(Value, frozen=True):
 
 
 class Metadata(Message, frozen=True):
-    """A client looks topics up by their names.
+    """A client looks up topics by name.
 
-    Only a client that is configured to do so asks: else whoever needs to know who leads what, or
-    which id a topic has, knows it. Any broker will do.
+    Only a client that is configured to do so sends it; otherwise leaders and topic ids are known without a request. Any
+    broker can answer.
     """
 
     API_KEY: ClassVar[int] = 3
@@ -33,7 +33,7 @@ class Metadata(Message, frozen=True):
 
 
 class MetadataResponse(Message, frozen=True):
-    """The ids. NOT MODELLED: brokers and partitions, which everybody knows here."""
+    """The ids. NOT MODELLED: brokers and partitions, which every client knows here."""
 
     API_KEY: ClassVar[int] = 3
     VERSION: ClassVar[int] = 13

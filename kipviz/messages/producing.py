@@ -11,7 +11,7 @@ from kipviz.records.batches import DataRecord
 
 
 class FurtherBatch(Value, frozen=True):
-    """The batch of one more partition in a Produce request; each batch says who produced it."""
+    """The batch of a further partition in a Produce request; each batch names its producer."""
 
     partition: str
     producer_id: int
@@ -24,9 +24,9 @@ class Produce(Message, frozen=True):
     """A producer sends batches to the broker that leads their partitions, one of each, acks=all.
 
     From version 12 on the leader adds its partition to the transaction (transaction version 2); up to version 11 the
-    client has done so, and the leader may ask (KIP-890 part 1). `correlation_id` is that of the request's header; 0
-    where its sender needs none to know the answer. `further` are the batches of further partitions. NOT MODELLED: topic
-    ids instead of names.
+    client has done so, and the leader may verify that (KIP-890 part 1). `correlation_id` is that of the request's
+    header; 0 if its sender does not need one to match the response. `further` are the batches of other partitions. NOT
+    MODELLED: topic ids instead of names.
     """
 
     API_KEY: ClassVar[int] = 0
@@ -44,7 +44,7 @@ class Produce(Message, frozen=True):
 
     @property
     def parts(self) -> tuple[Produce, ...]:
-        """The request taken apart: one for each partition."""
+        """The request split into one for each partition."""
         if not self.further:
             return (self,)
         alone = self.but(further=())
@@ -62,7 +62,7 @@ class Produce(Message, frozen=True):
 
 
 def in_one_request(parts: tuple[Produce, ...]) -> Produce:
-    """Put requests of one partition each into one, in their order; its header is the first one's."""
+    """Merge requests of one partition each into one, in their order; its header is the first one's."""
     first, *others = parts
     further = (
         FurtherBatch(p.partition, p.producer_id, p.producer_epoch, p.base_sequence, p.records)
@@ -72,7 +72,7 @@ def in_one_request(parts: tuple[Produce, ...]) -> Produce:
 
 
 class FurtherResult(Value, frozen=True):
-    """What became of the batch of one more partition of a Produce request."""
+    """The result for the batch of a further partition of a Produce request."""
 
     error: Errors
     partition: str
@@ -81,10 +81,9 @@ class FurtherResult(Value, frozen=True):
 
 
 class ProduceResponse(Message, frozen=True):
-    """The batch is in every in-sync replica, or why not; each partition of a request has its own answer.
+    """The batch is in every in-sync replica, or an error says why not; each partition has its own result.
 
-    `correlation_id` is that of the header, which repeats the request's. `further` are the answers for
-    further partitions.
+    `correlation_id` is that of the header, which repeats the request's. `further` are the results for other partitions.
     """
 
     API_KEY: ClassVar[int] = 0
@@ -100,7 +99,7 @@ class ProduceResponse(Message, frozen=True):
 
     @property
     def parts(self) -> tuple[ProduceResponse, ...]:
-        """The answer taken apart: one for each partition."""
+        """The response split into one for each partition."""
         if not self.further:
             return (self,)
         alone = self.but(further=())
@@ -118,19 +117,19 @@ class ProduceResponse(Message, frozen=True):
 
 
 def in_one_answer(parts: tuple[ProduceResponse, ...]) -> ProduceResponse:
-    """Put the answers for one partition each into one, in their order."""
+    """Merge the responses for one partition each into one, in their order."""
     first, *others = parts
     further = (FurtherResult(p.error, p.partition, p.base_sequence, p.base_offset) for p in others)
     return first.but(further=tuple(further))
 
 
 class Fetch(Message, frozen=True):
-    """A consumer asks for records from an offset on.
+    """A consumer fetches records from an offset on.
 
-    Without `wait` it is answered at once, if need be with nothing (MaxWaitMs 0). `resets` says that its
-    consumer has not been told what to do with a position that the log does not have: then it reads on from
-    the log's first record, and the round trips by which auto.offset.reset=earliest comes to that are left
-    out. NOT MODELLED: fetch sessions, several partitions in one request, followers' fetches.
+    Without `wait` it is answered at once, even without records (MaxWaitMs 0). `resets` means that the consumer has no
+    reset policy of its own for a position that the log does not have: it then reads on from the log's first record, and
+    the round trips of auto.offset.reset=earliest are left out. NOT MODELLED: fetch sessions, several partitions in one
+    request, followers' fetches.
     """
 
     API_KEY: ClassVar[int] = 1
@@ -155,8 +154,8 @@ class FetchedRecord(Value, frozen=True):
 class FetchResponse(Message, frozen=True):
     """Records below the high watermark, or below the last stable offset under read_committed.
 
-    The client's filter of aborted records is applied here already; `next_offset` is the
-    position after it. NOT MODELLED: the list of aborted transactions on the wire.
+    The client's filter of aborted records has been applied; `next_offset` is the position after it. NOT MODELLED: the
+    list of aborted transactions in the response.
     """
 
     API_KEY: ClassVar[int] = 1

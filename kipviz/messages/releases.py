@@ -1,8 +1,8 @@
-"""What the brokers of a release know: their release's features, and the newest version of requests.
+"""Releases: the features and the newest request versions that their brokers support.
 
-A connection's ApiVersions says it: a client sends no newer version than the broker at the other end knows, and nothing
-at all of what that broker lacks. Source: the release branches 2.4 and 3.5 to 4.4 (TransactionVersion, ShareVersion, the
-schemas' validVersions).
+ApiVersions returns them on each connection: a client sends no newer version than the broker at the other end supports,
+and no request that this broker lacks. Source: the release branches 2.4 and 3.5 to 4.4 (TransactionVersion,
+ShareVersion, the schemas' validVersions).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kipviz.messages.message import Message
 
 
 class Release(Value, frozen=True):
-    """One release: the highest levels of features that it supports, and which requests it knows.
+    """One release: the highest levels of features that it supports, and its requests.
 
-    `verifies` says that a leader asks the coordinator before the first batch of a transaction (KIP-890 part 1).
-    `newest` are the newest versions of requests, where they differ between releases, and `lacks` the requests that it
-    does not know. `stages` says that the release has the code of KIP-1289 (draft), so that it can read transactional
-    acknowledgements in `__share_group_state`. `epoch_first` says that a log compares a producer's epoch before it asks
-    whether its transaction is verified (KAFKA-19690: in 4.1.1 and 4.2.0, not in 4.0.0 and 4.1.0).
+    `verifies` means that a leader asks the coordinator before the first batch of a transaction (KIP-890 part 1).
+    `newest` are the newest versions of requests, if they differ between releases, and `lacks` the requests that it does
+    not support. `stages` means that the release has the code of KIP-1289 (draft), so that it can read transactional
+    acknowledgements in `__share_group_state`. `epoch_first` means that a log compares a producer's epoch before it
+    checks whether its transaction is verified (KAFKA-19690: in 4.1.1 and 4.2.0, not in 4.0.0 and 4.1.0).
     """
 
     name: str
@@ -40,17 +40,17 @@ class Release(Value, frozen=True):
         return self.share_version >= STAGING_LEVEL
 
     def supports(self, feature: str) -> int:
-        """Return the highest level of a feature that it knows."""
+        """Return the highest level of a feature that it supports."""
         level: int = getattr(self, feature)
         return level
 
 
-# As a consumer sends it, and as an admin client does.
+# The request as a consumer sends it, and as an admin client does.
 FETCHES_OFFSETS = ("OffsetFetch", "OffsetFetchOfGroups")
 
 
-# Oldest first. 2.4 is the last one before KIP-447: a config of its brokers, inter.broker.protocol.version,
-# holds newer ones back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
+# Oldest first. 2.4 is the last one before KIP-447: its brokers' config inter.broker.protocol.version holds newer ones
+# back in the KIP's drafts. 3.5 has the verifying version of AddPartitionsToTxn, but it is not enabled there.
 _BINARIES = (
     Release("2.4", 0, 0, False, inter_broker_protocol=0, epoch_first=False),
     Release("3.5", 0, 0, False, epoch_first=False),
@@ -65,7 +65,7 @@ NAMES: tuple[str, ...] = tuple(known.name for known in _BINARIES)
 
 
 def _with_its_requests(binary: Release) -> Release:
-    """Add what the rows of all APIs say of a release: the requests that it lacks, and their newest versions."""
+    """Add the facts from the rows of all APIs: the requests that a release lacks, and their newest versions."""
     reached = NAMES[: NAMES.index(binary.name) + 1]
     newest = tuple(
         (api.name, version) for api in APIS for name, version in api.newest if name == binary.name
@@ -75,19 +75,19 @@ def _with_its_requests(binary: Release) -> Release:
 
 
 RELEASES: tuple[Release, ...] = tuple(map(_with_its_requests, _BINARIES))
-# A cluster that says nothing of its releases has one that knows everything, drafts too.
+# A cluster that names no releases runs one that supports everything, including drafts.
 EVERYTHING = Release("", 2, STAGING_LEVEL, status="draft")
 
 
 class UnknownRelease(ValueError):
-    """A release of a name that there is not."""
+    """An unknown name of a release."""
 
 
 def release(name: str) -> Release:
-    """Return a release by name, and the one that knows everything for none.
+    """Return a release by name; "" is the one that supports everything.
 
     Raises:
-        UnknownRelease: if there is none; the message lists what there is.
+        UnknownRelease: for an unknown name; the message lists the releases.
     """
     for known in (EVERYTHING, *RELEASES):
         if known.name == name:
@@ -96,10 +96,10 @@ def release(name: str) -> Release:
 
 
 def knows(binary: Release, request: Message) -> bool:
-    """Return whether a broker knows a request in the version in which it came.
+    """Return whether a broker supports a request in the version in which it arrived.
 
-    Clients have sent AddPartitionsToTxn up to version 3 ever since; later ones are of brokers. A client does not leave
-    its member out for an older broker: TxnOffsetCommitRequest.Builder.build.
+    Clients have always sent AddPartitionsToTxn up to version 3; later versions are the brokers'. A client does not
+    leave out its member for an older broker: TxnOffsetCommitRequest.Builder.build.
     """
     name = type(request).__name__
     if binary is EVERYTHING and name != "TxnOffsetCommit":
@@ -113,7 +113,7 @@ def knows(binary: Release, request: Message) -> bool:
 
 
 def spoken(binary: Release, request: Message) -> Message:
-    """Return a request in the newest version that both ends of its connection know."""
+    """Return a request in the newest version that both ends of its connection support."""
     newest = dict(binary.newest).get(type(request).__name__)
     if newest is None or request.spoken <= newest:
         return request
@@ -123,7 +123,7 @@ def spoken(binary: Release, request: Message) -> Message:
 
 
 def takes_several(binary: Release, request: Message) -> bool:
-    """Return whether one request may be about several groups at a broker: OffsetFetch may since version 8.
+    """Return whether a broker accepts several groups in one request: OffsetFetch since version 8.
 
     Source: OffsetFetchRequest.Builder, NoBatchedOffsetFetchRequestException.
     """

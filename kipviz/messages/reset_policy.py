@@ -1,4 +1,4 @@
-"""auto.offset.reset, of a consumer or of a share group: where to begin without an offset (KIP-1106)."""
+"""auto.offset.reset of a consumer or of a share group: the start position without an offset (KIP-1106)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{
 
 
 def reset_duration_ms(reset: str) -> int:
-    """Return the duration of a by_duration policy in ms, -1 for any other one and for what is none.
+    """Return the duration of a by_duration policy in ms, -1 for any other or an invalid policy.
 
-    It is written as in ISO 8601, days and less: by_duration:P1DT2H, by_duration:PT10S. Source:
+    The format is ISO 8601 with days and smaller units: by_duration:P1DT2H, by_duration:PT10S. Source:
     AutoOffsetResetStrategy.fromString, java.time.Duration.parse.
     """
     kind, _, text = reset.partition(":")

@@ -1,4 +1,4 @@
-"""Requests of operators that name several groups: the first one and `further` ones, each with an answer of its own."""
+"""Operators' requests that name several groups: the first one and `further` ones, each with its own result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def about(request: M, groups: tuple[str, ...]) -> M:
 
 
 def refused_of(message: Message) -> tuple[tuple[str, Errors], ...]:
-    """Return the groups of an answer about several that have an error."""
+    """Return the groups of a response about several that have an error."""
     if not isinstance(message, ANSWERS) or not message.further:
         return ()
     return tuple((each.group_id, each.error) for each in taken_apart(message) if each.error)

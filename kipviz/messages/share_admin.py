@@ -1,4 +1,4 @@
-"""What an operator asks about share groups (KIP-932 and KIP-1226; DeleteGroups is KIP-229)."""
+"""Operators' requests about share groups (KIP-932 and KIP-1226; DeleteGroups is KIP-229)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import PartitionResult
 
-# The names of a share group's states, as an operator sees them (GroupState.java).
+# The names of a share group's states in responses to operators (GroupState.java).
 EMPTY, STABLE = "Empty", "Stable"
 
 
 class ShareGroupDescribe(Message, frozen=True):
-    """An operator asks who is in a share group, or in each of several (`further`)."""
+    """An operator's request for the members of a share group, or of several (`further`)."""
 
     API_KEY: ClassVar[int] = 77
     VERSION: ClassVar[int] = 1
@@ -32,7 +32,7 @@ class DescribedMember(Value, frozen=True):
 
 
 class ShareGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members; `further` are the answers for other groups."""
+    """The group's state, its epochs and its members; `further` are the responses for other groups."""
 
     API_KEY: ClassVar[int] = 77
     VERSION: ClassVar[int] = 1
@@ -47,7 +47,7 @@ class ShareGroupDescribeResponse(Message, frozen=True):
 
 
 class DescribeShareGroupOffsets(Message, frozen=True):
-    """An operator asks where a share group stands; without partitions, in all that it has."""
+    """An operator's request for the offsets of a share group; without partitions, for all of them."""
 
     API_KEY: ClassVar[int] = 90
     VERSION: ClassVar[int] = 1
@@ -56,9 +56,9 @@ class DescribeShareGroupOffsets(Message, frozen=True):
 
 
 class ShareOffset(Value, frozen=True):
-    """Where a group stands in one partition; -1 where nothing is known.
+    """The start offset and the lag of a group in one partition; -1 for unknown values.
 
-    The lag is the end of the partition, less the start offset, less what is done behind it.
+    The lag is the end of the partition, less the start offset, less the completed records after it.
     """
 
     partition: str
@@ -80,7 +80,7 @@ class DescribeShareGroupOffsetsResponse(Message, frozen=True):
 
 
 class AlterShareGroupOffsets(Message, frozen=True):
-    """An operator has a share group begin elsewhere: (partition, start offset)."""
+    """An operator changes the start offsets of a share group: (partition, start offset)."""
 
     API_KEY: ClassVar[int] = 91
     VERSION: ClassVar[int] = 0
@@ -89,7 +89,7 @@ class AlterShareGroupOffsets(Message, frozen=True):
 
 
 class AlterShareGroupOffsetsResponse(Message, frozen=True):
-    """Whether it does, and what was wrong with which partition."""
+    """The result of AlterShareGroupOffsets, for the request and for each partition."""
 
     API_KEY: ClassVar[int] = 91
     VERSION: ClassVar[int] = 0
@@ -100,7 +100,7 @@ class AlterShareGroupOffsetsResponse(Message, frozen=True):
 
 
 class DeleteShareGroupOffsets(Message, frozen=True):
-    """An operator has a share group forget where it stands in all partitions of a topic.
+    """An operator deletes the offsets of a share group in all partitions of a topic.
 
     NOT MODELLED: several topics in one request.
     """
@@ -112,7 +112,7 @@ class DeleteShareGroupOffsets(Message, frozen=True):
 
 
 class DeleteShareGroupOffsetsResponse(Message, frozen=True):
-    """Whether it has; `topic_error` is what was wrong with the topic."""
+    """The result of DeleteShareGroupOffsets; `topic_error` is the error of the topic."""
 
     API_KEY: ClassVar[int] = 92
     VERSION: ClassVar[int] = 0
@@ -133,7 +133,7 @@ class DeleteGroups(Message, frozen=True):
 
 
 class DeleteGroupsResponse(Message, frozen=True):
-    """Whether the group is gone."""
+    """The result of deleting the group; `further` are those of other groups."""
 
     API_KEY: ClassVar[int] = 42
     VERSION: ClassVar[int] = 3

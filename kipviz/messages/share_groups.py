@@ -13,9 +13,9 @@ from kipviz.messages.producing import FetchedRecord
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says about a delivered record, with the ids on the wire.
+    """An acknowledgement type for a delivered record, with the protocol's ids.
 
-    UNKNOWN stands for every byte that is no type: a request may carry one, and is refused for it.
+    UNKNOWN stands for every byte that is not a type: a request may have one, and is rejected.
     """
 
     UNKNOWN = -1
@@ -26,17 +26,17 @@ class AcknowledgeType(IntEnum):
     RENEW = 4
 
 
-# share.acquire.mode (KIP-1206) with the ids on the wire.
+# share.acquire.mode (KIP-1206) with the protocol's ids.
 BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
 
 def next_session_epoch(epoch: int) -> int:
-    """Return the epoch of a share session's next request: 1 follows on 2147483647 (ShareRequestMetadata.nextEpoch)."""
+    """Return the epoch of a share session's next request: 1 follows 2147483647 (ShareRequestMetadata.nextEpoch)."""
     return 1 if epoch == 2**31 - 1 else epoch + 1
 
 
 class AcknowledgementBatch(Value, frozen=True):
-    """One verdict for a run of offsets, both ends inclusive."""
+    """One acknowledgement type for a run of offsets, both ends inclusive."""
 
     first: int
     last: int
@@ -44,17 +44,17 @@ class AcknowledgementBatch(Value, frozen=True):
 
 
 class PartitionAcknowledgements(Value, frozen=True):
-    """What is acknowledged of one more partition in the same request."""
+    """The acknowledgements of a further partition in the same request."""
 
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
 
 
 class OfSession(Value, frozen=True):
-    """What a ShareFetch says of its share session: partitions to add and to forget, acknowledgements.
+    """The share session's part of a ShareFetch: partitions to add and to remove, acknowledgements.
 
-    The broker remembers the partitions of a session, so a request may name none and asks for all of
-    them. Acknowledgements may be of any partition, also of one that is forgotten with them.
+    The broker stores the partitions of a session, so a request may name none and then fetches from all of them.
+    Acknowledgements may be for any partition, even for one that is removed with them.
     """
 
     added: tuple[str, ...] = ()
@@ -63,14 +63,14 @@ class OfSession(Value, frozen=True):
 
 
 class ShareFetch(Message, frozen=True):
-    """A share consumer asks for records and may acknowledge earlier ones in the same request.
+    """A share consumer fetches records and may acknowledge earlier ones in the same request.
 
-    Epoch 0 opens a share session, n > 0 continues, -1 closes. `max_records` 0 asks for none: the request closes the
-    session or renews locks. With `of_session` it asks for all partitions that the session has, as Kafka's does, and
-    `partition` is only the first of those that its client means. Without it it asks for `partition`, and if that has
-    nothing, for the next of `further`; the answer has records of one. Without `wait` it is answered at once, if need be
-    with nothing (MaxWaitMs 0).
-    NOT MODELLED: min and max bytes, and so how those are shared out among partitions (PartitionMaxBytesStrategy).
+    Epoch 0 opens a share session, n > 0 continues, -1 closes. With `max_records` 0 it fetches none: the request closes
+    the session or renews locks. With `of_session` it fetches from all partitions of the session, as Kafka's does, and
+    `partition` is only the first of those that its client means. Without it, it fetches from `partition`, and if that
+    has no records, from the next of `further`; the response has records of one. Without `wait` it is answered at once,
+    even without records (MaxWaitMs 0).
+    NOT MODELLED: min and max bytes, and so how those are divided among partitions (PartitionMaxBytesStrategy).
     """
 
     API_KEY: ClassVar[int] = 78
@@ -89,7 +89,7 @@ class ShareFetch(Message, frozen=True):
 
 
 class AcquiredRecords(Value, frozen=True):
-    """A run of offsets that a member now holds, all delivered equally often.
+    """A run of offsets that a member has acquired, all with the same delivery count.
 
     A run may hold offsets without a record (markers): the client acknowledges them as GAP.
     """
@@ -100,7 +100,7 @@ class AcquiredRecords(Value, frozen=True):
 
 
 class FetchedPartition(Value, frozen=True):
-    """What an answer says of one partition: an error of the fetch, one of the acknowledgements, records."""
+    """The result for one partition: an error of the fetch, one of the acknowledgements, records."""
 
     partition: str
     error: Errors = Errors.NONE
@@ -110,11 +110,11 @@ class FetchedPartition(Value, frozen=True):
 
 
 class ShareFetchResponse(Message, frozen=True):
-    """The records that the member now holds under an acquisition lock.
+    """The records that the member has acquired.
 
-    `refused` are partitions of a topic that the member may not read, beside others that it may. To a
-    fetch `of_session` the answer is one for `each` partition that has something to say; then `error`
-    is of the whole request and `partition` empty.
+    `refused` are partitions of a topic that the member may not read, beside others that it may. The response to a fetch
+    `of_session` has an entry for `each` partition with a result; then `error` is that of the whole request and
+    `partition` is empty.
     """
 
     API_KEY: ClassVar[int] = 78
@@ -131,7 +131,7 @@ class ShareFetchResponse(Message, frozen=True):
 
     @property
     def fetched(self) -> tuple[FetchedPartition, ...]:
-        """What is said of each partition."""
+        """The result for each partition."""
         if not self.partition:
             return self.each
         own = (self.partition, self.error, self.acknowledge_error, self.records, self.acquired)
@@ -139,11 +139,11 @@ class ShareFetchResponse(Message, frozen=True):
 
 
 class ShareAcknowledge(Message, frozen=True):
-    """A share consumer acknowledges records it holds, without fetching more.
+    """A share consumer acknowledges records that it holds, without fetching more.
 
-    Epoch -1 closes the share session, with or without acknowledgements. It goes to the `broker` that
-    delivered the records, whoever leads the partition now; that is not in its bytes. `others` are more
-    partitions that it delivered records of.
+    Epoch -1 closes the share session, with or without acknowledgements. It is sent to the `broker` that delivered the
+    records, whichever broker leads the partition now; that field is not in its bytes. `others` are further partitions
+    with records from that broker.
     """
 
     API_KEY: ClassVar[int] = 79
@@ -159,12 +159,12 @@ class ShareAcknowledge(Message, frozen=True):
 
     @property
     def parts(self) -> tuple[PartitionAcknowledgements, ...]:
-        """What it says of each partition."""
+        """The acknowledgements of each partition."""
         return (PartitionAcknowledgements(self.partition, self.acknowledgements), *self.others)
 
 
 class ShareAcknowledgeResponse(Message, frozen=True):
-    """Whether the acknowledgements are durable; of several partitions `others` are those behind the first."""
+    """Whether the acknowledgements are durable; `others` are the results of the partitions after the first."""
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
@@ -176,18 +176,17 @@ class ShareAcknowledgeResponse(Message, frozen=True):
 
     @property
     def of_each(self) -> tuple[tuple[str, Errors], ...]:
-        """What became of what was said of each partition."""
+        """The result for each partition."""
         return ((self.partition, self.error), *self.others)
 
 
 class TxnShareAcknowledge(Message, frozen=True):
-    """The producer stages acknowledgements of a share group in its transaction (KIP-1289).
+    """A producer stages acknowledgements of a share group in its transaction (KIP-1289).
 
-    The draft gives it key 93, which Kafka has since given to another request; the number here
-    is the draft's. The member epoch is carried, and compared only in designs that say so, because the
-    share-partition leader never learns it (finding X8). `further` are more partitions of the call
-    that the same broker leads. `deliveries` are (offset, delivery count) of the first partition's records, in
-    designs whose request names them: our inference, the draft's does not.
+    The draft gives it key 93, which Kafka has since given to another request; the number here is the draft's. The
+    request has the member epoch, but only some designs compare it, because the share-partition leader never learns it
+    (finding X8). `further` are other partitions of the call with the same leader. `deliveries` are (offset, delivery
+    count) of the first partition's records, in designs whose request names them: our inference, the draft's does not.
     """
 
     API_KEY: ClassVar[int] = 93
@@ -205,9 +204,9 @@ class TxnShareAcknowledge(Message, frozen=True):
 
 
 class TxnShareAcknowledgeResponse(Message, frozen=True):
-    """The acknowledgements are staged, TX_PENDING, or why not.
+    """The acknowledgements are staged, TX_PENDING, or an error says why not.
 
-    Of several partitions the first one that was refused comes first; `further` are the others.
+    With several partitions the first rejected one comes first; `further` are the others.
     """
 
     API_KEY: ClassVar[int] = 93
@@ -219,7 +218,7 @@ class TxnShareAcknowledgeResponse(Message, frozen=True):
 
     @property
     def of_each(self) -> tuple[tuple[str, Errors], ...]:
-        """What became of each partition."""
+        """The result for each partition."""
         return ((self.partition, self.error), *self.further)
 
 
@@ -238,14 +237,14 @@ def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
 
 
 def joined(parts: tuple[TxnShareAcknowledge, ...]) -> TxnShareAcknowledge:
-    """Return one request for what several ones have to say, each of a partition of its own."""
+    """Merge requests of one partition each into one."""
     first, *others = parts
     more = (PartitionAcknowledgements(part.partition, part.acknowledgements) for part in others)
     return first.but(further=tuple(more)) if others else first
 
 
 def told(results: tuple[tuple[str, Errors], ...]) -> TxnShareAcknowledgeResponse:
-    """Return the answer to a staging of several partitions: what was refused comes first."""
+    """Return the response to a staging of several partitions: rejected ones come first."""
     ordered = sorted(results, key=lambda result: result[1] is Errors.NONE)
     (partition, error), *others = ordered
     return TxnShareAcknowledgeResponse(error, partition, tuple(others))

@@ -1,4 +1,4 @@
-"""Who is in a share group: ShareGroupHeartbeat (KIP-932)."""
+"""Membership of a share group: ShareGroupHeartbeat (KIP-932)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from kipviz.messages.message import Message
 
 
 class ShareGroupHeartbeat(Message, frozen=True):
-    """A member says that it lives and what it subscribes to; its id is its own choice.
+    """A member's heartbeat, with its subscription; the member chooses its own id.
 
-    Epoch 0 joins, -1 leaves; `topic` is "" where it is as before. NOT MODELLED: several topics,
-    racks.
+    Epoch 0 joins, -1 leaves; `topic` is "" if it is unchanged. NOT MODELLED: several topics, racks.
     """
 
     API_KEY: ClassVar[int] = 76
@@ -25,7 +24,7 @@ class ShareGroupHeartbeat(Message, frozen=True):
 
 
 class ShareGroupHeartbeatResponse(Message, frozen=True):
-    """The member's epoch, and its assignment where that is new to it."""
+    """The member's epoch, and its assignment if that is new to it."""
 
     API_KEY: ClassVar[int] = 76
     VERSION: ClassVar[int] = 1

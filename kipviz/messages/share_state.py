@@ -1,4 +1,4 @@
-"""What leaders and group coordinators ask the share coordinator (the persister's requests)."""
+"""The requests of leaders and group coordinators to the share coordinator (the persister's requests)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipviz.records.share_group_state import StagedBatch, StateBatch
 
 
 class ReadShareGroupState(Message, frozen=True):
-    """A share-partition leader loads what is durable; its leader epoch fences older leaders."""
+    """A share-partition leader loads the durable state; its leader epoch fences older leaders."""
 
     API_KEY: ClassVar[int] = 84
     VERSION: ClassVar[int] = 0
@@ -42,9 +42,9 @@ class ReadShareGroupStateResponse(Message, frozen=True):
 
 
 class InitializeShareGroupState(Message, frozen=True):
-    """A group coordinator has the state of a share-partition made, before it assigns it.
+    """A group coordinator creates the state of a share-partition, before it assigns it.
 
-    The state epoch is the group's; a start offset of -1 leaves it to share.auto.offset.reset.
+    The state epoch is the group's; with a start offset of -1 share.auto.offset.reset decides.
     """
 
     API_KEY: ClassVar[int] = 83
@@ -55,7 +55,7 @@ class InitializeShareGroupState(Message, frozen=True):
 
 
 class InitializeShareGroupStateResponse(Message, frozen=True):
-    """Whether the state is there."""
+    """Whether the state exists now."""
 
     API_KEY: ClassVar[int] = 83
     VERSION: ClassVar[int] = 0
@@ -65,7 +65,7 @@ class InitializeShareGroupStateResponse(Message, frozen=True):
 
 
 class DeleteShareGroupState(Message, frozen=True):
-    """A group coordinator has the state of a share-partition deleted."""
+    """A group coordinator deletes the state of a share-partition."""
 
     API_KEY: ClassVar[int] = 86
     VERSION: ClassVar[int] = 0
@@ -73,7 +73,7 @@ class DeleteShareGroupState(Message, frozen=True):
 
 
 class DeleteShareGroupStateResponse(Message, frozen=True):
-    """Whether the state is gone; what was never there is gone, too."""
+    """Whether the state is deleted; one that never existed counts as deleted."""
 
     API_KEY: ClassVar[int] = 86
     VERSION: ClassVar[int] = 0
@@ -83,7 +83,7 @@ class DeleteShareGroupStateResponse(Message, frozen=True):
 
 
 class ReadShareGroupStateSummary(Message, frozen=True):
-    """A group coordinator asks where a share-partition stands, and fences nobody by that."""
+    """A group coordinator asks for a share-partition's offsets; this fences no leader."""
 
     API_KEY: ClassVar[int] = 87
     VERSION: ClassVar[int] = 1
@@ -91,7 +91,7 @@ class ReadShareGroupStateSummary(Message, frozen=True):
 
 
 class ReadShareGroupStateSummaryResponse(Message, frozen=True):
-    """Epochs, start offset, and how many records behind it are done; -1 where nothing is known."""
+    """Epochs, start offset, and the number of completed records after it; -1 for unknown values."""
 
     API_KEY: ClassVar[int] = 87
     VERSION: ClassVar[int] = 1
@@ -142,7 +142,7 @@ class TellShareGroupState(Message, frozen=True):
 
 
 class TellShareGroupStateResponse(Message, frozen=True):
-    """That the leader has heard of it, whatever it made of it. Status: our inference."""
+    """The leader has received it, with or without effect. Status: our inference."""
 
     STATUS: ClassVar[str] = "our inference"
     IS_RESPONSE: ClassVar[bool] = True
@@ -151,10 +151,10 @@ class TellShareGroupStateResponse(Message, frozen=True):
 
 
 class TxnWriteShareGroupState(Message, frozen=True):
-    """A share-partition leader makes a transactional acknowledgement durable before it promises it to the producer.
+    """A share-partition leader makes a transactional acknowledgement durable before the producer gets a response.
 
-    Like every write it carries the start offset, which holds whatever the transaction's outcome. `archiving` says that
-    the group has a dead-letter queue: what is rejected is copied first. Status: our inference. KIP-1289 defers
+    Like every write it has the start offset, which is valid whatever the transaction's outcome. `archiving` means that
+    the group has a dead-letter queue: a rejected record is copied first. Status: our inference. KIP-1289 defers
     persistence and names no request for it.
     """
 

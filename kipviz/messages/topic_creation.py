@@ -1,4 +1,4 @@
-"""CreateTopics: a broker asks for a topic that dead letters are to be written to (KIP-1191)."""
+"""CreateTopics: a broker creates a dead-letter topic (KIP-1191)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kipviz.messages.message import Message
 
 
 class CreateTopics(Message, frozen=True):
-    """A broker wants a topic to be there; as many partitions and replicas as the brokers' defaults say.
+    """A broker requests a topic, with the default numbers of partitions and replicas.
 
-    NOT MODELLED: that whoever gets it hands it on to the controller; where the partitions come to lie
-    (the spec says it); several topics in one request.
+    NOT MODELLED: that its receiver forwards it to the controller; where the partitions are placed (the spec says it);
+    several topics in one request.
     """
 
     API_KEY: ClassVar[int] = 19
@@ -22,7 +22,7 @@ class CreateTopics(Message, frozen=True):
 
 
 class CreateTopicsResponse(Message, frozen=True):
-    """Whether the topic was made."""
+    """Whether the topic was created."""
 
     API_KEY: ClassVar[int] = 19
     VERSION: ClassVar[int] = 7

@@ -1,7 +1,7 @@
-"""The transaction RPCs, in the order in which a transaction meets them.
+"""The transaction RPCs, in the order in which a transaction uses them.
 
-Which version of a request goes out depends on the transaction version: AddPartitionsToTxn 3, AddOffsetsToTxn 4,
-and EndTxn 4 are what a client sends under transaction versions 0 and 1.
+The version of a request depends on the transaction version: AddPartitionsToTxn 3, AddOffsetsToTxn 4, and EndTxn 4 are
+what a client sends under transaction versions 0 and 1.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from kipviz.messages.message import Message, in_one, taken_apart
 
 
 class InitProducerId(Message, frozen=True):
-    """A producer asks for its producer id and epoch; an older one with the same name is fenced.
+    """A producer requests its producer id and epoch; an older producer with the same name is fenced.
 
-    Without a transactional id (None, null on the wire) it gets an id that nobody remembers.
+    Without a transactional id (None, null in the protocol) it gets an id that no broker stores.
     """
 
     API_KEY: ClassVar[int] = 22
@@ -29,7 +29,7 @@ class InitProducerId(Message, frozen=True):
 
 
 class InitProducerIdResponse(Message, frozen=True):
-    """The producer id and epoch to use, or why there is none yet."""
+    """The producer id and epoch to use, or an error."""
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5
@@ -40,11 +40,11 @@ class InitProducerIdResponse(Message, frozen=True):
 
 
 class AddPartitionsToTxn(Message, frozen=True):
-    """Partitions join a transaction, or, with `verify_only`, somebody asks whether they have.
+    """Partitions are added to a transaction or, with `verify_only`, checked.
 
     Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which adds its own
-    partition to the transaction (transaction version 2) or asks whether the client has added it (KIP-890 part 1), and
-    may be about further transactions.
+    partition to the transaction (transaction version 2) or verifies that the client has added it (KIP-890 part 1), and
+    may name further transactions.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -60,18 +60,18 @@ class AddPartitionsToTxn(Message, frozen=True):
 
     @property
     def of_transactions(self) -> tuple[AddPartitionsToTxn, ...]:
-        """The request taken apart: one for each transaction."""
+        """The request split into one for each transaction."""
         return taken_apart(self)
 
 
 class AddPartitionsToTxnResponse(Message, frozen=True):
     """Whether the coordinator has the partitions in the transaction's record.
 
-    One partition that its client may not write to, or that is not there, is enough that none is added:
-    then `error` is of the forbidden ones, else of the missing ones, those `not_attempted` have
-    OPERATION_NOT_ATTEMPTED. Where some are forbidden, `unknown` are those that are missing. To who only asks,
-    each partition has an answer: those `verified` are in the transaction, whatever the others are.
-    `further` are the results of further transactions.
+    One partition that the client may not write to, or that does not exist, is enough that none is added. Then `error`
+    is that of the unauthorized ones, or else of the missing ones, and those `not_attempted` have
+    OPERATION_NOT_ATTEMPTED. If some are unauthorized, `unknown` are the missing ones. A verification has a result for
+    each partition: those `verified` are in the transaction, whatever the others are. `further` are the results of
+    further transactions.
     """
 
     API_KEY: ClassVar[int] = 24
@@ -90,11 +90,11 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
 
     @property
     def of_transactions(self) -> tuple[AddPartitionsToTxnResponse, ...]:
-        """The answer taken apart: one for each transaction."""
+        """The response split into one for each transaction."""
         return taken_apart(self)
 
     def error_of(self, partition: str) -> Errors:
-        """Return the error that stands beside a partition."""
+        """Return the error of a partition."""
         if partition in self.unknown:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         if partition in self.verified:
@@ -105,7 +105,7 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
 def with_error(
     asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
 ) -> AddPartitionsToTxnResponse:
-    """Return the answer that has one error for all partitions of each transaction."""
+    """Return the response with one error for all partitions of each transaction."""
     return in_one(
         AddPartitionsToTxnResponse(
             error, each.transactional_id, each.producer_id, each.producer_epoch, each.partitions
@@ -136,7 +136,7 @@ class AddOffsetsToTxnResponse(Message, frozen=True):
 
 
 class EndTxn(Message, frozen=True):
-    """The producer asks to commit or abort; version 5 means that the epoch goes up with it."""
+    """A producer commits or aborts; version 5 means that the epoch goes up with it."""
 
     API_KEY: ClassVar[int] = 26
     VERSION: ClassVar[int] = 5
@@ -162,9 +162,9 @@ class EndTxnResponse(Message, frozen=True):
 
 
 class WriteTxnMarkers(Message, frozen=True):
-    """The coordinator tells a broker to end a transaction on the partitions it leads.
+    """The coordinator makes a broker end a transaction on the partitions that it leads.
 
-    `further` are the markers of further transactions that are to be ended there.
+    `further` are the markers of other transactions that are to be ended there.
     """
 
     API_KEY: ClassVar[int] = 27
@@ -180,19 +180,19 @@ class WriteTxnMarkers(Message, frozen=True):
 
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkers, ...]:
-        """The request taken apart: one for each transaction."""
+        """The request split into one for each transaction."""
         return taken_apart(self)
 
 
 class PartitionResult(Value, frozen=True):
-    """What became of one partition of a request."""
+    """The result for one partition of a request."""
 
     partition: str
     error: Errors
 
 
 class WriteTxnMarkersResponse(Message, frozen=True):
-    """Per partition: the marker is in the log, or why not. `further` are the results of further transactions."""
+    """Per partition: the marker is in the log, or an error. `further` are the results of other transactions."""
 
     API_KEY: ClassVar[int] = 27
     VERSION: ClassVar[int] = 2
@@ -204,5 +204,5 @@ class WriteTxnMarkersResponse(Message, frozen=True):
 
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkersResponse, ...]:
-        """The answer taken apart: one for each transaction."""
+        """The response split into one for each transaction."""
         return taken_apart(self)

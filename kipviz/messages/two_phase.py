@@ -1,7 +1,7 @@
-"""InitProducerId as KIP-939 has it: the version of the request that takes part in a two-phase commit.
+"""InitProducerId in KIP-939: the version of the request for two-phase commits.
 
-STATUS: the schema of version 6 is in Kafka 4.4.0, marked unstable: its producer sends version 5 at
-most, and a broker does not answer to version 6 unless unstable versions are switched on.
+STATUS: the schema of version 6 is in Kafka 4.4.0, marked unstable: its producer sends version 5 at most, and a broker
+does not answer version 6 unless unstable versions are enabled.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import ClassVar
 
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
 
-# What a producer of a two-phase commit sends as its time limit, and what is stored: none.
+# The time limit that a producer of a two-phase commit sends, and that is stored: no limit.
 NO_TIME_LIMIT = 2_147_483_647
 
 
 class InitProducerId2Pc(InitProducerId, frozen=True):
-    """The same question, with two more: is there a time limit, and is an open transaction kept?
+    """The same request with two more fields: whether there is a time limit, and whether an open transaction is kept.
 
-    `heartbeat_interval_ms` is KIP-1309's (draft): version 7, or 6 if that comes before KIP-939 is
-    stable. Its name and place in the request are our inference.
+    `heartbeat_interval_ms` is KIP-1309's (draft): version 7, or 6 if that comes before KIP-939 is stable. Its name and
+    place in the request are our inference.
     """
 
     API_KEY: ClassVar[int] = 22
@@ -31,7 +31,7 @@ class InitProducerId2Pc(InitProducerId, frozen=True):
 
 
 class InitProducerId2PcResponse(InitProducerIdResponse, frozen=True):
-    """The identity to use from here on, and that of the transaction that was kept, or -1."""
+    """The identity to use from here on, and that of the kept transaction, or -1."""
 
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 6
@@ -42,6 +42,6 @@ class InitProducerId2PcResponse(InitProducerIdResponse, frozen=True):
 
 
 def answer_to(request: InitProducerId) -> type[InitProducerIdResponse]:
-    """Return the class of the answer to a request: an answer has the version of its question."""
+    """Return the class of the response to a request: a response has the version of its request."""
     two_phase = isinstance(request, InitProducerId2Pc)
     return InitProducerId2PcResponse if two_phase else InitProducerIdResponse

@@ -1,4 +1,4 @@
-"""What a row says about an API: its bytes, who serves it, what it needs, how it is refused, and where Kafka has it."""
+"""The row of an API: its bytes, its role, the rights it needs, its rejection, and its place in Kafka."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.kind import Kind
 
-# A proposal whose requests no release knows, not even one that ships other drafts.
+# A proposal whose requests no release supports, not even one that ships other drafts.
 NO_RELEASE = "no release"
 
 
@@ -37,9 +37,9 @@ class Role(StrEnum):
 class Shard(StrEnum):
     """The partition whose leader a request is sent to.
 
-    `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are homes in the coordinators' topics; `PARTITION`
-    is the partition that the request names, `FIRST_PARTITION` the first one of its list. `ANY` is any partition:
-    every broker serves the request. `BROKER` means the broker that the request names.
+    `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
+    `PARTITION` is the partition that the request names, `FIRST_PARTITION` the first one of its list. `ANY` is any
+    partition: every broker serves the request. `BROKER` means the broker that the request names.
     """
 
     TRANSACTIONAL_ID = "transactional id"
@@ -53,7 +53,7 @@ class Shard(StrEnum):
 
 @dataclass(frozen=True)
 class Case:
-    """A version or a flag of a request that needs other rights; `applies` recognises such a request."""
+    """A version or a flag of a request that needs other rights; `applies` recognizes such a request."""
 
     name: str
     applies: Callable[[Any], bool]
@@ -65,17 +65,17 @@ class Api:
     """One API: a request, its response, and the facts about them that are not behaviour.
 
     `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it; None: not written
-    yet, and the message cannot be shown as bytes. `role` serves the request at the leader of `shard`. `needs` are the
-    rights in the order in which Kafka asks for them, unless one of `cases` applies. `refusal` makes the response that
-    has an error and nothing else. `clause` and `kafka` say where the rule is written and which class has it;
-    `answer_in` is the class of Kafka's that takes the response. `words` are what an arrow says if the names of the two
-    messages are too long. `newest` are the newest versions that releases know, from the oldest release on, where not
-    every release knows `VERSION` of the request; `since` is the first release that knows the request at all: ""
-    for every one, `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request;
-    None: it never sends one. `only_with_shares`: refused while share groups are disabled. `topic_ids_from`: the first
-    version that names topics by id alone. `by_name`: otherwise a missing topic is an error of its own.
-    `several_groups`: it may name further groups. `may_be_late`: it changes something even if its sender has given it
-    up. `heartbeat`: it keeps a member or a transaction alive.
+    yet, so the message has no bytes. `role` serves the request at the leader of `shard`. `needs` are the rights in the
+    order in which Kafka checks them, unless one of `cases` applies. `refusal` makes the response that has an error and
+    nothing else. `clause` and `kafka` name the text of the rule and the class that implements it; `answer_in` is
+    Kafka's class that handles the response. `words` are the labels of an arrow if the names of the two messages are too
+    long. `newest` are the newest versions that releases support, from the oldest release on, if not every release
+    supports `VERSION` of the request; `since` is the first release that supports the request at all: "" for every one,
+    `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request; None: it never
+    sends one. `only_with_shares`: rejected while share groups are disabled. `topic_ids_from`: the first version that
+    names topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `several_groups`: it may name
+    further groups. `may_be_late`: it takes effect even if its sender has abandoned it. `heartbeat`: it keeps a member
+    or a transaction alive.
     """
 
     request: type[Message]
@@ -121,7 +121,7 @@ class Api:
 
     @property
     def version(self) -> int:
-        """The newest version that the model speaks."""
+        """The newest version that the model supports."""
         return self.request.VERSION
 
     @property
@@ -134,7 +134,7 @@ class Api:
         return next((case.needs for case in self.cases if case.applies(message)), self.needs)
 
     def legal_at(self, place: str) -> LegalErrors:
-        """Return what a place of the response may carry.
+        """Return the errors that one place of the response may have.
 
         Raises:
             KeyError: no such place.
@@ -142,7 +142,7 @@ class Api:
         return {each.place: each for each in self.errors}[place]
 
     def kinds(self) -> Iterator[tuple[type[Message], Kind]]:
-        """Yield the request and the response, each with its bytes; what has none is left out."""
+        """Yield the request and the response with their bytes; a message without bytes is left out."""
         for message, kind in (
             (self.request, self.request_bytes),
             (self.response, self.response_bytes),

@@ -43,7 +43,7 @@ APIS: tuple[Api, ...] = (
 
 
 def _by_message() -> dict[type[Message], Api]:
-    """Two versions of InitProducerId share a response: it belongs to the first row that names it."""
+    """Return the rows by message; a response of several requests has the first row that names it."""
     found = {api.request: api for api in APIS}
     for api in APIS:
         found.setdefault(api.response, api)
@@ -63,5 +63,5 @@ def api_of(message: Message) -> Api:
 
 
 def refused(request: Message, error: Errors) -> Message:
-    """Return the response that refuses a request with an error and does nothing else."""
+    """Return the response that rejects a request with an error and has no other fields."""
     return api_of(request).refusal(request, error)

@@ -1,10 +1,9 @@
-"""Which errors a response of an API may carry, place by place.
+"""The errors that a response of an API may have, place by place.
 
-A place is a field of the response's schema, such as `Topics.Partitions.ErrorCode`. What Kafka's schema or handler allows there
-is one of three kinds: an error that the model gives, too, one that it never gives, with the reason, and one of these that a
-recorded broker gave.
-`tests/messages/test_legal_errors.py` holds the rows against the schemas, and against what stories, random runs and brokers
-respond.
+A place is a field of the response's schema, such as `Topics.Partitions.ErrorCode`. An error that Kafka's schema or
+handler allows there is of one of three kinds: the model returns it, too; the model never returns it, with the reason;
+or, of the latter, a recorded broker returned it. `tests/messages/test_legal_errors.py` compares the rows with the
+schemas, and with the responses of stories, random runs and brokers.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ E = Errors
 
 @dataclass(frozen=True)
 class Never:
-    """Errors that Kafka gives and the model never does, by their names in Kafka, and why not."""
+    """Errors that Kafka returns and the model never does, by their names in Kafka, and why not."""
 
     why: str
     errors: tuple[str, ...]
@@ -29,15 +28,17 @@ class Never:
 
 @dataclass(frozen=True)
 class OnlyRecorded(Never):
-    """Errors that no broker of the model gives and a recorded one gave; `kipviz.accept` follows who was told of them."""
+    """Errors that no broker of the model returns and a recorded one did; `kipviz.accept` follows the clients that got
+    them.
+    """
 
 
 @dataclass(frozen=True)
 class LegalErrors:
-    """The errors that one place of a response may carry.
+    """The errors that one place of a response may have.
 
-    `place` is the path of the field in the response's schema. `errors` are those that the model gives, `never` those that only
-    brokers give.
+    `place` is the path of the field in the response's schema. `errors` are those that the model returns, `never` those
+    that only brokers return.
     """
 
     place: str
@@ -45,23 +46,23 @@ class LegalErrors:
     never: tuple[Never, ...] = ()
 
     def allows(self, error: Errors) -> bool:
-        """Return whether the place may carry an error; it always may carry none."""
+        """Return whether the place may have an error; NONE is always allowed."""
         return error is E.NONE or error in self.errors or error.name in self.never_given
 
     @property
     def never_given(self) -> Mapping[str, str]:
-        """Why the model never gives an error, by the error's name in Kafka."""
+        """Why the model never returns an error, by the error's name in Kafka."""
         return {name: each.why for each in self.never for name in each.errors}
 
     @property
     def only_recorded(self) -> tuple[str, ...]:
-        """Those of them that a recorded broker gave, by their names in Kafka."""
+        """The errors among them that a recorded broker returned, by their names in Kafka."""
         told = (each for each in self.never if isinstance(each, OnlyRecorded))
         return tuple(name for each in told for name in each.errors)
 
 
 def at(place: str, *errors: Errors | Never) -> LegalErrors:
-    """Return what one place may carry."""
+    """Return the row of one place."""
     return LegalErrors(
         place,
         tuple(each for each in errors if isinstance(each, Errors)),
@@ -72,7 +73,7 @@ def at(place: str, *errors: Errors | Never) -> LegalErrors:
 def errors_in(
     response: Struct, fields: Iterable[Field], above: str = ""
 ) -> Iterator[tuple[str, int]]:
-    """Yield each place of a response that carries an error, and the error's code."""
+    """Yield each place of a response with an error, and the error's code."""
     for field in fields:
         path = f"{above}.{field.name}" if above else field.name
         found = response.get(field.name)
@@ -93,16 +94,16 @@ def places_in(fields: Iterable[Field], above: str = "") -> Iterator[str]:
 
 
 def is_place(field: Field) -> bool:
-    """Return whether a field carries an error code."""
+    """Return whether a field holds an error code."""
     return field.name.endswith("ErrorCode") and field.type == "int16"
 
 
 # -- what several rows share ------------------------------------------------------------------------
 
 COORDINATOR = (E.COORDINATOR_LOAD_IN_PROGRESS, E.NOT_COORDINATOR)
-"""What a coordinator responds that reads its log, and a broker that is not the coordinator.
+"""The errors of a coordinator that loads its log, and of a broker that is not the coordinator.
 
-`retries.OF_A_COORDINATOR` has the third one, too: a log that lacks replicas refuses what would be written.
+`retries.OF_A_COORDINATOR` has a third one: a log without enough replicas rejects writes.
 """
 
 DISK = Never("no disk fails in the model", ("KAFKA_STORAGE_ERROR",))

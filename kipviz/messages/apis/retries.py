@@ -1,4 +1,4 @@
-"""Errors after which an admin client sends a request again: to the new leader, or a little later."""
+"""Errors after which an admin client repeats a request: to the new leader, or a little later."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from kipviz.core.values import Value
 
 
 class Operation(StrEnum):
-    """What is done with a resource (AclOperation)."""
+    """An operation on a resource (AclOperation)."""
 
     ALL = "ALL"
     READ = "READ"
@@ -26,7 +26,7 @@ class Operation(StrEnum):
 
 
 class Resource(StrEnum):
-    """What it is done with (ResourceType)."""
+    """The type of a resource (ResourceType)."""
 
     TOPIC = "TOPIC"
     GROUP = "GROUP"
@@ -35,12 +35,12 @@ class Resource(StrEnum):
 
 
 class Need(Value, frozen=True):
-    """What a request needs: the operation on each resource that it names.
+    """A right that a request needs: the operation on each resource that it names.
 
-    `alternative` does as well. `hides` says that the request is not refused without it, but that what its sender may
-    not see is left out of the answer. `each` says that every topic is asked for by itself: those that are refused have
-    an error of their own, and the request continues with the others. `users_topics` says that nobody may do it with an
-    internal topic. `status` says whether a release asks.
+    `alternative` is sufficient, too. `hides` means that the request is not rejected without it, but that resources
+    which the sender may not see are left out of the response. `each` means that every topic is checked on its own:
+    rejected ones have their own error, and the request continues with the others. `users_topics` means that the
+    operation is never allowed on an internal topic. `status` says whether a release checks it.
     """
 
     operation: Operation

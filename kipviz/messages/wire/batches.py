@@ -1,8 +1,8 @@
 """A v2 record batch as bytes, with the place of every field.
 
-What the model's batches do not carry is filled in and marked as not told: time stamps are 0, a
-record has no key. Where a record comes from (`DataRecord.origin`) stands in a header of that name,
-as a real application might keep it. Batches are not compressed.
+Fields that the model's batches lack are filled in and marked as not given: timestamps are 0, a record has no key. The
+origin of a record (`DataRecord.origin`) is in a header of that name, as a real application might keep it. Batches are
+not compressed.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch, DefaultRecord.
 """
@@ -28,7 +28,7 @@ def encode_batch(
     base_sequence: int = -1,
     sender_told: bool = True,
 ) -> Encoded:
-    """Write one batch of records with their offsets; there is at least one record.
+    """Encode one batch of records with their offsets; there is at least one record.
 
     `sender_told` says whether producer id, epoch and sequence are known, or only filled in.
     """
@@ -82,7 +82,7 @@ def _put_record(out: Writer, delta: int, record: DataRecord) -> None:
 
 
 def varint(value: int) -> bytes:
-    """Write a signed number in zigzag order: 0, -1, 1, -2, 2, …."""
+    """Encode a signed number in zigzag order: 0, -1, 1, -2, 2, …."""
     return unsigned_varint(value * 2 if value >= 0 else -value * 2 - 1)
 
 

@@ -1,8 +1,8 @@
-"""Values to bytes and back, field by field, with the place of every field.
+"""The codec: values to bytes and back, field by field, with the place of every field.
 
-A structure is a dict from Kafka's field names to values, an array a tuple, null is None, a topic id
-the 22 letters that Kafka prints. A field that is not given gets its default and is marked as not
-told. A tag that the schema does not know is kept under its number, "#7".
+A structure is a dict from Kafka's field names to values, an array a tuple, null is None, a topic id the 22 letters that
+Kafka prints. A field without a value gets its default and is marked as not given. A tag that the schema does not have
+is kept under its number, "#7".
 
 Source: org.apache.kafka.common.protocol.MessageUtil and the generated message classes.
 """
@@ -22,16 +22,16 @@ Struct = dict[str, Any]
 SIZES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8}
 TAGS = "tagged fields"
 TAGS_TYPE = "unsigned varint"
-# Bytes with a length in front, whatever is in them; what was written by itself keeps its places.
+# Bytes with a length before them, whatever their content; a part that was encoded separately keeps its places.
 OPAQUE = ("bytes", "records")
 PRESENCE = "int8"  # the byte before a structure that may be null: 1, or -1 for null
 
 
 class Span(Value, frozen=True):
-    """Where one field stands: `told` says whether it was given or is a default.
+    """The place of one field: `told` says whether its value was given or is a default.
 
-    A structure begins with a span of no bytes and no type, so that its fields have a heading. The
-    path is in Kafka's names, an item of an array is "Topics[]".
+    A structure starts with a span of no bytes and no type, so that its fields have a heading. The path is in Kafka's
+    names, an item of an array is "Topics[]".
     """
 
     path: str
@@ -42,18 +42,18 @@ class Span(Value, frozen=True):
 
 
 class Encoded(Value, frozen=True):
-    """Some bytes, and what every one of them belongs to."""
+    """Some bytes, and the field of each of them."""
 
     data: bytes
     spans: tuple[Span, ...]
 
 
 class WireError(ValueError):
-    """Bytes are not the message they claim to be, or values are not what the schema asks for.
+    """The bytes are not the message that they claim to be, or a value does not fit the schema.
 
     Attributes:
         field: the path of the field, in Kafka's names.
-        at: the offset of the first byte that is wrong; -1 when it is a value that is wrong.
+        at: the offset of the first wrong byte; -1 for a wrong value.
     """
 
     def __init__(self, field: str, at: int, why: str) -> None:
@@ -66,17 +66,17 @@ class WireError(ValueError):
 def encode(
     schema: Schema, version: int, values: Struct, defaults: Mapping[str, Any] | None = None
 ) -> Encoded:
-    """Write a structure.
+    """Encode a structure.
 
     Args:
         schema: its fields.
         version: which of them, and how.
-        values: what is known.
-        defaults: what stands, by path, for a field that is not given, where that is not the
-            schema's default.
+        values: the known values.
+        defaults: values, by path, for fields that are not given, where these are not the
+            schema's defaults.
 
     Raises:
-        WireError: a value does not fit its field, or there is no such field in this version.
+        WireError: a value does not fit its field, or this version has no such field.
     """
     out = Writer(version, defaults or {}, flexible=covers(schema.flexible, version))
     out.heading(schema.name)
@@ -85,7 +85,7 @@ def encode(
 
 
 def decode(schema: Schema, version: int, data: bytes, start: int = 0) -> tuple[Struct, Encoded]:
-    """Read a structure that reaches from `start` to the end of the bytes.
+    """Decode a structure that reaches from `start` to the end of the bytes.
 
     Raises:
         WireError: the bytes are something else; it names the field and the byte.
@@ -100,7 +100,7 @@ def decode(schema: Schema, version: int, data: bytes, start: int = 0) -> tuple[S
 def decode_head(
     schema: Schema, version: int, data: bytes, start: int = 0
 ) -> tuple[Struct, Encoded]:
-    """Read a structure from `start` on; there may be more behind it.
+    """Decode a structure from `start` on; more bytes may follow.
 
     Raises:
         WireError: the bytes are something else; it names the field and the byte.
@@ -117,7 +117,7 @@ def decode_head(
 
 
 def unsigned_varint(value: int) -> bytes:
-    """Write a number with seven bits to a byte, lowest first."""
+    """Encode a number with seven bits to a byte, lowest first."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -178,7 +178,7 @@ class Writer:
             self._tags(tagged, values, path)
 
     def _tags(self, tagged: tuple[Field, ...], values: Struct, path: str) -> None:
-        # A tagged field is left out when it is what everybody takes it for anyway.
+        # A tagged field is left out if it has its default value.
         given: dict[int, Field | bytes] = {
             f.tag: f for f in tagged if f.name in values and not _is_default(f, values[f.name])
         }
@@ -237,7 +237,7 @@ class Writer:
             self.append(value, f"{path}.")
 
     def append(self, part: Encoded, prefix: str = "") -> None:
-        """Append bytes that were written by themselves."""
+        """Append bytes that were encoded separately."""
         at = len(self.data)
         self.spans += (
             Span(prefix + s.path, s.type, s.start + at, s.size, s.told) for s in part.spans
@@ -245,7 +245,7 @@ class Writer:
         self.data += part.data
 
     def done(self) -> Encoded:
-        """Return what was written."""
+        """Return the encoded bytes."""
         return Encoded(bytes(self.data), tuple(self.spans))
 
     def _length(self, size: int) -> bytes:
@@ -280,7 +280,7 @@ def _primitive(field: Field, value: Any, path: str, *, compact: bool) -> bytes:
 
 
 class Reader:
-    """Bytes that are taken field by field; `path` is the field that is being read."""
+    """Bytes that are read field by field; `path` is the current field."""
 
     def __init__(self, data: bytes, start: int, version: int, *, flexible: bool) -> None:
         self.fields = Fields(data, flexible=flexible)
@@ -297,7 +297,7 @@ class Reader:
         self.spans.append(Span(path, "", self.fields.at - self._start, 0))
 
     def struct(self, fields: tuple[Field, ...], path: str) -> Struct:
-        """Take all fields of a structure, then its tagged ones."""
+        """Read all fields of a structure, then its tagged ones."""
         found: Struct = {}
         for field in fields_in(fields, self._version):
             found[field.name] = self._field(field, f"{path}.{field.name}")

@@ -1,12 +1,12 @@
-"""TxnShareAcknowledge and the state batches as each iteration of the draft implementation of KIP-1289 has them.
+"""TxnShareAcknowledge and the state batches of each iteration of KIP-1289's draft implementation.
 
 SOURCE: pull request 22357 (draft implementation, seen in source), whose request has had three keys: 93 at first, then
-94, then 95, always version 0 on the broker's listener. Its newest schema lets an acknowledge type be 0, for an
-acquired offset without a data record, and its response names no current leader. Kafka 4.4.0 has given keys 93 and up
-to other requests, so nothing here can be sent to a released broker.
-NOT KNOWN: which key goes with which iteration of the state batch (paired in their order here); the version of Read- and WriteShareGroupState in which a state batch has staged fields, and whether they are
-tagged; here they are plain fields of one version more than Kafka 4.4.0 has (our inference). One iteration adds a
-staged delivery state.
+94, then 95, always version 0 on the broker's listener. Its newest schema allows an acknowledge type of 0, for an
+acquired offset without a data record, and its response has no current leader. Kafka 4.4.0 has given keys 93 and up to
+other requests, so nothing here can be sent to a released broker. NOT KNOWN: which key goes with which iteration of the
+state batch (paired in their order here); the version of Read- and WriteShareGroupState in which a state batch has
+staged fields, and whether they are tagged; here they are plain fields of one version more than Kafka 4.4.0 has (our
+inference). One iteration adds a staged delivery state.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ACCEPT, REJECT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, Acknowledg
 
 
 class Iteration(Value, frozen=True):
-    """One iteration of the draft: its key, the acknowledge types it takes, and the staged fields of a state batch."""
+    """One iteration of the draft: its key, its acknowledge types, and the staged fields of a state batch."""
 
     name: str
     key: int
@@ -48,7 +48,7 @@ class Iteration(Value, frozen=True):
 
 STAGED = ("StagedProducerId", "StagedProducerEpoch", "StagedAcknowledgeType")
 STAGED_STATE = "StagedDeliveryState"
-# Kafka's types of the staged fields, and what stands in them where nothing is staged.
+# Kafka's types of the staged fields, and their values if nothing is staged.
 _TYPES = {
     "StagedProducerId": "int64",
     "StagedProducerEpoch": "int16",
@@ -81,7 +81,7 @@ def iteration(name: str) -> Iteration:
     """Return an iteration by its name.
 
     Raises:
-        ValueError: if there is none of that name; the message lists them.
+        ValueError: for an unknown name; the message lists the iterations.
     """
     for each in ITERATIONS:
         if each.name == name:
@@ -106,10 +106,10 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
 
 
 def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
-    """Write a message as an iteration of the draft would, size and header in front.
+    """Encode a message as an iteration of the draft would, with size and header.
 
     Raises:
-        WireError: if it stages an acknowledge type that the iteration refuses.
+        WireError: if it stages an acknowledge type that the iteration rejects.
     """
     schema, version = schema_of(type(message), of)
     if isinstance(message, WriteShareGroupState | ReadShareGroupStateResponse):

@@ -1,4 +1,4 @@
-"""Fields of all versions of a message, cut down to those of one version."""
+"""Conversion of a message with fields of all versions to those of one version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipviz.messages.wire.schema import Field, fields_in, tagged_in
 
 
 def fitting(fields: Iterable[Field], version: int, values: Struct) -> Struct:
-    """Return of a structure what a version has room for, in depth."""
+    """Return the fields of a structure that a version has, recursively."""
     fields = tuple(fields)
     found: Struct = {}
     for field in (*fields_in(fields, version), *tagged_in(fields, version)):

@@ -1,4 +1,4 @@
-"""A whole message as bytes: its size, its header, its body; and back.
+"""A whole message as bytes: its size, its header, its body; and decoding.
 
 Source: org.apache.kafka.common.requests.RequestHeader, ResponseHeader, ApiMessageType.
 """
@@ -36,7 +36,7 @@ REQUEST_HEADER = Schema(
         Field("RequestApiKey", "int16"),
         Field("RequestApiVersion", "int16"),
         Field("CorrelationId", "int32"),
-        # Two bytes of length in every version: any broker has to be able to read it.
+        # Two bytes of length in every version, because any broker has to be able to read it.
         Field("ClientId", "string", "1+", nullable="1+", flexible=False),
     ),
 )
@@ -44,13 +44,13 @@ RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationI
 
 KINDS: dict[type[Message], Kind] = dict(pair for api in APIS for pair in api.kinds())
 
-# What is not modelled in a header, and where its value comes from.
+# Header fields that are not modelled, and the sources of their values.
 COUNTED = "0; a client counts its requests"
 NAMED = "the connection's name"
 
 
 def bytes_of(message: Message, around: Around) -> Encoded:
-    """Write a message as a client or a broker would; what the model does not carry is a default."""
+    """Encode a message as a client or a broker would; a field that the model lacks has a default."""
     kind, version = KINDS[type(message)], around.version_of(message)
     body = encode(
         kind.schema,
@@ -67,7 +67,7 @@ def bytes_of(message: Message, around: Around) -> Encoded:
 
 
 def framed(header: Encoded, body: Encoded) -> Encoded:
-    """Put the size in front of header and body."""
+    """Put the size before header and body."""
     out = Writer()
     out.put(SIZE, "int32", (len(header.data) + len(body.data)).to_bytes(4, "big"))
     out.append(header)
@@ -76,7 +76,7 @@ def framed(header: Encoded, body: Encoded) -> Encoded:
 
 
 def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Struct, Encoded]:
-    """Read a whole message that is known to be of a kind; give header, body and places.
+    """Decode a whole message of a known kind; return header, body and places.
 
     Raises:
         WireError: the bytes are something else; it names the field and the byte.
@@ -99,7 +99,7 @@ def read_message(schema: Schema, version: int, data: bytes) -> tuple[Struct, Str
 
 
 def header_of(schema: Schema) -> Schema:
-    """Return the header's schema: requests have another one than responses."""
+    """Return the header's schema, which differs between requests and responses."""
     return REQUEST_HEADER if schema.name.endswith("Request") else RESPONSE_HEADER
 
 
@@ -113,7 +113,7 @@ def header_version(schema: Schema, version: int) -> int:
 def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...]:
     """Return every place (path, type) that a message of a kind can have, in the order of its bytes.
 
-    It is that of the newest version unless another one is given.
+    The version is the newest one unless another is given.
     """
     schema, version = KINDS[kind].schema, kind.VERSION if version < 0 else version
     header = header_of(schema)
@@ -126,7 +126,7 @@ def places(kind: type[Message], version: int = -1) -> tuple[tuple[str, str], ...
 
 
 def _example(fields: tuple[Field, ...], version: int, inside: Mapping[str, Encoded]) -> Struct:
-    """Return a structure in which nothing is left out: no null, no empty array, no tag's default."""
+    """Return a structure with a value in every field: no null, no empty array, no tag's default."""
     found = (*fields_in(fields, version), *tagged_in(fields, version))
     return {f.name: _example_value(f, version, inside) for f in found}
 

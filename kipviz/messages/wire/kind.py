@@ -1,4 +1,4 @@
-"""A kind of message on the wire: its schema, and what the model's message puts into it."""
+"""A kind of message: its schema, and what the model's message puts into it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class Around(Value, frozen=True):
-    """What a message's bytes need that the message itself does not say.
+    """What the encoding of a message needs besides the message.
 
-    `topic_ids` are (topic, id); a topic without one gets the id of zeros. `request` is what a
-    response answers, None where nobody knows. `client_id` names the connection.
+    `topic_ids` are (topic, id); a topic without one gets the id of zeros. `request` is the request of a response, None
+    if it is unknown. `client_id` names the connection.
     """
 
     topic_ids: tuple[tuple[str, str], ...] = ()
@@ -31,7 +31,7 @@ class Around(Value, frozen=True):
         return dict(self.topic_ids).get(topic, ZERO_ID)
 
     def version_of(self, message: Message) -> int:
-        """Return the version in which a message is written: an answer in its request's."""
+        """Return the version in which a message is encoded: a response in its request's."""
         if message.IS_RESPONSE and self.request is not None:
             return self.request.spoken
         return message.spoken
@@ -39,25 +39,25 @@ class Around(Value, frozen=True):
     def by_topic(
         self, version: int, ids_from: int, partition: str, name: str, **fields: Any
     ) -> tuple[Struct, ...]:
-        """Return the one topic of a list, by its name below the version that has ids."""
+        """Return a list of one topic, named by its id if the version has ids."""
         return self.by_topics(version, ids_from, ((partition, fields),), name)
 
     def by_topics(
         self, version: int, ids_from: int, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:
-        """Return partitions together by topic; topics are named as in `by_topic`."""
+        """Return partitions grouped by topic; topics are named as in `by_topic`."""
         if version >= ids_from:
             return self.by_topic_ids(partitions, name)
         return topics(partitions, lambda topic, items: {"Name": topic, name: items})
 
     def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
-        """Return the one topic of a list by id, with one partition in its array `name`."""
+        """Return a list of one topic by id, with one partition in its array `name`."""
         return self.by_topic_ids(((partition, fields),), name)
 
     def by_topic_ids(
         self, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:
-        """Return partitions together by topic, topics by id, in the array `name` of each."""
+        """Return partitions grouped by topic, topics by id, in the array `name` of each."""
         return topics(
             partitions, lambda topic, items: {"TopicId": self.topic_id(topic), name: items}
         )
@@ -65,11 +65,10 @@ class Around(Value, frozen=True):
 
 @dataclass(frozen=True)
 class Kind:
-    """One request or response: `fill` gives the fields that the model knows.
+    """One request or response: `fill` returns the fields that the model has.
 
-    `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not
-    carry, and where that comes from: a setting's name or a few words. `inside` are examples of what
-    stands in fields of bytes, by the field's name.
+    `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not have, and its
+    source: a setting's name or a few words. `inside` are examples of the content of bytes fields, by the field's name.
     """
 
     schema: Schema
@@ -81,7 +80,7 @@ class Kind:
 def topics(
     partitions: Iterable[tuple[str, T]], give: Callable[[str, tuple[T, ...]], Struct]
 ) -> tuple[Struct, ...]:
-    """Put partitions, each with something of its own, together by topic, in the order they come."""
+    """Group partitions, each with an item, by topic, in their order."""
     found: dict[str, list[T]] = {}
     for partition, item in partitions:
         found.setdefault(topic_of(partition), []).append(item)
@@ -91,5 +90,5 @@ def topics(
 def indexes(
     partitions: Iterable[str], give: Callable[[str, tuple[int, ...]], Struct]
 ) -> tuple[Struct, ...]:
-    """Put the indexes of partitions together by topic."""
+    """Group the indexes of partitions by topic."""
     return topics(((p, index_of(p)) for p in partitions), give)

@@ -1,4 +1,4 @@
-"""A request and its response as frames, whoever carries them."""
+"""A request and its response as frames, for any connection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kipviz.messages.wire.schema import Schema
 
 
 class Question(Value, frozen=True):
-    """A request and its response; `highest` is the newest version that is asked in, where not the schema's."""
+    """A request and its response; `highest` limits the newest version, if it is below the schema's."""
 
     request: Schema
     response: Schema
@@ -18,12 +18,12 @@ class Question(Value, frozen=True):
 
     @property
     def versions(self) -> tuple[int, int]:
-        """The oldest and the newest version that is asked in."""
+        """The oldest and the newest version of the request."""
         first, _, last = self.request.versions.partition("-")
         return int(first), min(int(last or first), self.highest)
 
     def frame(self, version: int, correlation_id: int, client_id: str, values: Struct) -> bytes:
-        """Return the request with its size in front; of `values` it takes what the version has room for.
+        """Return the request with its size; of `values` it uses the fields that the version has.
 
         Raises:
             WireError: if a value does not fit its field.
@@ -39,10 +39,10 @@ class Question(Value, frozen=True):
         return framed(header, encode(self.request, version, body)).data
 
     def head_of(self, version: int, data: bytes) -> tuple[int, int]:
-        """Return a response's correlation id, and where its body begins; `data` has no size in front.
+        """Return a response's correlation id, and where its body starts; `data` is without the size.
 
         Raises:
-            WireError: if it is no response.
+            WireError: if it is not a response.
         """
         head, read = decode_head(RESPONSE_HEADER, header_version(self.response, version), data)
         return int(head["CorrelationId"]), len(read.data)

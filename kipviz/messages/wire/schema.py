@@ -1,7 +1,7 @@
-"""How Kafka declares the fields of a message, version by version.
+"""Kafka's declarations of a message's fields, version by version.
 
-Names, types and version ranges are written as Kafka writes them (`clients/src/main/resources/
-common/message` in its sources): "3+" is from version 3 on, "0-5" up to version 5, "" never.
+Names, types and version ranges are written as Kafka writes them (`clients/src/main/resources/common/message` in its
+sources): "3+" is from version 3 on, "0-5" up to version 5, "" never.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _OPEN_END = 1 << 15
 class Field(Value, frozen=True):
     """One field: `type` is a primitive, a structure's name, or "[]" and one of them.
 
-    `default`, `nullable` and `tagged` are as in Kafka; an empty default is the type's own. `flexible`
-    is False for the one string that keeps its two-byte length in every version. `status` is not
-    "shipped" where Kafka's schema does not have the field.
+    `default`, `nullable` and `tagged` are as in Kafka; an empty default is the type's own. `flexible` is False for the
+    one string that keeps its two-byte length in every version. `status` is not "shipped" if Kafka's schema does not
+    have the field.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Field(Value, frozen=True):
 
     @property
     def empty(self) -> Any:
-        """What stands for a value that nobody gave."""
+        """The value of a field that is not given."""
         if self.default == "null" or (self.type == "records" and not self.default):
             return None
         if self.is_array:
@@ -63,10 +63,10 @@ class Field(Value, frozen=True):
 
 
 class Schema(Value, frozen=True):
-    """The fields of one request, response or header, in the order in which they are written.
+    """The fields of one request, response or header, in the order of their encoding.
 
-    `key` is -1 for headers and for a request that no Kafka knows; `flexible` names the versions with
-    compact lengths and tagged fields (KIP-482).
+    `key` is -1 for headers and for a request that no Kafka has; `flexible` names the versions with compact lengths and
+    tagged fields (KIP-482).
     """
 
     name: str
@@ -79,7 +79,7 @@ class Schema(Value, frozen=True):
 
 @lru_cache(maxsize=1024)
 def covers(versions: str, version: int) -> bool:
-    """Whether a range of versions holds a version."""
+    """Return whether a range of versions includes a version."""
     if not versions:
         return False
     first, _, last = versions.rstrip("+").partition("-")
@@ -89,12 +89,12 @@ def covers(versions: str, version: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def fields_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
-    """Return the fields of a structure that a version writes in a row."""
+    """Return the fields of a structure that a version encodes in sequence."""
     return tuple(f for f in fields if covers(f.versions, version) and not covers(f.tagged, version))
 
 
 @lru_cache(maxsize=1024)
 def tagged_in(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
-    """Return the fields of a structure that a version writes behind tags, in the order of the tags."""
+    """Return the fields of a structure that a version encodes as tagged fields, in the order of the tags."""
     found = (f for f in fields if covers(f.versions, version) and covers(f.tagged, version))
     return tuple(sorted(found, key=lambda f: f.tag))

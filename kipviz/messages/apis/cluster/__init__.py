@@ -1,1 +1,1 @@
-"""What any broker answers about the cluster: its topics, its coordinators, its ACLs."""
+"""Requests that any broker answers about the cluster: its topics, its coordinators, its ACLs."""

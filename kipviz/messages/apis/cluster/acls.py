@@ -28,7 +28,7 @@ OPERATIONS = {
 RESOURCES = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
 PATTERNS = {model.ANY: ANY, model.MATCH: 2, model.LITERAL: 3, model.PREFIXED: 4}
 DENY, ALLOW = 2, 3
-# The same the other way round.
+# The same mapping, inverted.
 OPERATION_NAMES = {number: name for name, number in OPERATIONS.items()}
 RESOURCE_NAMES = {number: name for name, number in RESOURCES.items()}
 PATTERN_NAMES = {number: name for name, number in PATTERNS.items()}

@@ -1,4 +1,4 @@
-"""The API that tells the ids of topics. Fields and versions: Kafka 4.4.0."""
+"""The API that returns the ids of topics. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
 
-# The brokers' defaults (num.partitions, default.replication.factor) decide (KIP-464).
+# The brokers' defaults apply (num.partitions, default.replication.factor; KIP-464).
 BY_DEFAULT = -1
-# What InterBrokerSendThread's client has as its request time-out is in no field: this is the schema's default.
+# No field has the request timeout of InterBrokerSendThread's client: this is the schema's default.
 TIMEOUT_MS = 60_000
 
 CREATE_TOPICS_REQUEST = Schema(

@@ -1,1 +1,1 @@
-"""Groups of consumers: offsets, members of both protocols, and what an operator asks of a group."""
+"""Consumer groups: offsets, members of both protocols, and operators' requests."""

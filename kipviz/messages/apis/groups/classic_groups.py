@@ -1,7 +1,7 @@
 """The APIs of the members of classic groups. Fields and versions: Kafka 4.4.0.
 
-What members tell each other through the broker is bytes for it: a version, and a structure that only
-consumers know (ConsumerProtocolSubscription, ConsumerProtocolAssignment).
+Members' metadata and assignments are bytes to the broker: a version, and a structure that only consumers decode
+(ConsumerProtocolSubscription, ConsumerProtocolAssignment).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
 
 PROTOCOL_TYPE = "consumer"
-# The version of what consumers tell each other.
+# The version of the consumers' structures.
 CONSUMER_PROTOCOL = 3
 SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS = 45_000, 300_000
 
@@ -168,7 +168,7 @@ LEAVE_GROUP_RESPONSE = Schema(
     ),
 )
 
-# -- what consumers tell each other -------------------------------------------------------------
+# -- the consumers' structures ---------------------------------------------------------------------
 
 SUBSCRIPTION = Schema(
     "ConsumerProtocolSubscription",
@@ -218,7 +218,7 @@ def _by_name(partitions: tuple[str, ...]) -> tuple[Struct, ...]:
 
 
 def subscription_bytes(m: Subscription) -> Encoded:
-    """Write what a member tells the leader."""
+    """Encode the subscription that a member sends to the leader."""
     return _versioned(
         SUBSCRIPTION,
         {
@@ -230,11 +230,11 @@ def subscription_bytes(m: Subscription) -> Encoded:
 
 
 def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
-    """Write what the leader gives to a member."""
+    """Encode the assignment that the leader sends to a member."""
     return _versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
 
 
-# -- what the model says -------------------------------------------------------------------------
+# -- from the model to fields ---------------------------------------------------------------------
 
 
 def _instance(m: Any) -> Struct:

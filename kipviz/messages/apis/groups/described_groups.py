@@ -1,4 +1,4 @@
-"""What the descriptions of a KIP-848 group and of a share group have in common on the wire. Kafka 4.4.0."""
+"""The fields that descriptions of a KIP-848 group and of a share group share. Kafka 4.4.0."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
 
 MESSAGE = Field("ErrorMessage", "string", default="null", nullable="0+")
-# The operations that a caller may do are not told: the least int32 stands for that.
+# The operations that a caller may do are not reported: the least int32 stands for that.
 NO_OPERATIONS = "-2147483648"
 
 GROUPS_TO_DESCRIBE = (Field("GroupIds", "[]string"), Field("IncludeAuthorizedOperations", "bool"))
 
-# The partitions that a member has, or is to have.
+# The partitions of a member's current or target assignment.
 HELD = (
     Field(
         "TopicPartitions",
@@ -31,12 +31,12 @@ HELD = (
 
 
 def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
-    """Return how an answer about several groups is put, from how one of them is."""
+    """Return the encoder of a response about several groups, from the encoder of one."""
     return lambda m, around: {"Groups": tuple(described(each, around) for each in taken_apart(m))}
 
 
 def described_groups(member: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields of such an answer; only its members are not alike."""
+    """Return the fields of such a response; only the members differ."""
     return (
         Field("ThrottleTimeMs", "int32"),
         Field(

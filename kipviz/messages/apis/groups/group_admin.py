@@ -34,7 +34,7 @@ from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import Subscription
 
-# What a member of KIP-848 is, and not one of the classic protocol in such a group (KIP-1099).
+# The type of a KIP-848 member, as opposed to a classic member in such a group (KIP-1099).
 CONSUMER_MEMBER = 1
 
 LIST_GROUPS_REQUEST = Schema(

@@ -144,7 +144,7 @@ OFFSET_COMMIT_RESPONSE = Schema(
 
 
 def _instance(m: model.TxnOffsetCommit | model.OffsetCommit) -> Struct:
-    """Name the static member, if it is one (KIP-345)."""
+    """Return the field of a static member's instance id, if there is one (KIP-345)."""
     return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
 
 
@@ -168,7 +168,7 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
 
 
 def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
-    """Name a topic as its version does: by its id since version 6 (KIP-1319)."""
+    """Return the field that names a topic: its id since version 6 (KIP-1319), else its name."""
     if m.version < 6:
         return {"Name": topic}
     return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}

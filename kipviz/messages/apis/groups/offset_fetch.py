@@ -139,7 +139,7 @@ OF_AN_OFFSET = (
     Errors.UNKNOWN_TOPIC_ID,
     Errors.PENDING_TRANSACTION,
 )
-"""Errors of one partition of an OffsetFetch; any other is the whole group's. The last one is a draft's (KIP-447)."""
+"""Errors of one partition of an OffsetFetch; any other is the whole group's. The last one is from a draft (KIP-447)."""
 OF_A_READER = (
     Errors.GROUP_AUTHORIZATION_FAILED,
     Errors.UNKNOWN_MEMBER_ID,
@@ -180,7 +180,7 @@ def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
 
 
 def _fetch_of_groups(m: group_admin.OffsetFetchOfGroups, _: Around) -> Struct:
-    """Name groups and no topics: all of them are meant (null)."""
+    """Return the fields that name groups without topics, which means all topics (null)."""
     stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
     if m.version < OF_SEVERAL_GROUPS:
         return {"GroupId": m.group_id, "Topics": None, **stable}

@@ -1,1 +1,1 @@
-"""The log of a partition: append, fetch, and where offsets are."""
+"""The log of a partition: append, fetch, and the lookup of offsets."""

@@ -190,7 +190,7 @@ def _fetched(m: model.FetchResponse, around: Around) -> Struct:
 
 
 def batch_of(records: tuple[model.FetchedRecord, ...]) -> Encoded:
-    """Put fetched records into one batch; a fetched record does not say who produced it."""
+    """Encode fetched records as one batch; a fetched record does not name its producer."""
     if not records:
         return Encoded(b"", ())
     return encode_batch(tuple((r.offset, DataRecord(r.value)) for r in records), sender_told=False)
@@ -200,7 +200,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.Fetch,
         response=model.FetchResponse,
-        # The model's max_records is the consumer's max.poll.records, of which a broker hears nothing.
+        # The model's max_records is the consumer's max.poll.records, which is not sent to a broker.
         request_bytes=Kind(
             FETCH_REQUEST,
             _fetch,

@@ -145,7 +145,7 @@ OF_A_PLAIN_ONE = "Produce, no transactional id"
 
 
 def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceResponse:
-    """Return the response to a model.Produce request that has an error for each of its partitions."""
+    """Return the response to a Produce request that has an error for each of its partitions."""
     asked = ((part.partition, part.base_sequence) for part in request.parts)
     parts = (model.ProduceResponse(error, *each, -1, request.correlation_id) for each in asked)
     return model.in_one_answer(tuple(parts))

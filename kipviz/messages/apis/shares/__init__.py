@@ -1,1 +1,1 @@
-"""Share groups: the leader of a share-partition, the share coordinator, and what an operator asks."""
+"""Share groups: the leader of a share-partition, the share coordinator, and operators' requests."""

@@ -98,7 +98,7 @@ SHARE_ACKNOWLEDGE_RESPONSE = Schema(
 )
 
 
-# The fields are the KIP's table; it says 93 for the request and 94 for the response, which cannot be.
+# The fields are the KIP's table; it has key 93 for the request and 94 for the response, which is impossible.
 TXN_BATCHES = Field(
     "AcknowledgementBatches",
     "[]TxnShareAcknowledgeBatch",
@@ -108,7 +108,7 @@ TXN_BATCHES = Field(
         Field("AcknowledgeTypes", "[]int8"),
     ),
 )
-# A repair of ours (slot staged_deliveries): which delivery of a record is staged. No draft has it.
+# A repair of ours (slot staged_deliveries): which delivery of a record is staged. It is in no draft.
 DELIVERIES = Field(
     "Deliveries",
     "[]TxnShareAcknowledgeDelivery",
@@ -149,7 +149,7 @@ TXN_SHARE_ACKNOWLEDGE_REQUEST = Schema(
     status="draft",
 )
 
-# The KIP numbers no tags; 0 is the first.
+# The KIP has no tag numbers; 0 is the first.
 TXN_SHARE_ACKNOWLEDGE_RESPONSE = Schema(
     "TxnShareAcknowledgeResponse",
     93,
@@ -207,7 +207,8 @@ OF_AN_ACKNOWLEDGEMENT = (
     Errors.GROUP_ID_NOT_FOUND,
     Errors.UNKNOWN_SERVER_ERROR,
 )
-"""Errors of what is acknowledged of one partition. The last three are those of the share coordinator, as clients learn them."""
+"""Errors of the acknowledgements of one partition. The last three are the share coordinator's, as clients receive them.
+"""
 OF_A_PARTITION = (
     Errors.UNKNOWN_TOPIC_OR_PARTITION,
     Errors.NOT_LEADER_OR_FOLLOWER,
@@ -219,7 +220,7 @@ OF_A_PARTITION = (
 LOCK = (30_000, "group.share.record.lock.duration.ms")
 
 
-# Partitions, each with what is acknowledged of it.
+# Partitions, each with its acknowledgements.
 Acknowledged: TypeAlias = Iterable[tuple[str, tuple[model.AcknowledgementBatch, ...]]]
 
 
@@ -242,7 +243,7 @@ def acknowledged_topics(every: Acknowledged, around: Around) -> tuple[Struct, ..
 
 
 def _results(every: Iterable[tuple[str, Errors]], around: Around) -> tuple[Struct, ...]:
-    """Return the topics of an answer, with the error of each partition."""
+    """Return the topics of a response, with the error of each partition."""
     partitions = (
         (partition, {"PartitionIndex": index_of(partition), "ErrorCode": error})
         for partition, error in every
@@ -288,7 +289,7 @@ def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
 def _with_deliveries(
     said: tuple[Struct, ...], deliveries: tuple[tuple[int, int], ...]
 ) -> tuple[Struct, ...]:
-    """Put the deliveries into the first partition, which they are of; none is what a draft's request has."""
+    """Put the deliveries into the first partition, which they belong to; a draft's request has none."""
     if not deliveries:
         return said
     told = tuple({"Offset": offset, "DeliveryCount": count} for offset, count in deliveries)
@@ -298,8 +299,8 @@ def _with_deliveries(
 
 
 def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:
-    """Put an error where the draft lists it: some are of the whole answer, even of one partition."""
-    # The draft lists KAFKA_STORAGE_ERROR there, too; `DISK` says why no broker of the model gives it.
+    """Return the errors at the places that the draft lists: some are for the whole response, even with one partition."""
+    # The draft lists KAFKA_STORAGE_ERROR there, too; `DISK` says why no broker of the model returns it.
     own = (Errors.NONE, *OF_A_PARTITION, Errors.KAFKA_STORAGE_ERROR)
     whole = next((error for _, error in m.of_each if error not in own), Errors.NONE)
     each = ((partition, error) for partition, error in m.of_each if error in own)
@@ -343,8 +344,8 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.PARTITION,
-        # KIP-1289 says WRITE on the group, which no ACL can give, and names no operation for the topic:
-        # what TxnOffsetCommit and ShareAcknowledge ask for is taken instead.
+        # KIP-1289 requires WRITE on the group, which no ACL can grant, and names no operation for the topic. The rights
+        # of TxnOffsetCommit and ShareAcknowledge are used instead.
         needs=(
             Need(Operation.WRITE, Resource.TRANSACTIONAL_ID, "KIP-1289; KIP-1310 6.1", "draft"),
             Need(Operation.READ, Resource.GROUP, "as ShareAcknowledge", "our inference"),

@@ -123,13 +123,13 @@ SHARE_FETCH_RESPONSE = Schema(
     ),
 )
 OF_THE_FETCH = (*OF_A_SESSION, Errors.SHARE_SESSION_LIMIT_REACHED)
-"""Errors of a whole fetch: what is checked before its partitions are."""
+"""Errors of a whole fetch, which are checked before its partitions."""
 
 
 def _asked(m: model.ShareFetch) -> Acknowledged:
-    """Return the partitions that a fetch names, and what it says of them.
+    """Return the partitions that a fetch names, with their acknowledgements.
 
-    Of a share session these are what it adds, and those of which something is acknowledged.
+    For a share session these are the added partitions, and those with acknowledgements.
     """
     session = m.of_session
     if session is None:

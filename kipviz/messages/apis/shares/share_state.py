@@ -1,8 +1,8 @@
-"""The APIs that brokers call for a share-partition: a share coordinator's, and the one by which it tells an outcome.
+"""The APIs that brokers call for a share-partition: those of a share coordinator, and its notice of an outcome.
 
-Read- and WriteShareGroupState are Kafka 4.4.0. Votes are our inference, because KIP-1289 names no request that makes
-them durable: TxnWriteShareGroupState mirrors WriteShareGroupState and has no key, and the answer to a read carries open
-transactional acknowledgements behind a tag that Kafka's reader would skip.
+Read- and WriteShareGroupState are Kafka 4.4.0. The requests for transactional acknowledgements are our inference,
+because KIP-1289 names no request that makes them durable: TxnWriteShareGroupState mirrors WriteShareGroupState and has
+no key, and the response to a read has open transactional acknowledgements in a tag that Kafka's reader would skip.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ STATE_BATCHES = Field(
         Field("LastOffset", "int64"),
         Field("DeliveryState", "int8"),
         Field("DeliveryCount", "int16"),
-        # Of TX_PENDING alone. Behind tags, so that a batch without them is Kafka's; the draft's own place for
-        # them is in `drafts`.
+        # For TX_PENDING only. In tagged fields, so that a batch without them is Kafka's; the draft's own place for them
+        # is in `drafts`.
         Field("StagedProducerId", "int64", tag=0, tagged="0+", default="-1", status=DRAFT),
         Field("StagedProducerEpoch", "int16", tag=1, tagged="0+", default="-1", status=DRAFT),
         Field("StagedAcknowledgeType", "int8", tag=2, tagged="0+", default="-1", status=DRAFT),
@@ -60,14 +60,14 @@ COMPLETE_COUNT = Field("DeliveryCompleteCount", "int32", "1+", default="-1")
 
 
 def _topics(kind: str, *more: Field) -> Field:
-    """Return the part of a request that says which share-partitions, and what of each."""
+    """Return the fields of a request that name share-partitions, with further fields for each."""
     fields = (Field("Partition", "int32"), *more)
     partitions = Field("Partitions", "[]PartitionData", fields=fields)
     return Field("Topics", f"[]{kind}", fields=(Field("TopicId", "uuid"), partitions))
 
 
 def _results(kind: str, *more: Field) -> tuple[Field, ...]:
-    """Return an answer: for each share-partition an error, and what there is to say without one."""
+    """Return the fields of a response: for each share-partition an error, and further fields without an error."""
     fields = (
         Field("Partition", "int32"),
         Field("ErrorCode", "int16"),
@@ -316,7 +316,7 @@ def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
 
 
 def _parts(key: str) -> tuple[str, str, int]:
-    """Take a share-partition's key, group:topicId:partition, apart."""
+    """Split a share-partition's key, group:topicId:partition."""
     group, topic_id, index = key.rsplit(":", 2)
     return group, topic_id, int(index)
 
@@ -372,7 +372,7 @@ def _staged(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
     )
 
 
-# What a request between brokers needs that no release has.
+# The right that a request between brokers needs, if no release has that request.
 AS_WRITE = (
     Need(Operation.CLUSTER_ACTION, Resource.CLUSTER, "as WriteShareGroupState", "our inference"),
 )

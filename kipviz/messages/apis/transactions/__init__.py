@@ -1,1 +1,1 @@
-"""A producer with a transactional id: its producer id, what it adds, how it ends, whether it lives, and what an operator sees of it."""
+"""A producer with a transactional id: its identity, what it adds, its end, its liveness, and operators' queries."""

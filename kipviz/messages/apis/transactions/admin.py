@@ -1,4 +1,4 @@
-"""The APIs with which an operator looks at transactions and their producers. Fields and versions: Kafka 4.4.0."""
+"""The APIs with which an operator queries transactions and their producers. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struc
 
 
 def _time(name: str, at_ms: int) -> Struct:
-    """Return a field with a time; nothing where records carry none, so that the bytes say it is not told."""
+    """Return a field with a timestamp, or none if records carry no timestamps, so that the default is encoded."""
     return {} if at_ms == NO_TIMESTAMP else {name: at_ms}
 
 

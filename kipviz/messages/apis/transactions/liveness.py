@@ -1,4 +1,4 @@
-"""The API of a transaction's heartbeat: the page of KIP-1309 has no schema, these fields are our inference."""
+"""The API of a transaction's heartbeat: the page of KIP-1309 has no schema, so these fields are our inference."""
 
 from __future__ import annotations
 

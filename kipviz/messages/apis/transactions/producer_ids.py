@@ -1,4 +1,4 @@
-"""The API of an identity: InitProducerId, and what proposals make of it. Fields and versions: Kafka 4.4.0."""
+"""The API of an identity: InitProducerId, and what proposals change in it. Fields and versions: Kafka 4.4.0."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ INIT_PRODUCER_ID_REQUEST = Schema(
     ),
 )
 
-# KIP-1309 (draft): where it stands is our inference; 0, which is the default, is not written.
+# KIP-1309 (draft): its place is our inference; the default 0 is not encoded.
 HEARTBEAT_INTERVAL = Field(
     "TransactionHeartbeatIntervalMs", "int32", "6+", tagged="6+", tag=0, status="our inference"
 )
 
-# KIP-447, first draft: above the versions that there were then. The order of the last three is the draft's,
-# as is the wider time limit; how partitions stand in their array is our inference.
+# KIP-447, first draft: above the versions of that time. The order of the last three fields is the draft's, as is the
+# wider time limit; how partitions are encoded in their array is our inference.
 INIT_PRODUCER_ID_OF_GROUP_REQUEST = Schema(
     "InitProducerIdRequest",
     22,
@@ -115,7 +115,7 @@ def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struc
 
 
 def identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) -> Struct:
-    """Return the fields of an error and of an identity: the producer id and epoch that the next request carries."""
+    """Return the fields of an error and of an identity: the producer id and epoch for the next request."""
     return {
         "ErrorCode": m.error,
         "ProducerId": m.producer_id,
@@ -124,7 +124,7 @@ def identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) 
 
 
 NAMELESS = "InitProducerId, no transactional id"
-# A producer without a transactional id; WRITE of any topic does for its identity, too.
+# A producer without a transactional id; WRITE on any topic is sufficient for its identity, too.
 _NAMELESS = Case(
     NAMELESS,
     lambda m: m.transactional_id is None,
@@ -170,7 +170,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=two_phase.InitProducerId2Pc,
         response=two_phase.InitProducerId2PcResponse,
-        # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: nobody sends it.
+        # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: no client sends it.
         request_bytes=Kind(
             INIT_PRODUCER_ID_REQUEST.but(
                 status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
