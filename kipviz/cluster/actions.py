@@ -1,6 +1,6 @@
 """Everything that can happen, as data: a closed union, so that nothing can be forgotten.
 
-`kind` is what schedulers weigh; the faults spend from the world's budget.
+Schedulers weigh actions by `kind`; faults spend from the world's budget.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kipviz.core.values import Written
 
 
 class Step(Action, frozen=True, omit_defaults=True):
-    """The application thread continues: it enters a line or comes back from a call.
+    """The application thread continues: it executes the next statement or returns from a call.
 
     `thread` names a further thread of the process, "" is the one that every process has.
     """
@@ -26,16 +26,16 @@ class Step(Action, frozen=True, omit_defaults=True):
 
 
 class Send(Action, frozen=True):
-    """A client's network thread puts its next request on the wire."""
+    """A client's network thread sends its next request."""
 
     KIND: ClassVar[str] = "sender"
     source: str
 
 
 class Receive(Action, frozen=True):
-    """A client outside the model, a real one, puts a request on its connection to a broker.
+    """A client outside the model, a real one, sends a request to a broker.
 
-    `request` is the message as `core.serialization` writes it, so that a saved run needs no client.
+    `request` is the message as `core.serialization` encodes it, so that a saved run needs no client.
     `external_clients.request_of` reads it.
     """
 
@@ -55,14 +55,14 @@ class Deliver(Action, frozen=True):
 
 
 class Replicate(Action, frozen=True):
-    """The in-sync replicas have a partition's log to its end: the high watermark moves."""
+    """The in-sync replicas have a partition's log to its end: the high watermark advances."""
 
     KIND: ClassVar[str] = "replicate"
     partition: str
 
 
 class Load(Action, frozen=True):
-    """A new coordinator has read its log and takes office."""
+    """A new coordinator has read its log and becomes active."""
 
     KIND: ClassVar[str] = "load"
     broker: int
@@ -71,7 +71,7 @@ class Load(Action, frozen=True):
 
 
 class ExpireLock(Action, frozen=True):
-    """An acquisition lock of a share-partition runs out."""
+    """An acquisition lock of a share-partition expires."""
 
     KIND: ClassVar[str] = "expiry"
     broker: int
@@ -89,7 +89,7 @@ class TimeOutTransaction(Action, frozen=True):
 
 
 class RunOut(Action, frozen=True):
-    """Another timer of a role runs out; the role's module says which ones are set."""
+    """Another timer of a role expires; the role's module knows which ones are running."""
 
     KIND: ClassVar[str] = "expiry"
     WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"timer": read_timer}
@@ -100,9 +100,9 @@ class RunOut(Action, frozen=True):
 
 
 class DelayOver(Action, frozen=True):
-    """A role has waited long enough and continues; the role's module says for what it waits.
+    """A delay of a role ends; the role's module knows what it waited for.
 
-    It costs nothing: such a delay only brings about what would have to come sooner or later.
+    It costs no fault budget: such a delay only leads to what would happen sooner or later.
     """
 
     KIND: ClassVar[str] = "refresh"
@@ -114,7 +114,7 @@ class DelayOver(Action, frozen=True):
 
 
 class ReadLog(Action, frozen=True):
-    """The next batch of a broker's logs is read; `at` is when it was written, `leader` who wrote it."""
+    """The next batch of a broker's logs is read; `at` is when it was written, `leader` is the broker that wrote it."""
 
     KIND: ClassVar[str] = "read"
     partition: str
@@ -130,9 +130,9 @@ class Tick(Action, frozen=True):
 
 
 class ClientTimer(Action, frozen=True):
-    """A timer of a client runs out: a heartbeat is due, or something is tried again.
+    """A timer of a client expires: a heartbeat is due, or a retry.
 
-    It costs nothing: such timers only bring about what would have to come sooner or later.
+    It costs no fault budget: such timers only lead to what would happen sooner or later.
     """
 
     KIND: ClassVar[str] = "refresh"
@@ -141,7 +141,7 @@ class ClientTimer(Action, frozen=True):
 
 
 class Refresh(Action, frozen=True):
-    """A share-partition leader looks up what became of the transactional acknowledgements it holds. Our inference."""
+    """A share-partition leader queries the outcome of its transactional acknowledgements. Our inference."""
 
     KIND: ClassVar[str] = "refresh"
     broker: int
@@ -149,7 +149,7 @@ class Refresh(Action, frozen=True):
 
 
 class RemakeTopic(Action, frozen=True):
-    """An operator deletes a topic and makes another one of the same name."""
+    """An operator deletes a topic and creates another one of the same name."""
 
     KIND: ClassVar[str] = "fault"
     topic: str
@@ -163,7 +163,7 @@ class DeleteTopic(Action, frozen=True):
 
 
 class CreateTopic(Action, frozen=True):
-    """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
+    """An operator creates a topic that did not exist at the start (kafka-topics.sh --create)."""
 
     KIND: ClassVar[str] = "repair"
     topic: str
@@ -177,21 +177,21 @@ class DeleteRecords(Action, frozen=True):
 
 
 class CrashBroker(Action, frozen=True):
-    """A broker stops at once; its partitions get another leader, its connections break."""
+    """A broker crashes; its partitions get another leader, its connections break."""
 
     KIND: ClassVar[str] = "fault"
     broker: int
 
 
 class StartBroker(Action, frozen=True):
-    """A broker comes back, empty-handed but for its logs."""
+    """A broker starts again, with nothing but its logs."""
 
     KIND: ClassVar[str] = "repair"
     broker: int
 
 
 class MoveLeader(Action, frozen=True):
-    """The controller gives a partition to another replica."""
+    """The controller makes another replica the leader of a partition."""
 
     KIND: ClassVar[str] = "fault"
     partition: str
@@ -199,7 +199,7 @@ class MoveLeader(Action, frozen=True):
 
 
 class LoseConnection(Action, frozen=True):
-    """A connection breaks; what was on it is gone, and both ends notice."""
+    """A connection breaks; the messages on it are lost, and both ends notice."""
 
     KIND: ClassVar[str] = "fault"
     source: str
@@ -207,10 +207,10 @@ class LoseConnection(Action, frozen=True):
 
 
 class GiveUp(Action, frozen=True):
-    """request.timeout.ms is over: whoever asked closes the connection and will open another one.
+    """request.timeout.ms is over: the client closes the connection and will open another one.
 
-    What the broker has not read yet is not gone: it is on its way, or in the broker's receive
-    buffer, and may be taken later (`DeliverLate`). Nobody hears its answer.
+    What the broker has not read yet is not lost: it is in flight, or in the broker's receive buffer, and may be read
+    later (`DeliverLate`). Its response reaches no client.
     """
 
     KIND: ClassVar[str] = "expiry"
@@ -219,7 +219,7 @@ class GiveUp(Action, frozen=True):
 
 
 class DeliverLate(Action, frozen=True):
-    """A broker takes a request from a connection that its client has given up."""
+    """A broker reads a request from a connection that its client has abandoned."""
 
     KIND: ClassVar[str] = "late"
     source: str
@@ -227,14 +227,14 @@ class DeliverLate(Action, frozen=True):
 
 
 class ExpireBatch(Action, frozen=True):
-    """delivery.timeout.ms expires for a producer's oldest batch; whether it arrived is not known."""
+    """delivery.timeout.ms expires for a producer's oldest batch; it is not known whether it arrived."""
 
     KIND: ClassVar[str] = "expiry"
     source: str
 
 
 class TimeOutCall(Action, frozen=True, omit_defaults=True):
-    """max.block.ms is over: a blocking call comes back, and what it asked for continues without it.
+    """max.block.ms is over: a blocking call returns, while its request continues.
 
     `thread` names a further thread of the process, as for a `Step`.
     """
@@ -245,7 +245,7 @@ class TimeOutCall(Action, frozen=True, omit_defaults=True):
 
 
 class MissPoll(Action, frozen=True):
-    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group by itself."""
+    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group."""
 
     KIND: ClassVar[str] = "expiry"
     source: str
@@ -260,7 +260,7 @@ class UpgradeFeature(Action, frozen=True):
 
 
 class InstallRelease(Action, frozen=True):
-    """An operator gives a broker another release: it is stopped in good order, if it runs."""
+    """An operator installs another release on a broker, with a controlled shutdown if it runs."""
 
     KIND: ClassVar[str] = "fault"
     broker: int
@@ -268,21 +268,21 @@ class InstallRelease(Action, frozen=True):
 
 
 class CreateAcls(Action, frozen=True):
-    """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
+    """An operator creates one of the spec's ACLs, a right or a denial (kafka-acls.sh --add)."""
 
     KIND: ClassVar[str] = "fault"
     acl: Acl
 
 
 class DeleteAcls(Action, frozen=True):
-    """An operator takes a right, or a denial, away (kafka-acls.sh --remove)."""
+    """An operator deletes an ACL, a right or a denial (kafka-acls.sh --remove)."""
 
     KIND: ClassVar[str] = "fault"
     acl: Acl
 
 
 class Cut(Action, frozen=True):
-    """No message passes between any host of one side and any of the other until the network partition heals.
+    """A network partition: no message passes between hosts of different sides until it heals.
 
     A side is one host, or several as `partition_sides` writes them: "B1/B3".
     """
@@ -293,7 +293,7 @@ class Cut(Action, frozen=True):
 
 
 class Heal(Action, frozen=True):
-    """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
+    """A network partition heals as a whole: messages pass again, unless another one separates the two hosts."""
 
     KIND: ClassVar[str] = "repair"
     one: str
@@ -301,14 +301,14 @@ class Heal(Action, frozen=True):
 
 
 class Pause(Action, frozen=True):
-    """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
+    """A host is paused: nothing runs on it, and it reads no message."""
 
     KIND: ClassVar[str] = "fault"
     host: str
 
 
 class Resume(Action, frozen=True):
-    """A host continues where it stood still."""
+    """A paused host continues."""
 
     KIND: ClassVar[str] = "repair"
     host: str
@@ -322,13 +322,13 @@ class CrashClient(Action, frozen=True):
 
 
 class StartClient(Action, frozen=True):
-    """The application is started again, at its first line."""
+    """The application is started again, at its first statement."""
 
     KIND: ClassVar[str] = "repair"
     application: str
 
 
-# What an operator does to a running cluster.
+# An operator's actions on a running cluster.
 Operated: TypeAlias = (
     RemakeTopic
     | DeleteTopic

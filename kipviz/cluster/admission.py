@@ -1,7 +1,7 @@
-"""What a broker looks at before a role gets a request: its version, rights, that its topic is there, who leads.
+"""A broker's checks before a role gets a request: its version, rights, its topic, the leader.
 
 WHO: every broker. WHERE IN KAFKA: KafkaApis, RequestChannel (versions), the getErrorResponse of each request.
-DURABILITY: nothing is kept.
+DURABILITY: nothing is stored.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kipviz.messages.several_groups import about, names_several
 
 
 class Admission(Value, frozen=True):
-    """What comes of a request: the refusal, or `message` for a role.
+    """The result of these checks: a rejection, or the `message` for a role.
 
-    `kept_out` are topics that whoever asks has no right to: they are taken out of the request.
+    `kept_out` are topics that the sender has no right to: they are removed from the request.
     """
 
     checks: Checks
@@ -78,14 +78,14 @@ def admitted(
 
 
 def lacking(topics: tuple[str, ...]) -> Checks:
-    """Return the check by which topics are kept out of a request, and have an error in its response."""
+    """Return the check by which topics are removed from a request, and get an error in its response."""
     return (Check("topics without a right", None, topics, Errors.TOPIC_AUTHORIZATION_FAILED),)
 
 
 def unserved(
     message: Message, key: RoleKey, image: Image, rules: BrokerRules
 ) -> tuple[Message, Checks]:
-    """Answer a request for a role that this broker does not have."""
+    """Return the response to a request for a role that this broker does not have."""
     alone = offset_topics.answer_alone(message, image, rules)
     if alone is not None:
         return alone, (Check("topic there", None, False, error_in(alone)),)
@@ -94,7 +94,7 @@ def unserved(
 
 
 def served(key: RoleKey, image: Image) -> Checks:
-    """Return the check that a broker has passed which leads what a request is about; a front desk leads nothing."""
+    """Return the check that this broker leads the request's partition; KafkaApis needs no partition."""
     broker, role, shard = key
     if not shard:
         return ()
@@ -103,19 +103,19 @@ def served(key: RoleKey, image: Image) -> Checks:
 
 @lru_cache(maxsize=1024)
 def _leads(broker: int, role: str, leader: int) -> Checks:
-    """Return the check of a broker that leads: one object for each, which most requests have."""
+    """Return the check of a broker that leads: one shared object for each, because most requests have it."""
     error = Errors.NOT_COORDINATOR if Role(role).coordinates else Errors.NOT_LEADER_OR_FOLLOWER
     return (Check("leader", broker, leader, otherwise=(error,)),)
 
 
 def error_in(answer: Message) -> Errors:
-    """Return the error that an answer has for the whole request, or for what it names first."""
+    """Return the error of the whole request, or of the first thing that it names."""
     error: Errors = answer.error  # type: ignore[attr-defined]
     return error
 
 
 def _not_enabled(message: Message, error: Errors) -> Message:
-    """Return the refusal of a request about share groups, which may name several of them."""
+    """Return the rejection of a request about share groups, which may name several of them."""
     if not names_several(message):
         return refused(message, error)
     parts = (about(message, (group_id,)) for group_id in groups_of(message))
@@ -124,7 +124,7 @@ def _not_enabled(message: Message, error: Errors) -> Message:
 
 
 def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:
-    """Return the answer to a request without a right, and what of it was not even tried."""
+    """Return the response to a request without a right, with the parts that were not attempted."""
     answer = refused(message, error)
     if error is not Errors.TOPIC_AUTHORIZATION_FAILED:
         return answer

@@ -1,7 +1,7 @@
-"""Which role a message is for, and which handler takes it.
+"""The role of a message, and the handler that takes it.
 
-The one place that knows all roles. Which request is for which role is in its row (`messages.apis`), and a handler says
-itself what it takes (`brokers.handling`): adding a request changes nothing here, adding a role is adding a line.
+The one place that knows all roles. The role of a request is in its row (`messages.apis`), and a handler names its own
+requests (`brokers.handling`): a new request changes nothing here, a new role is a new line.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _by_broker(m: Any, image: Image) -> str:
     raise AssertionError(f"{type(m).__name__} is for a broker, whatever that leads")
 
 
-# How a request says for which partition's leader it is.
+# How a request names the partition whose leader it is for.
 PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.TRANSACTIONAL_ID: _by_name_or_anybody,
     Shard.GROUP: _by_group,
@@ -171,7 +171,7 @@ PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.BROKER: _by_broker,
 }
 PARTITION_OF = {api.request: PARTITION_BY[api.shard] for api in APIS}
-# Requests that a broker takes whatever it leads, and those for the one share-partition leader that it has.
+# Requests that a broker serves whatever it leads, and those for its only share-partition leader.
 FRONT_DESK = frozenset(api.request for api in APIS if api.role is Role.KAFKA_APIS)
 OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHARE_PARTITION_LEADER)
 _PARTED = frozenset(
@@ -183,7 +183,7 @@ TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
-    """Return the role instance on a broker that a request is for; it may not be there."""
+    """Return the role instance on a broker that a request is for; it may not exist."""
     kind = type(message)
     if kind in FRONT_DESK or (kind in _PARTED and _is_parted(message)):
         return (broker, kafka_apis.ROLE, "")
@@ -193,7 +193,7 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
 
 
 def _is_parted(message: Message) -> bool:
-    """Return whether KafkaApis takes a request that is for one role otherwise: it has no name, or several parts."""
+    """Return whether KafkaApis handles a request that is usually for one role: without a name, or in several parts."""
     if isinstance(message, InitProducerId) and message.transactional_id is None:
         return True
     of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
@@ -206,7 +206,7 @@ def addressee(message: Message, image: Image) -> str:
 
 
 def destination(message: Message, image: Image) -> int:
-    """Return the broker that a client's request is for, or -1 when nobody leads what it needs."""
+    """Return the broker that a client's request is for, or -1 if the needed partition has no leader."""
     if type(message) in TO_A_BROKER:
         broker: int = message.broker  # type: ignore[attr-defined]
         return broker
@@ -226,7 +226,7 @@ def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effe
 
 
 def local(role: Any, message: Local, on: Context) -> Effects:
-    """Let a role handle a call from next door."""
+    """Let a role handle a call from another role on the same broker."""
     match message:
         case WriteMarker():
             written: Effects = module_of(role).on_write_marker(role, message, on)
@@ -280,7 +280,7 @@ def module_of(role: BrokerRole) -> Any:
 
 
 def timed_by(role: BrokerRole) -> Any:
-    """Return the module of a role's timers, where they have one of their own."""
+    """Return the module of a role's timers, if they have one of their own."""
     if isinstance(role, ShareCoordinator):
         return share_state_maintenance
     if isinstance(role, PartitionLeader):
@@ -290,50 +290,50 @@ def timed_by(role: BrokerRole) -> Any:
 
 
 def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the timers of a role that are set, besides locks and transactions.
+    """Return the running timers of a role, besides locks and transactions.
 
-    A module that has some says so with `timers(role, context)` and `on_timer(role, timer, context)`.
+    A module with timers defines `timers(role, context)` and `on_timer(role, timer, context)`.
     """
     ask = getattr(timed_by(role), "timers", None)
     return ask(role, on) if ask is not None else ()
 
 
 def on_replicated(role: BrokerRole, on: Context) -> Effects:
-    """Tell the leader of a partition that its high watermark moved."""
+    """Notify the leader of a partition that its high watermark advanced."""
     done: Effects = module_of(role).on_replicated(role, on)
     return done
 
 
 def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effects:
-    """Tell the share-partition leader that its source has new records."""
+    """Notify the share-partition leader that its source has new records."""
     return share_partition_leader.on_replicated(role, partition, on)
 
 
 def loaded(role: BrokerRole, on: Context) -> Effects:
-    """Let a coordinator read its log and take office."""
+    """Let a coordinator read its log and become active."""
     done: Effects = module_of(role).on_loaded(role, on)
     return done
 
 
 def resigned(role: BrokerRole, on: Context) -> Effects:
-    """Return what a role owes to those who wait when it loses its partition."""
+    """Return the errors for requests that wait on a role that loses its partition."""
     done: Effects = module_of(role).on_resigned(role, on)
     return done
 
 
 def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
-    """Tell the share-partition leader that its source is led elsewhere."""
+    """Notify the share-partition leader that its source has another leader."""
     return share_partition_leader.on_leadership_lost(role, partition, on)
 
 
 def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
-    """Tell the share-partition leader that a connection broke."""
+    """Notify the share-partition leader that a connection broke."""
     role = share_fetching.on_disconnected(staging_requests.on_disconnected(role, source), source)
     return share_partition_leader.on_disconnected(role, source, on)
 
 
 def heeds_image(role: BrokerRole, partition: str, *, was_leaderless: bool) -> bool:
-    """Return whether a role has to act because a partition has a leader again."""
+    """Return whether a role has work because a partition has a leader again."""
     if isinstance(role, TransactionCoordinator):
         known = role.transactions.values()
         return any(needs_image(t, role.waiting) for t in known)
@@ -343,7 +343,7 @@ def heeds_image(role: BrokerRole, partition: str, *, was_leaderless: bool) -> bo
 
 
 def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> Effects:
-    """Tell a role that the controller has deleted a topic; one that loads its log is not told."""
+    """Notify a role that the controller has deleted a topic, unless it is loading its log."""
     if isinstance(role, GroupCoordinator) and not role.loading:
         return group_coordinator.on_topic_deleted(role, topic, on)
     if isinstance(role, ShareCoordinator) and not role.loading:
@@ -352,21 +352,21 @@ def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> E
 
 
 def image_changed(role: BrokerRole, on: Context) -> Effects:
-    """Tell a role that a partition has a leader again."""
+    """Notify a role that a partition has a leader again."""
     done: Effects = module_of(role).on_image_changed(role, on)
     return done
 
 
-# -- answers to brokers -------------------------------------------------------------------------
+# -- responses to brokers -----------------------------------------------------------------------
 
 
 def shard_of(role: str, shard: str) -> str:
-    """Return the shard under which a role is kept: the share-partition leader has one per broker."""
+    """Return the shard under which a role is stored: the share-partition leader is one per broker."""
     return "" if role == SHARES else shard
 
 
 def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
-    """Let the role that asked have its answer."""
+    """Pass a response to the role that sent the request."""
     message = envelope.message
     if isinstance(message, TellShareGroupStateResponse):
         return Effects(role)
@@ -395,7 +395,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
 
 
 def _enlisted(role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context) -> Effects:
-    """Let the role continue that has asked about a transaction, or all whose questions were gathered."""
+    """Continue the role that asked about a transaction, or all roles whose questions were batched."""
     if on.settings.asks_together:
         return add_partitions_manager.on_answered(role, answer, on, tag)
     done: Effects = module_of(role).on_enlisted(role, answer, on, tag)
@@ -403,7 +403,7 @@ def _enlisted(role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Conte
 
 
 def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Effects:
-    """Tell the role that asked that its connection broke, with the question or its answer on it."""
+    """Notify the role that sent a request that its connection broke, before or after the response was sent."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
         lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
@@ -424,18 +424,18 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     return marker_requests.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
-# -- answers to clients -------------------------------------------------------------------------
+# -- responses to clients -----------------------------------------------------------------------
 
 
 def client_response(me: Application, source: str, message: Message) -> Application:
-    """Let the client that asked have its answer."""
+    """Pass a response to the client that sent the request."""
     client = me.client_at(source)
     assert client is not None, f"{me.name} has no client {source}"
     return me.with_client(kinds.on_response(client, message))
 
 
 def client_disconnected(me: Application, source: str, broker: int) -> Application:
-    """Tell a client that a connection broke, and whoever else speaks through it."""
+    """Notify a client, and others on its connection, that the connection broke."""
     for client in me.clients:
         if kinds.network_of(client) == source:
             me = me.with_client(kinds.on_disconnected(client, broker))

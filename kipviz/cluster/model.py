@@ -1,7 +1,7 @@
 """The model: what can happen in a cluster, and what it does.
 
-`initial`, `enabled` and `step` are the whole contract; `why_not` says why something is not possible, for `step`, for
-scripts and for the greyed entries on screen. What is to be known of one action is in its class in `behaviour`.
+`initial`, `enabled` and `step` are the whole contract; `why_not` explains why something is not possible, for `step`,
+for scripts and for the greyed entries on screen. Everything about one action is in its class in `behaviour`.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from kipviz.core.model import NotEnabled, Outcome
 from kipviz.core.table import pairs
 from kipviz.core.watched import Notes
 
-# What one client's process can do, and whether it can be started again.
+# The actions of one client's process, and its possible restart.
 _OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...]]
 
-# What a role has to load, and its timers by the field of the budget that they spend; None for nothing.
+# What a role has to load, and its timers by the field of the budget that they spend; None without either.
 _OfRole: TypeAlias = (
     tuple[tuple[ClusterAction, ...], tuple[tuple[str, tuple[ClusterAction, ...]], ...]] | None
 )
@@ -70,12 +70,12 @@ TIMED_ROLES = frozenset(
 
 TICK = Tick()
 
-# So many images of the cluster have their memory of what clients can do: one for each leader that moved.
+# The number of cluster images with a cache of clients' actions: one for each leader that moved.
 IMAGES_MAX = 16
 
 
 class ClusterModel:
-    """A cluster of a spec under the rules of a design, as a model that can be stepped."""
+    """A cluster of a spec under the rules of a design, as a model with steps."""
 
     action_type = ClusterAction
 
@@ -83,7 +83,7 @@ class ClusterModel:
         """Check the spec and keep the rules.
 
         Raises:
-            BadSpec: if the cluster cannot be.
+            BadSpec: if such a cluster is not possible.
         """
         check(spec)
         self.spec = spec
@@ -92,34 +92,34 @@ class ClusterModel:
         self._instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._horizon_ms = horizon_of(spec)
-        # Some timers are a question to a log, which grows while the role stays the same.
+        # Some timers depend on a log, which grows while the role stays the same.
         of_logs = forgets(spec) or retains(spec)
         self._asks_logs = spec.settings.state_upkeep or of_logs
         self._timed_roles = TIMED_ROLES
         if of_logs:
             self._timed_roles |= {"partition_leader"}
         self._keys = SearchKeys()
-        # What clients, wires and roles allow, by the very object; nothing but a memory.
+        # The actions of clients, connections and roles, by the object itself; only a cache.
         self._clients_kept: dict[int, tuple[Image, KeptAnswers[_OfClient]]] = {}
         self._wires_kept: KeptAnswers[tuple[ClusterAction, ...]] = KeptAnswers(_arrivals)
         self._roles_kept: KeptAnswers[_OfRole] = KeptAnswers(self._of_role)
-        # Who offers accidents and repairs under the budget seen last.
+        # The behaviours that offer faults and repairs under the most recent budget.
         self._offers: tuple[FaultBudget | None, tuple[Offer, ...]] = (None, ())
-        # What steps did, for those who take many of one cluster.
+        # The results of steps, for callers that take many steps of one cluster.
         self._memory: StepMemory | None = None
         self._first: World | None = None
         # A page asks about one world several times in a row.
         self._last: tuple[World | None, tuple[ClusterAction, ...]] = (None, ())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What it remembers is not a part of it: equal models travel as equal bytes.
+        # Its caches are not a part of it: equal models pickle to equal bytes.
         return type(self), (self.spec, self._brokers, self._clients)
 
     def remembering(self) -> ClusterModel:
-        """Return the same cluster that remembers what steps did: for many runs, or a search, of one cluster.
+        """Return the same cluster with a cache of steps: for many runs, or a search, of one cluster.
 
-        It gives the same outcomes, made of the same objects where they are equal. A cluster that remembers already is
-        returned itself; one with a timed clock, or whose records carry times, remembers no steps.
+        It returns the same outcomes, with shared objects where they are equal. A cluster with a cache is returned
+        itself; one with a timed clock, or whose records carry timestamps, caches no steps.
         """
         if self._memory is not None:
             return self
@@ -129,10 +129,10 @@ class ClusterModel:
         return model
 
     def initial(self) -> World:
-        """Return the first world: everybody in office, nothing in flight."""
+        """Return the first world: every coordinator is active, no message is in flight."""
         if self._memory is None:
             return self._begun()
-        # Runs that begin with the same objects meet the same objects later.
+        # Runs that start with the same objects meet the same objects later.
         if self._first is None:
             self._first = self._begun()
         return self._first
@@ -145,7 +145,7 @@ class ClusterModel:
         return turn.world()
 
     def kind(self, action: ClusterAction) -> str:
-        """Return the kind of an action, which dice weigh."""
+        """Return the kind of an action, by which dice are weighed."""
         return action.KIND
 
     def search_key(self, world: World) -> bytes:
@@ -153,18 +153,18 @@ class ClusterModel:
         return self._keys.of(set_back(world, self._horizon_ms))
 
     def shared(self, world: World) -> World:
-        """Return an equal world that shares its tables with the equal ones that were met before.
+        """Return an equal world that shares its tables with equal ones met before.
 
-        Where records carry their time, its clock is set back.
+        If records carry timestamps, its clock is set back.
         """
         return self._keys.shared(set_back(world, self._horizon_ms))
 
     # -- what can happen -----------------------------------------------------------------------
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Return what can happen now: people first, then the wire, timers, faults and repairs.
+        """Return what can happen now: applications first, then messages, timers, faults and repairs.
 
-        A step changes few parts of a world, so what clients, roles and wires allow is remembered.
+        A step changes few parts of a world, so the actions of clients, roles and connections are cached.
         """
         asked, found = self._last
         if asked is not world:
@@ -206,7 +206,7 @@ class ClusterModel:
         return (*due[0], *tick, *due[1])
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
-        """Say in one sentence why an action is not possible now, or None when it is."""
+        """Return in one sentence why an action is not possible now, or None if it is."""
         behaviour = BEHAVIOUR_OF[type(action)]
         field = behaviour.spends
         if field and getattr(world.budget, field) == 0:
@@ -219,11 +219,11 @@ class ClusterModel:
         return deadlines.not_due(world, action) if why is None and self._timed else why
 
     def obstacle(self, world: World, action: ClusterAction) -> str | None:
-        """Return why an action is not possible, whatever the budget and the clock say."""
+        """Return why an action is not possible, whatever the budget and the clock."""
         return BEHAVIOUR_OF[type(action)].why_not(self, world, action)
 
     def label(self, world: World, action: ClusterAction) -> str:
-        """Name an action in a world."""
+        """Return an action's label in a world."""
         return label(world, action)
 
     # -- what it does --------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class ClusterModel:
             NotEnabled: if the action is not possible now.
         """
         asked, found = self._last
-        # What `enabled` has just found is possible: nobody need ask again.
+        # What `enabled` has just found is possible; it need not be checked again.
         if asked is not world or action not in found:
             why = self.why_not(world, action)
             if why is not None:
@@ -247,9 +247,7 @@ class ClusterModel:
         memory = self._memory
         if memory is None:
             return self._taken(world, action, budget)
-        if (
-            field
-        ):  # an accident looks at half of the world, and seldom happens twice in the same one
+        if field:  # a fault reads half of the world, and seldom happens twice in the same one
             return memory.alike(world, self._taken(world, action, budget))
         known = memory.known(world, action, budget)
         if known is not None:
@@ -261,18 +259,18 @@ class ClusterModel:
     # -- pieces --------------------------------------------------------------------------------
 
     def _taken(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome:
-        """Carry an action out that is possible; `budget` is what it leaves."""
+        """Apply a possible action; `budget` is what it leaves."""
         turn = self.turn(world)
         turn.budget = budget
         BEHAVIOUR_OF[type(action)].apply(turn, action)
         return Outcome(turn.world(), tuple(turn.events), tuple(turn.checks))
 
     def turn(self, world: World) -> Turn:
-        """Begin a step from a world."""
+        """Start a step from a world."""
         return Turn(world, self.spec, self._brokers, self._clients)
 
     def context(self, world: World, broker: int) -> Context:
-        """Return what a role on a broker may look at."""
+        """Return what a role on a broker may read."""
         return Context(
             broker,
             world.image,
@@ -284,7 +282,7 @@ class ClusterModel:
         )
 
     def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:
-        """Return the memory of what clients can do with these leaders."""
+        """Return the cache of clients' actions for these leaders."""
         known = self._clients_kept.get(id(image))
         if known is None:
             if len(self._clients_kept) >= IMAGES_MAX:
@@ -293,7 +291,7 @@ class ClusterModel:
         return known[1]
 
     def _of_client(self, name: str, app: Application, image: Image) -> _OfClient:
-        """Return what one application can do, a line of its program, its requests, its timers; and how it is repaired."""
+        """Return the actions of one application: statements, requests, timers; and its repairs."""
         found: list[ClusterAction] = []
         repairs: list[ClusterAction] = []
         for each in OF_PROCESSES:
@@ -306,7 +304,7 @@ class ClusterModel:
     def _of_roles(self, world: World, found: list[ClusterAction]) -> None:
         budget = world.budget
         timers: list[ClusterAction] = []
-        # Where a timer is a question to a log, a role that is the same says nothing.
+        # If a timer depends on a log, the same role may have other actions.
         kept = KeptAnswers(self._of_role) if self._asks_logs else self._roles_kept
         for loading, due in filter(None, kept.of(world.roles, world)):
             found += loading
@@ -316,7 +314,7 @@ class ClusterModel:
         found += timers
 
     def _of_role(self, key: RoleKey, role: Any, world: World) -> _OfRole:
-        """Return what a role has to load, or its timers that are set."""
+        """Return what a role has to load, or its running timers."""
         if key[1] not in self._timed_roles:
             return None
         if is_loading(role):

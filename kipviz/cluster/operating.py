@@ -1,10 +1,10 @@
-"""What an operator may do to a running cluster: levels of features, releases of brokers, ACLs.
+"""An operator's changes to a running cluster: levels of features, releases of brokers, ACLs.
 
 WHERE IN KAFKA: FeatureControlManager, ClusterControlManager, AclControlManager.
 KIPS: KIP-584 (features), KIP-631 (registration), KIP-11 and KIP-140 (CreateAcls, DeleteAcls).
-NOT MODELLED: that brokers apply a change of the metadata one after the other; filters that delete ACLs several at once
-  (an admin client does that: acl_administration); controllers of another release than the brokers; that leaders go back
-  to a broker that has been restarted (MoveLeader does it).
+NOT MODELLED: that brokers apply a change of the metadata one after the other; filters that delete several ACLs at once
+(an admin client does that: acl_administration); controllers of another release than the brokers; the return of leaders
+to a restarted broker (MoveLeader does it).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ INTER_BROKER_PROTOCOL = "inter_broker_protocol"
 
 
 def known_acls(spec: ClusterSpec) -> tuple[Acl, ...]:
-    """Return the ACLs that an operator of this cluster thinks of, in their order."""
+    """Return the ACLs that an operator of this cluster may create, in their order."""
     return tuple(dict.fromkeys((*(spec.acls or ()), *spec.further_acls)))
 
 
 def acl_changes(spec: ClusterSpec, world: World) -> Iterator[CreateAcls | DeleteAcls]:
-    """Return what an operator may do to the ACLs now; without any everything is allowed for good."""
+    """Return the possible changes of ACLs; without any ACLs everything is allowed for good."""
     now = world.image.acls
     if now is not None:
         for acl in known_acls(spec):
@@ -39,7 +39,7 @@ def acl_changes(spec: ClusterSpec, world: World) -> Iterator[CreateAcls | Delete
 def why_no_acl_change(
     spec: ClusterSpec, world: World, action: CreateAcls | DeleteAcls
 ) -> str | None:
-    """Return why an operator does not create or delete an ACL now."""
+    """Return why an operator cannot create or delete an ACL now."""
     acl, now = action.acl, world.image.acls
     if now is None:
         return "this cluster has no ACLs: everything is allowed"
@@ -56,7 +56,7 @@ def created(spec: ClusterSpec, now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...
 
 
 def ordered(spec: ClusterSpec, acls: tuple[Acl, ...]) -> tuple[Acl, ...]:
-    """Return ACLs in the operator's order, others behind them: equal rights are equal worlds."""
+    """Return ACLs in the operator's order, others after them: equal rights are equal worlds."""
     known = known_acls(spec)
     others = sorted((acl for acl in dict.fromkeys(acls) if acl not in known), key=lambda a: a.words)
     return (*(acl for acl in known if acl in acls), *others)
@@ -71,7 +71,7 @@ def deleted(now: tuple[Acl, ...], acl: Acl) -> tuple[Acl, ...]:
 
 
 def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
-    """Return the levels that an operator may finalize; staged acknowledgements take version 2."""
+    """Return the levels that an operator may finalize; staged acknowledgements require version 2."""
     wanted: list[UpgradeFeature] = []
     if spec.share_rollout:
         wanted += [UpgradeFeature("share_version", n) for n in (STAGING_LEVEL - 1, STAGING_LEVEL)]
@@ -90,9 +90,9 @@ def upgrades(spec: ClusterSpec, world: World) -> Iterator[UpgradeFeature]:
 
 
 def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | None:
-    """Return why a level is not finalized now.
+    """Return why a level cannot be finalized now.
 
-    Clause: KIP-584; the controller asks what every registered broker supports.
+    Clause: KIP-584; the controller checks what every registered broker supports.
     """
     if a in upgrades(spec, world):
         return None
@@ -131,7 +131,7 @@ def _not_supported(image: Image, a: UpgradeFeature) -> str | None:
 
 
 def installations(spec: ClusterSpec, world: World) -> Iterator[InstallRelease]:
-    """Return the releases that an operator may give to brokers now."""
+    """Return the releases that an operator may install now."""
     for broker, name in world.image.releases:
         for binary in spec.binaries:
             if binary != name:
@@ -139,7 +139,7 @@ def installations(spec: ClusterSpec, world: World) -> Iterator[InstallRelease]:
 
 
 def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> str | None:
-    """Return why a broker does not get a release now."""
+    """Return why a release cannot be installed on a broker now."""
     if a in installations(spec, world):
         return None
     if not spec.binaries:
@@ -154,12 +154,12 @@ def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> s
 def installed(
     now: tuple[tuple[int, str], ...], broker: int, name: str
 ) -> tuple[tuple[int, str], ...]:
-    """Return the brokers' releases after one of them got another one."""
+    """Return the brokers' releases after one of them got another."""
     return tuple((each, name if each == broker else known) for each, known in now)
 
 
 def why_not_registered(image: Image, broker: int) -> str | None:
-    """Return why the controller refuses a broker that starts: it has to know what is finalized.
+    """Return why the controller rejects a broker that starts: it has to support the finalized levels.
 
     Clause: KIP-584; ClusterControlManager.registerBroker.
     """

@@ -1,4 +1,4 @@
-"""What a broker answers to a request that it does not serve: one not in office, a partition that is not there.
+"""A broker's response to a request that it cannot serve: it is not the leader, or the partition does not exist.
 
 WHERE IN KAFKA: KafkaApis, and the getErrorResponse of each request, which is in its row (`messages.apis`).
 """
@@ -18,19 +18,19 @@ ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)
 
 
 def not_here(message: Message) -> Message:
-    """Return the error of a broker that does not lead what the request is about."""
+    """Return the error of a broker that does not lead the request's partition."""
     role = api_of(message).role
     assert role not in ON_EVERY_BROKER, f"{type(message).__name__} is for every broker"
     error = Errors.NOT_COORDINATOR if role.coordinates else Errors.NOT_LEADER_OR_FOLLOWER
     return refused(message, error)
 
 
-# Requests for which a partition that is not there is an error of its own, by name or by the topic's id.
+# Requests for which a missing partition is an error of its own, by name or by the topic's id.
 _NAMING = frozenset(api.request for api in APIS if api.by_name or api.topic_ids_from is not None)
 
 
 def gone(message: Message, image: Image) -> Message | None:
-    """Return the answer to a request about a partition that is not there, or None."""
+    """Return the response to a request about a partition that does not exist, or None."""
     if type(message) not in _NAMING and not isinstance(message, AddPartitionsToTxn):
         return None
     if isinstance(message, AddPartitionsToTxn):

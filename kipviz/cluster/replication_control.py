@@ -1,12 +1,11 @@
-"""What the controller does in a step: who leads a partition, which brokers run, which topics there are.
+"""The controller's part of a step: leaders of partitions, running brokers, topics.
 
 WHERE IN KAFKA: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, electLeaders, deleteTopics,
-  createTopics); BrokerMetadataPublisher.
+createTopics); BrokerMetadataPublisher.
 KIPS: KIP-631 (brokers), KIP-4 (CreateTopics, DeleteTopics), KIP-516 (topic ids), KIP-599.
-NOT MODELLED: that brokers learn of it one by one; the requests of an admin client for it, and their
-  rights; a topic of the same name after one was deleted (that is `RemakeTopic`); partitions that
-  are added to a topic; brokers that make a topic because somebody asks for it (auto.create.topics.enable),
-  but for one that dead letters go to (KIP-1191).
+NOT MODELLED: the time until each broker learns of a change; the requests of an admin client for it, and their rights; a
+topic of the same name after one was deleted (that is `RemakeTopic`); added partitions of a topic; topics that brokers
+create on a request (auto.create.topics.enable), except dead-letter topics (KIP-1191).
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ def removable(spec: ClusterSpec, world: World) -> Iterator[str]:
 
 
 def creatable(spec: ClusterSpec, world: World) -> Iterator[str]:
-    """Return the topics that an operator may make now."""
+    """Return the topics that an operator may create now."""
     return (topic for topic in spec.later_topics if topic not in world.image.topic_ids)
 
 
 def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str | None:
-    """Return why an operator does not delete a topic now."""
+    """Return why an operator cannot delete a topic now."""
     if action.topic not in spec.deletable_topics:
         names = ", ".join(spec.deletable_topics) or "none"
         return f"{action.topic} cannot be deleted here; topics that can: {names}"
@@ -57,7 +56,7 @@ def why_no_removal(spec: ClusterSpec, world: World, action: DeleteTopic) -> str 
 
 
 def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str | None:
-    """Return why an operator does not make a topic now."""
+    """Return why an operator cannot create a topic now."""
     if action.topic not in spec.later_topics:
         names = ", ".join(spec.later_topics) or "none"
         return f"{action.topic} cannot be created here; topics that can: {names}"
@@ -69,7 +68,7 @@ def why_no_creation(spec: ClusterSpec, world: World, action: CreateTopic) -> str
 
 
 def elect(turn: Turn, partition: str, to: int) -> None:
-    """Return a partition to another broker, or to nobody (-1)."""
+    """Make another broker the leader of a partition, or none (-1)."""
     held = turn.image.leaders[partition]
     fresh = held.but(leader=to, epoch=held.epoch + 1)
     turn.image = turn.image.but(leaders=turn.image.leaders.set(partition, fresh))
@@ -85,7 +84,7 @@ def elect(turn: Turn, partition: str, to: int) -> None:
 
 
 def crash(turn: Turn, broker: int) -> None:
-    """Stop a broker: its roles are gone, its partitions move, its connections break."""
+    """Stop a broker: its roles end, its partitions move, its connections break."""
     turn.up = tuple(b for b in turn.up if b != broker)
     _in_sync_changed(turn)
     for key in tuple(turn.roles):
@@ -102,7 +101,7 @@ def crash(turn: Turn, broker: int) -> None:
 
 
 def start(turn: Turn, broker: int) -> None:
-    """Bring a broker back; it takes over what nobody leads."""
+    """Start a broker; it becomes the leader of partitions without one."""
     turn.up = tuple(sorted((*turn.up, broker)))
     for key, role in host_roles(broker).items():
         turn.roles = turn.roles.set(key, role)
@@ -113,7 +112,7 @@ def start(turn: Turn, broker: int) -> None:
 
 
 def _in_sync_changed(turn: Turn) -> None:
-    """Follow the brokers that run: what was short of replicas continues when it is not any more."""
+    """Update the in-sync replicas after brokers stopped or started, and continue work that lacked replicas."""
     if not turn.image.min_insync_replicas:
         return
     offline = tuple(b for b in turn.spec.brokers if b not in turn.up)
@@ -131,7 +130,7 @@ def _in_sync_changed(turn: Turn) -> None:
 
 
 def _image_changed(turn: Turn, partitions: tuple[str, ...], *, was_leaderless: bool) -> None:
-    """Let every role that heeds it learn what has become of some partitions."""
+    """Notify every role that depends on the state of some partitions."""
     for key in turn.roles:
         role = turn.roles[key]
         if any(dispatch.heeds_image(role, p, was_leaderless=was_leaderless) for p in partitions):
@@ -155,7 +154,7 @@ def _resign(turn: Turn, broker: int, partition: str) -> None:
 
 
 def remake(turn: Turn, topic: str) -> None:
-    """Delete a topic and make it again: another id, other records, nothing that was known of it."""
+    """Delete a topic and create it again: with another id and other records, without any earlier state."""
     fresh = next(each for each in turn.spec.remade if each.topic == topic)
     before = turn.image.topic_ids[topic]
     ids = turn.image.topic_ids.set(topic, fresh.topic_id)
@@ -175,9 +174,9 @@ def remake(turn: Turn, topic: str) -> None:
 
 
 def delete_topic(turn: Turn, topic: str) -> None:
-    """Delete a topic for good: who leads its partitions says so, and who knows of it forgets it.
+    """Delete a topic for good: its leaders respond to waiting requests, and every role removes its state.
 
-    Its logs are empty, and nobody leads them.
+    Its logs are empty and have no leader.
     """
     gone = {p: held for p, held in turn.image.leaders.items() if topic_of(p) == topic}
     leaders = turn.image.leaders
@@ -195,7 +194,7 @@ def delete_topic(turn: Turn, topic: str) -> None:
 
 
 def create_topic(turn: Turn, topic: str) -> None:
-    """Make a topic that was placed and not there; partitions of brokers that are down wait for them."""
+    """Create a topic that was placed but did not exist; partitions of brokers that are down wait for them."""
     topic_id = dict(turn.spec.topic_ids)[topic]
     ids = turn.image.topic_ids.set(topic, topic_id)
     turn.image = turn.image.but(topic_ids=ids)

@@ -1,9 +1,9 @@
-"""By what a search knows a world: sixteen bytes that are equal for equal worlds.
+"""The key of a world in a search: sixteen bytes that are equal for equal worlds.
 
-A fingerprint of a world (`World.digest`) is made for files and people: it covers every field, also those that
-no step can change. A search asks for millions, so here what never changes (a program, the names of things) is
-left out, equal tables are digested once (`core.interning`), and a world is the digest of the digests of its
-tables. Worlds that wait for their turn can share the tables that were met first.
+A fingerprint of a world (`World.digest`) is for files and people: it covers every field, including those that no step
+can change. A search needs millions of keys, so here constant parts (a program, the names of things) are left out, equal
+tables are digested once (`core.interning`), and a world's key is the digest of the digests of its tables. Worlds in a
+search's queue can share the tables that were met first.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Pieces: TypeAlias = tuple[tuple[Any, ...], _Table, _Table, _Table, _Table]
 
 
 class SearchKeys:
-    """Makes the keys of the worlds of one cluster."""
+    """Computes the keys of the worlds of one cluster."""
 
     def __init__(self) -> None:
-        """Start with nothing met."""
+        """Start without any world met."""
         self._table = Alike[_Table](_of_table).first
         self._rest = Alike[tuple[Any, ...]](fingerprint).first
 
@@ -42,7 +42,7 @@ class SearchKeys:
         )
 
     def shared(self, world: World) -> World:
-        """Return an equal world that is made of what was met first."""
+        """Return an equal world that consists of the objects met first."""
         table = self._table
         rest, logs, roles, applications, connections = pieces_of(world)
         return world_of(
@@ -55,7 +55,7 @@ class SearchKeys:
 
 
 def pieces_of(world: World) -> Pieces:
-    """Take a world to pieces that are alike in many worlds: what is in no table, and its tables."""
+    """Split a world into pieces that are equal in many worlds: its tables, and the rest."""
     ids = world.next_producer_id
     rest: tuple[Any, ...] = (world.image, world.up, world.budget, world.cuts, ids, world.deadlines)
     if world.now_ms != NO_TIMESTAMP:
@@ -66,7 +66,7 @@ def pieces_of(world: World) -> Pieces:
 def world_of(
     rest: tuple[Any, ...], logs: _Table, roles: _Table, applications: _Table, connections: _Table
 ) -> World:
-    """Put a world together again."""
+    """Return the world of some pieces."""
     image, *others = rest
     return World(image, logs, roles, applications, connections, *others)
 

@@ -1,14 +1,14 @@
-"""Steps that were taken before, so that a run or a search need not take them again.
+"""A cache of steps, so that a run or a search need not compute them again.
 
 Random runs and searches of one cluster meet the same local situations over and over: the same request arrives at a
 coordinator in the same state, whatever the other brokers and clients have done meanwhile. A step is a function of the
-world that looks at few places in it. So what it looked at is noted (`core.watched`), in its order, and what it changed.
-Where all these places hold the very objects that they held then, the step does the same again: it looks at the same
-first place, finds the same, therefore looks at the same second one, and so on. That is why the memory is a tree: a
-node is a place, its branches are the objects that were found there, and a leaf is what the step did.
+world that reads few places in it. So the places that it reads are noted in order (`core.watched`), and so are its
+changes. If all these places hold the same objects again, the step has the same result: it reads the same first place,
+finds the same object, therefore reads the same second place, and so on. That is why the cache is a tree: a node is a
+place, its branches are the objects that were found there, and a leaf is the result of the step.
 
-A step at a timed clock looks at deadlines, and records that carry their time make each step another one: such a
-cluster has no memory. The budget of faults is no place: a step spends it before it does anything.
+A step with a timed clock reads deadlines, and records that carry timestamps make each step different: such a cluster
+has no cache. The fault budget is not a place: a step spends it before it does anything else.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from kipviz.core.watched import KEYS, Notes, Watched
 TABLES = ("logs", "roles", "applications", "connections")
 _NUMBER = {name: number for number, name in enumerate(TABLES)}
 
-# So many steps are kept, some 2 kB each with what only they hold; whoever meets more starts over.
+# The number of cached steps, some 2 kB each with what only they hold; beyond that the cache starts over.
 STEPS_MAX = 40_000
-# So many tables are known by the table before them and what was put into it, some 400 bytes each.
+# The number of tables found by their predecessor and what was put into it, some 400 bytes each.
 TABLES_MAX = 40_000
 
-# What a step puts into one table: keys and values, `None` for a key that goes.
+# What a step puts into one table: keys and values, `None` for a removed key.
 _Entries: TypeAlias = tuple[tuple[Any, Any], ...]
 
 
 class _Branch(msgspec.Struct, eq=False, gc=False):
-    """An object that was found at a place (kept, so that its id is its own), and what comes then."""
+    """An object that was found at a place (kept, so that its id is its own), and the next node."""
 
     found: Any
     then: _Node
 
 
 class _Look(msgspec.Struct, eq=False, gc=False):
-    """A place that a step looks at: what comes after the object found first, and after others by their ids.
+    """A place that a step reads: the next node after the object found first, and after others by their ids.
 
-    Most places have one branch. `of_keys`: the place is which keys the table has. No part of it can hold itself, so the
-    cycle collector, which would walk through all of the memory, need not look at it.
+    Most places have one branch. `of_keys`: the place is the set of the table's keys. A node never contains itself, so
+    the cycle collector, which would walk through the whole cache, need not visit it.
     """
 
     table: int
@@ -61,7 +61,7 @@ class _Look(msgspec.Struct, eq=False, gc=False):
 
 
 class _Done(msgspec.Struct, eq=False, gc=False):
-    """What a step did: what it put into tables, the rest of the world, and what it told."""
+    """The result of a step: its entries in tables, the rest of the world, and its events and checks."""
 
     written: tuple[tuple[int, _Entries], ...]
     image: Image
@@ -77,20 +77,20 @@ _Table: TypeAlias = Table[Any, Any]
 
 
 class StepMemory:
-    """What steps of one cluster did, by what they looked at."""
+    """The results of one cluster's steps, by the places that they read."""
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
+        """Start with an empty cache."""
         self._roots: dict[Any, tuple[Image, _Node]] = {}
         self._met: dict[Any, Any] = {}
         self._kept = 0
-        # What a table becomes by what is put into it, by both objects (kept, so that their ids are their own), and
-        # each of these tables as it was met first: few are different, whatever the worlds around them are.
+        # The next table by a table and its new entries, by both objects (kept, so that their ids are their own), and
+        # the first equal one of each of these tables: few are different, whatever the worlds around them are.
         self._became: dict[tuple[int, int], tuple[_Table, _Entries, _Table]] = {}
         self._tables: dict[_Table, _Table] = {}
 
     def known(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome | None:
-        """Return what an action does in a world, if that is known; `budget` is what is left of it."""
+        """Return the result of an action in a world, if it is known; `budget` is the rest of the budget."""
         root = self._roots.get(_root(world, action))
         if root is None:
             return None
@@ -109,7 +109,7 @@ class StepMemory:
         return self._again(world, node, budget)  # type: ignore[arg-type]  # what is no look is done
 
     def watched(self, world: World, notes: Notes) -> World:
-        """Return a world whose tables note what a step looks at."""
+        """Return a world whose tables note what a step reads."""
         tables: dict[str, Any] = {n: Watched(n, getattr(world, n), notes) for n in TABLES}
         return world.but(**tables)
 
@@ -121,7 +121,7 @@ class StepMemory:
         outcome: Outcome,
         budget: FaultBudget,
     ) -> Outcome:
-        """Keep what a step did that was taken in a watched world; return it without the watching."""
+        """Store the result of a step in a watched world; return it without the watching."""
         after: World = outcome.world
         changed: dict[int, list[tuple[Any, Any]]] = {}
         for name, key in notes.written:
@@ -156,7 +156,7 @@ class StepMemory:
         return self._again(world, done, budget)
 
     def alike(self, before: World, outcome: Outcome) -> Outcome:
-        """Return what an accident did, made of what was met before: what comes after it may be known."""
+        """Return a fault's result with objects met before, so that the next steps may be known."""
         after: World = outcome.world
         tables = list(_tables(after))
         for number, (old, new) in enumerate(zip(_tables(before), _tables(after), strict=True)):
@@ -173,7 +173,7 @@ class StepMemory:
         return outcome.but(world=world)
 
     def _again(self, world: World, done: _Done, budget: FaultBudget) -> Outcome:
-        """Do in a world what a step did."""
+        """Apply a stored result to a world."""
         tables: list[Any] = list(_tables(world))
         for number, entries in done.written:
             table = tables[number]
@@ -196,7 +196,7 @@ class StepMemory:
         return Outcome(after, done.events, done.checks)
 
     def _change(self, table: _Table, entries: _Entries) -> _Table:
-        """Put entries into a table; the same table comes of the same two, and equal ones are one object."""
+        """Put entries into a table; equal results are one object."""
         after = table
         for key, value in entries:
             after = after.without(key) if value is None else after.set(key, value)
@@ -208,7 +208,7 @@ class StepMemory:
         return after
 
     def _hang(self, world: World, action: ClusterAction, way: _Node) -> None:
-        """Hang a way of looks below the part of it that is known."""
+        """Add a path of reads below its known part."""
         key = _root(world, action)
         known = self._roots.get(key)
         if known is None:
@@ -230,7 +230,7 @@ class StepMemory:
 
 
 def _root(world: World, action: ClusterAction) -> Any:
-    """Return what of a world is in no table, with the action; an image stands for itself."""
+    """Return the part of a world that is in no table, with the action; an image is its own key."""
     return action, id(world.image), world.up, world.cuts, world.next_producer_id
 
 
@@ -240,5 +240,5 @@ def _tables(world: World) -> tuple[Any, ...]:
 
 
 def _mark(look: _Look, found: Any) -> Any:
-    """Return by what an object is known at a place: which keys there are is known by the keys."""
+    """Return the key of an object at a place: keys of a table stand for themselves."""
     return found if look.of_keys else id(found)

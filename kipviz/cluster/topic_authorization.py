@@ -1,7 +1,7 @@
-"""A request for several topics of which its sender may not use some: who is served with what.
+"""Requests for several topics that a sender may use only in part.
 
-WHERE IN KAFKA: KafkaApis, which takes the topics that are refused out of a request, hands the rest
-to the role, and puts them into the answer with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
+WHERE IN KAFKA: KafkaApis, which removes the unauthorized topics from a request, passes the rest to the role, and adds
+them to the response with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
-# The requests that are about transactions, and the answers that may be for one part of a request.
+# The requests about transactions, and the responses that may be for one part of a request.
 OfTransactions: TypeAlias = WriteTxnMarkers | AddPartitionsToTxn
 OF_PARTS = (ProduceResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def narrowed(message: Message, image: Image) -> Message:
-    """Return a client's request without the partitions, or groups, of another broker than its first one's."""
+    """Return a client's request without the partitions, or groups, of other brokers than its first one's."""
     if names_several(message):
         return _coordinated_together(message, image)
     if not isinstance(message, ShareFetch | TxnShareAcknowledge | Produce) or not message.further:
@@ -76,7 +76,7 @@ def _coordinated_together(request: Any, image: Image) -> Message:
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:
-    """Return a request without the topics that are refused; something is left of it."""
+    """Return a request without the unauthorized topics; something is left of it."""
     match message:
         case OffsetCommit() | TxnOffsetCommit():
             left = tuple(o for o in message.offsets if topic_of(o.partition) not in topics)
@@ -101,11 +101,11 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
 
 
 def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
-    """Keep the answer for one part of a request; with the last one, give that for all.
+    """Store the response for one part of a request; with the last one, return the whole response.
 
-    The parts are partitions of a Produce request, of which those of refused topics are not waited for, or
-    transactions whose markers are written, or that are asked about. Source: DelayedProduce,
-    KafkaApis.handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
+    The parts are partitions of a Produce request, except those of unauthorized topics, or transactions whose markers
+    are written, or that a question is about. Source: DelayedProduce, KafkaApis.handleWriteTxnMarkersRequest,
+    handleAddPartitionsToTxnRequest.
     """
     request = serving.message
     assert isinstance(answer, OF_PARTS), answer
@@ -128,7 +128,7 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
 
 
 def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Message | None:
-    """Return the answer for all transactions of a request, in its order, when all are there."""
+    """Return the response for all transactions of a request, in its order, once all results are there."""
     by = "producer_id" if isinstance(request, WriteTxnMarkers) else "transactional_id"
     there = {getattr(answer, by): answer for answer in answers}
     if len(there) < len(request.of_transactions):
@@ -138,7 +138,7 @@ def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Messa
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
-    """Return the answer to a request with an error for each of the topics that were refused."""
+    """Return the response to a request with an error for each of the unauthorized topics."""
     match answer:
         case OffsetCommitResponse() | TxnOffsetCommitResponse():
             asked: Any = request

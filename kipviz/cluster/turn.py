@@ -1,8 +1,7 @@
-"""One step while it happens: the only place that carries out what roles and clients want.
+"""One step in progress: the only place that carries out the effects of roles and clients.
 
-A turn starts from a world, lets one action happen, follows its effects until nothing is left to
-do within the step, and ends in the next world. It is the one mutable thing below the trace, and
-it never outlives the step.
+A turn starts from a world, applies one action, follows its effects until nothing is left to do within the step, and
+ends in the next world. It is the one mutable object below the trace, and it never outlives the step.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ from kipviz.records.batches import NO_TIMESTAMP, Batch
 
 @lru_cache(maxsize=256)
 def _hosts(brokers: tuple[int, ...]) -> frozenset[str]:
-    """Return the hosts of some brokers, to be looked up in."""
+    """Return the hosts of some brokers, as a set for lookups."""
     return frozenset(map(broker_host, brokers))
 
 
@@ -140,13 +139,13 @@ class Turn:
         self.events.append(TimePassed(elapsed))
 
     def scanned(self, action: TimeOutTransaction) -> tuple[str, ...]:
-        """Return the transactions that one scan of a coordinator finds."""
+        """Return the overdue transactions that one scan of a coordinator finds."""
         return deadlines.scanned(self._before, action)
 
     # -- roles ---------------------------------------------------------------------------------
 
     def context(self, broker: int) -> Context:
-        """Return what a role on a broker may look at."""
+        """Return what a role on a broker may read."""
         return Context(
             broker,
             self.image,
@@ -159,7 +158,7 @@ class Turn:
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
-        """Make what a handler wants happen: state, log, wire, calls next door, in that order."""
+        """Carry out a handler's effects: state, log, messages, local calls, in that order."""
         if type(effects.state) is ShareLeader:
             if effects.state.calls:
                 effects = staging_requests.gathered(effects, self.context(key[0]))
@@ -199,18 +198,18 @@ class Turn:
                     self.notify(partition)
 
     def _dated(self, batch: Batch) -> Batch:
-        """Return a batch with the time at which it is appended, where records carry it."""
+        """Return a batch with its time of append, if records carry timestamps."""
         if self.now_ms == NO_TIMESTAMP:
             return batch
         return batch.but(max_timestamp_ms=self.now_ms)
 
     def replicate(self, partition: str) -> None:
-        """Move a partition's high watermark to its end and tell who waits for it."""
+        """Advance a partition's high watermark to its end and notify its roles."""
         self.logs = self.logs.set(partition, replicate(self.logs[partition]))
         self.notify(partition)
 
     def notify(self, partition: str) -> None:
-        """Tell the roles that lead a partition that its high watermark moved."""
+        """Notify the roles that lead a partition that its high watermark advanced."""
         broker = self.image.leader_of(partition)
         key = role_key(broker, partition)
         role = self.roles.get(key)
@@ -226,10 +225,10 @@ class Turn:
         key = (broker, call.role, dispatch.shard_of(call.role, call.shard))
         role = self.roles.get(key)
         if role is not None:
-            message: Any = call.message  # one of `local.Local`, whose classes know `LocalCall`
+            message: Any = call.message  # one of `local.Local`, whose classes use `LocalCall`
             self.carry_out(key, dispatch.local(role, message, self.context(broker)))
 
-    # -- the wire ------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------
 
     def put_request(self, source: str, broker: int, envelope: Envelope) -> None:
         """Put a request on a connection, opening it if it is not open."""
@@ -245,7 +244,7 @@ class Turn:
         envelope = Envelope(request.message, request.role, request.shard, request.tag)
         self.put_request(source, request.broker, envelope)
         if request.broker not in self.up:
-            self.lose(source, request.broker)  # it has waited for a broker that is gone
+            self.lose(source, request.broker)  # it has waited for a broker that is down
 
     def _reply(self, reply: Reply) -> None:
         to, desk = reply.to, (reply.to.broker, several_groups.DESK, "")
@@ -265,7 +264,7 @@ class Turn:
                 return
             message = whole
         if connection.left:
-            # Nobody is at the other end any more; what is behind the answered request continues.
+            # The connection is closed at the other end; the next request after the answered one continues.
             place, after = (to.source, to.broker), connection.but(serving=None)
             known = self.connections
             self.connections = known.set(place, after) if after.requests else known.without(place)
@@ -283,7 +282,7 @@ class Turn:
         self.events.append(MessageSent(to.source, to.broker, "response", message))
 
     def deliver_request(self, source: str, broker: int) -> None:
-        """Let a broker take the next request of a connection."""
+        """Let a broker handle the next request of a connection."""
         connection = self.connections[source, broker]
         envelope = connection.requests[0]
         self.connections = self.connections.set(
@@ -326,9 +325,9 @@ class Turn:
         return host in _hosts(self.spec.brokers)
 
     def refuse_to_send(self, source: str, broker: int, request: Message) -> None:
-        """Let a client have the error of a request that the broker's ApiVersions does not name.
+        """Pass to a client the error of a request that the broker's ApiVersions does not name.
 
-        Source: NetworkClient.doSend, which answers with a version mismatch itself.
+        Source: NetworkClient.doSend, which returns a version mismatch itself.
         """
         self.events.append(NotSent(source, broker, request))
         answer = refused(request, Errors.UNSUPPORTED_VERSION)
@@ -337,7 +336,7 @@ class Turn:
         self.applications = self.applications.set(name, binding.settle(app, self.client_rules))
 
     def deliver_response(self, source: str, broker: int) -> None:
-        """Let whoever asked have the answer."""
+        """Pass a response to the client or role that sent the request."""
         connection = self.connections[source, broker]
         envelope = connection.responses[0]
         after = connection.but(responses=connection.responses[1:])
@@ -352,7 +351,7 @@ class Turn:
             self.settle(dispatch.client_response(application, asker, envelope.message))
             return
         if not self._is_broker(host):
-            return  # a client outside the model: whoever serves it reads the event
+            return  # a client outside the model: its server reads the event
         home = int(host[1:])
         key = (home, envelope.role, dispatch.shard_of(envelope.role, envelope.shard))
         role = self.roles.get(key)
@@ -361,7 +360,7 @@ class Turn:
             self.carry_out(key, done)
 
     def settle(self, application: Application) -> None:
-        """Let a process's clients hear of each other; a session that was closed closes its connections."""
+        """Update a process's clients about each other; a closed session closes its connections."""
         settled = binding.settle(application, self.client_rules)
         before, after = self.applications[settled.name].session, settled.session
         self.applications = self.applications.set(settled.name, settled)
@@ -374,7 +373,7 @@ class Turn:
     def lose(self, source: str, broker: int, *, leaves: bool = False) -> None:
         """Break a connection: nothing on it arrives, both ends notice.
 
-        If the client `leaves` it, the broker may still read what is on its way to it.
+        If the client `leaves` it, the broker may still read what is in flight to it.
         """
         place = (source, broker)
         connection = self.connections[place]
@@ -403,7 +402,7 @@ class Turn:
         self._tell_source(source, broker, tuple(waiting))
 
     def _leave(self, source: str, broker: int, connection: Connection) -> None:
-        """Let the requests of a connection stay on their way, under a name of their own."""
+        """Keep the requests of a connection in flight, under a name of their own."""
         late = f"{source} #{connection.incarnation}"
         old = Connection(connection.requests, incarnation=connection.incarnation, left=True)
         self.connections = self.connections.set((late, broker), old)
@@ -429,7 +428,7 @@ class Turn:
                 self.carry_out(key, dispatch.request_lost(role, source, envelope, on))
 
     def delete_oldest(self, partition: str) -> None:
-        """Delete a partition's oldest batch on all replicas, and tell who reads it."""
+        """Delete a partition's oldest batch on all replicas, and notify its readers."""
         log = self.logs[partition]
         up_to = log.batches[0].last_offset + 1
         self.logs = self.logs.set(partition, delete_records(log, up_to))
@@ -437,7 +436,7 @@ class Turn:
         self.notify(partition)
 
     def load(self, key: RoleKey) -> None:
-        """Let a coordinator take office: what is in its log counts now, whatever was told before."""
+        """Make a coordinator active: the records of its log count now, whatever responses were sent before."""
         self.carry_out(key, dispatch.loaded(self.roles[key], self.context(key[0])))
         log = self.logs[key[2]]
         if log.given_up:

@@ -1,7 +1,7 @@
-"""The world: everything that is, at one moment, as one immutable value.
+"""The world: everything that exists, at one moment, as one immutable value.
 
-No dice, no correlation ids and no ledgers: what would keep two equal situations apart is not in it.
-Times are absolute only where records carry them, and a search sets the clock back (see `record_timestamps`).
+It contains no dice, no correlation ids and no ledgers, because these would keep two equal situations apart. Times are
+absolute only if records carry them, and a search sets the clock back (see `record_timestamps`).
 """
 
 from __future__ import annotations
@@ -81,15 +81,15 @@ COORDINATOR_OF = {
     SHARE_GROUP_STATE: "share_coordinator",
 }
 
-# A new group starts at epoch 1 and the first member that joins bumps it. Recorded of Kafka 4.4.0.
+# A new group starts at epoch 1 and the first member that joins bumps it. Recorded from Kafka 4.4.0.
 FIRST_EPOCH = 2
 
 
 class Envelope(Value, frozen=True):
-    """A message and whose it is: the role, shard and tag that its answer goes to.
+    """A message and its sender: the role, shard and tag that its response goes to.
 
-    For a client that speaks through another one's connections the tag is its own name. `refused` are the
-    topics of a request that is being served which its sender may not use.
+    For a client that uses another client's connections the tag is its own name. `refused` are the topics of a request
+    in progress that its sender may not use.
     """
 
     message: Message
@@ -100,7 +100,7 @@ class Envelope(Value, frozen=True):
 
 
 class ServedInParts(Envelope, frozen=True):
-    """A request of several partitions or transactions of which some have their answer, and others not yet."""
+    """A request of several partitions or transactions, some of which have their result, and others not yet."""
 
     answers: tuple[Message, ...] = ()
 
@@ -108,11 +108,10 @@ class ServedInParts(Envelope, frozen=True):
 class Connection(Part, frozen=True):
     """One TCP connection from a client, or from one of a broker's clients, to a broker.
 
-    A broker reads the next request of a connection only after it has answered the one before
-    (`serving`), so answers come in order and need no numbers. `incarnation` tells an answer for
-    a connection that broke from one for the connection that replaced it. One that its client has
-    given up (`left`) stays under a name of its own until the broker has taken what is on it; an
-    answer on it goes nowhere.
+    A broker reads the next request of a connection only after it has answered the one before (`serving`), so responses
+    come in order and need no numbers. `incarnation` distinguishes a response for a broken connection from one for the
+    connection that replaced it. An abandoned connection (`left`) stays under a name of its own until the broker has
+    read its requests; a response on it goes nowhere.
     """
 
     requests: tuple[Envelope, ...] = ()
@@ -125,13 +124,13 @@ class Connection(Part, frozen=True):
 
 @lru_cache(maxsize=1024)
 def idle(incarnation: int) -> Connection:
-    """Return an open connection with nothing on it: one object for all, which most are most of the time."""
+    """Return an open connection without messages: one shared object, because most connections are idle."""
     return Connection(incarnation=incarnation)
 
 
 @lru_cache(maxsize=4096)
 def channel_of(broker: int, name: str) -> str:
-    """Return the name of one of a broker's own clients: "B5/persister" (one object for each)."""
+    """Return the name of one of a broker's own clients: "B5/persister" (one shared object for each)."""
     return f"{broker_host(broker)}/{name}"
 
 
@@ -149,8 +148,8 @@ BrokerRole: TypeAlias = (
 class World(Part, frozen=True):
     """A cluster and its clients at one moment.
 
-    `deadlines` is what is due when, from now on; there are none with an untimed clock. `now_ms` is how
-    long the run has taken, where records carry their time; else nobody counts, and it is NO_TIMESTAMP.
+    `deadlines` are the deadlines from now on; with an untimed clock there are none. `now_ms` is the time since the run
+    began if records carry timestamps; otherwise it is NO_TIMESTAMP.
     """
 
     image: Image
@@ -179,7 +178,7 @@ def broker_host(broker: int) -> str:
 
 
 def first_world(spec: ClusterSpec) -> World:
-    """Build the world that a spec describes; its coordinators have not read their logs yet."""
+    """Build the world that a spec describes; its coordinators have not loaded their logs yet."""
     logs: dict[str, PartitionLog] = {
         p.partition: PartitionLog(p.partition) for p in spec.placements
     }
@@ -245,7 +244,7 @@ def first_world(spec: ClusterSpec) -> World:
 
 
 def leadership(placed: Placement) -> Leadership:
-    """Return who leads a partition that has just been made."""
+    """Return the leadership of a new partition."""
     return Leadership(placed.leader, 0, (placed.leader, *placed.others))
 
 
@@ -258,27 +257,27 @@ def host_roles(broker: int) -> dict[RoleKey, Any]:
 
 
 def role_of(partition: str) -> str:
-    """Return the role that the leader of a partition plays."""
+    """Return the role of a partition's leader."""
     return COORDINATOR_OF.get(topic_of(partition), "partition_leader")
 
 
 @lru_cache(maxsize=4096)
 def role_key(broker: int, partition: str) -> RoleKey:
-    """Return the key of the role instance that leads a partition on a broker (one object for each)."""
+    """Return the key of the role instance that leads a partition on a broker (one shared object for each)."""
     return (broker, role_of(partition), partition)
 
 
-# The roles that read a log before they answer.
+# The roles that load a log before they respond.
 _COORDINATORS = (GroupCoordinator, ShareCoordinator, TransactionCoordinator)
 
 
 def is_loading(role: BrokerRole | None) -> bool:
-    """Return whether a coordinator has its log still to read; no other role reads one first."""
+    """Return whether a coordinator still has to load its log; no other role loads one."""
     return isinstance(role, _COORDINATORS) and role.loading
 
 
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
-    """Return a fresh role instance for a partition; coordinators still have to load."""
+    """Return a new role instance for a partition; coordinators still have to load."""
     match role_of(partition):
         case "transaction_coordinator":
             return TransactionCoordinator(partition, held.epoch, loading)
@@ -332,17 +331,17 @@ def _homes(spec: ClusterSpec) -> tuple[str, ...]:
 
 
 def transactional_groups(spec: ClusterSpec) -> tuple[tuple[str, str], ...]:
-    """Return the producers that are configured with their group's id, and that (KIP-447, first draft).
+    """Return the producers that are configured with their group's id, and that id (KIP-447, first draft).
 
-    It is for groups with generations, those of the classic protocol, the only one there was, and for the one producer
-    of a thread: those of its tasks are what the draft wants to do away with.
+    It is for groups with generations, those of the classic protocol, the only one at that time, and for the one
+    producer of a thread: producers per task are what the draft wants to remove.
     """
     asked = spec.applications if spec.transactional_group_id else ()
     return tuple((a.transactional_id, a.group_id) for a in asked if a.protocol == CLASSIC)
 
 
 def configured_ids(a: ApplicationSpec) -> tuple[str, ...]:
-    """Return the transactional ids that a program configures producers with, beside a session (KIP-1310)."""
+    """Return the transactional ids with which a program configures producers, beside a session (KIP-1310)."""
     made = (line.target for line in a.program if line.call is Call.NEW_PRODUCER)
     return tuple(dict.fromkeys(each for each in made if each))
 
@@ -353,13 +352,13 @@ def task_id(a: ApplicationSpec, task: str) -> str:
 
 
 def _replicas(partition: str, brokers: tuple[int, ...]) -> tuple[int, ...]:
-    """Spread the partitions of the internal topics that no placement names over the brokers."""
+    """Return the replicas of an internal partition without a placement, spread over the brokers."""
     first = (index_of(partition) + INTERNAL_TOPICS.index(topic_of(partition))) % len(brokers)
     return (*brokers[first:], *brokers[:first])
 
 
 def _join(a: ApplicationSpec, spec: ClusterSpec, logs: dict[str, PartitionLog]) -> None:
-    """Write to the logs what a member that joined before the run has left there."""
+    """Write the records of a member that joined before the run to the logs."""
     if a.protocol:
         return
     count = spec.internal_partitions
@@ -402,7 +401,7 @@ def _share_consumer(a: ApplicationSpec, source: str) -> ShareConsumer:
 
 
 def _subscribable(a: ApplicationSpec, spec: ClusterSpec) -> list[str]:
-    """Return the topics that somebody in an application's group subscribes to, or may later: a leader knows them."""
+    """Return the topics that members of an application's group subscribe to, or may later: a leader knows them."""
     group = [each for each in spec.applications if each.group_id == a.group_id and not each.admin]
     first = [topic_of(each.source) for each in group]
     lines = [line for each in group for line in each.program if line.call is Call.SUBSCRIBE]
@@ -415,7 +414,7 @@ def _asks_for_metadata(a: ApplicationSpec) -> bool:
 
 
 def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> ClassicConsumer:
-    """Make a consumer of the classic protocol; what is its member id elsewhere is its client.id."""
+    """Make a consumer of the classic protocol; its client.id is what is its member id elsewhere."""
     topic = topic_of(a.source)
     topics = _subscribable(a, spec)
     known = sorted(
@@ -549,7 +548,7 @@ def _further_consumers(
 
 
 def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -> Application:
-    """Return a process a session, and the producers that are bound to it."""
+    """Return a process with a session, and the producers that are bound to it."""
     producer, others = made.producer, dict(made.others.items())
     own = producer.manager
     others[SESSION] = TransactionSession(
@@ -574,7 +573,7 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
 
 
 def in_office(world: World, home: str) -> bool:
-    """Return whether a partition of an internal topic has a coordinator that has read it."""
+    """Return whether a partition of an internal topic has a coordinator that has loaded it."""
     broker = world.image.leader_of(home)
     role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
     return role is not None and not role.loading

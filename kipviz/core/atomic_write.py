@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all."""
+"""Atomic writes: a file appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-# File systems take names of 255 bytes, and a draft's is longer than that of its file.
+# File systems allow names of 255 bytes, and a temporary file's name is longer than that of its file.
 _NAME_MAX = 120
 _DRAFT = ".draft"
 
 
 def why_not(path: str | os.PathLike[str]) -> str:
-    """Return why nothing can take the place of what is there, or nothing."""
+    """Return why an existing path cannot be replaced by a file, or ""."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116  Path hides some errors and raises others
     except (FileNotFoundError, NotADirectoryError):
@@ -33,18 +33,18 @@ def why_not(path: str | os.PathLike[str]) -> str:
 def write(
     path: str | os.PathLike[str], data: bytes, before: str | os.PathLike[str] | None = None
 ) -> None:
-    """Write a file beside its place and move it there, so that nobody ever sees half of it.
+    """Write a file beside its place and move it there, so that no reader ever sees half of it.
 
-    A link stays one, and leads to what was written. A device, a pipe or a folder is not written over:
-    the move would put a file in its place. What a process that was killed has left beside the place is removed.
+    A symbolic link stays a link, and its target is replaced. A device, a pipe or a folder is not replaced: the move
+    would put a file in its place. Temporary files of killed processes are removed.
 
     Args:
         path: the file.
         data: all of its bytes.
-        before: where the file that was there is kept from now on; nowhere if left out.
+        before: the new place of the old file; it is not kept if left out.
 
     Raises:
-        OSError: if it cannot be written; what was there before is still there.
+        OSError: if it cannot be written; the old file is still there.
     """
     if why := why_not(path):
         raise OSError(errno.EINVAL, why, str(path))
@@ -64,7 +64,7 @@ def write(
 
 
 def _keep(target: Path, before: Path) -> None:
-    """Return a file a second name, in the place of what had that name; the file itself stays where it is."""
+    """Give a file a second name, replacing any file of that name; the file itself stays in place."""
     _sweep(before)
     spare = before.with_name(f"{_own(before.name)}.spare{_DRAFT}")
     try:
@@ -78,7 +78,7 @@ def _keep(target: Path, before: Path) -> None:
 
 
 def _own(name: str) -> str:
-    """Return the beginning of the names of this process's drafts of a file."""
+    """Return the common beginning of the names of this process's temporary files for a file."""
     return f"{_stem(name)}.{_host()}.{os.getpid()}"
 
 
@@ -91,14 +91,14 @@ def _stem(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def _host() -> str:
-    """Return this machine's name: a folder may be shared by several, and each knows its own processes only."""
+    """Return this machine's name: machines may share a folder, and each knows its own processes only."""
     name = os.uname().nodename if hasattr(os, "uname") else ""
     return re.sub(r"[^A-Za-z0-9-]", "-", name)[:40] or "here"
 
 
 @lru_cache(maxsize=256)
 def _sweep(target: Path) -> None:
-    """Remove the drafts of a file that processes of this machine have left that are no more; once for each file."""
+    """Remove temporary files that ended processes of this machine have left, once per file."""
     stem = f"{_stem(target.name)}.{_host()}."
     with contextlib.suppress(OSError):
         for each in target.parent.iterdir():
@@ -112,7 +112,7 @@ def _sweep(target: Path) -> None:
 
 
 def _is_gone(process: int) -> bool:
-    """Return whether there is no such process any more; elsewhere than on POSIX nobody can ask without harm."""
+    """Return whether a process has ended; only POSIX has a harmless way to ask."""
     if os.name != "posix":
         return False
     try:

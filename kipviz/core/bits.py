@@ -1,7 +1,7 @@
-"""Bits in a row: numbers, texts and bytes, written one after the other and read in the same order.
+"""A sequence of bits: numbers, texts and bytes, written one after the other and read in the same order.
 
-The small numbers of a permalink take fewer bits than a byte, and base64url carries any bytes as letters. A number is
-written in Elias's gamma code: as many zeros as it has binary digits after the first, then its digits.
+The small numbers of a permalink take fewer bits than a byte, and base64url encodes any bytes as letters. A number is
+written in Elias's gamma code: a zero for each binary digit after the first, then its digits.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _LETTERS = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class BadBits(ValueError):
-    """Bits that end too early, or that no writer has written."""
+    """Bits that end too early, or that no writer could have written."""
 
 
 class BitWriter:
-    """Collects bits; `data` gives them as bytes, filled up with zeros."""
+    """Collects bits; `data` returns them as bytes, padded with zeros."""
 
     def __init__(self) -> None:
         self._bits: list[str] = []
 
     def bits(self, value: int, width: int) -> Self:
-        """Write a number in so many binary digits, highest first."""
+        """Write a number in `width` binary digits, highest first."""
         if width:
             self._bits.append(f"{value:0{width}b}")
         return self
@@ -60,7 +60,7 @@ class BitWriter:
 
 
 class BitReader:
-    """Takes from bytes what a `BitWriter` has written; every method raises BadBits where it cannot be."""
+    """Reads from bytes what a `BitWriter` wrote; every method raises BadBits for impossible bits."""
 
     def __init__(self, data: bytes) -> None:
         self._bits = f"{int.from_bytes(data, 'big'):0{len(data) * 8}b}" if data else ""
@@ -78,7 +78,7 @@ class BitReader:
         return self._bits[self._at - width : self._at]
 
     def bits(self, width: int) -> int:
-        """Read a number of so many binary digits."""
+        """Read a number of `width` binary digits."""
         return int(self._take(width), 2) if width else 0
 
     def flag(self) -> bool:
@@ -101,7 +101,7 @@ class BitReader:
         return self.bits(zeros + 1) - 1
 
     def count(self, width: int = 1) -> int:
-        """Read how many things follow, of at least `width` bits each."""
+        """Read the number of items that follow, of at least `width` bits each."""
         count = self.number()
         if count * width > self.left:
             raise BadBits("more things are announced than there are bits")
@@ -126,13 +126,13 @@ class BitReader:
             raise BadBits("a text is not UTF-8") from None
 
     def end(self) -> None:
-        """See that nothing is left but the zeros that fill the last byte."""
+        """Check that only the padding zeros of the last byte are left."""
         if self.left > 7 or "1" in self._bits[self._at :]:
             raise BadBits("bits are left over")
 
 
 def letters_of(data: bytes) -> str:
-    """Return bytes as letters of base64url, without the signs that fill the end."""
+    """Return bytes as letters of base64url, without the padding."""
     return urlsafe_b64encode(data).decode().rstrip("=")
 
 

@@ -1,7 +1,7 @@
-"""Whether what stands in the fields of a value has the types that its class says.
+"""Type checks of a value's fields against its class.
 
-Python does not look at them, and a value made by hand or from a foreign file may hold anything. What is wrong is
-said in one sentence before something fails far away from it.
+Python does not check them, and a value made by hand or from a foreign file may hold anything. One sentence reports the
+error before something fails far away from it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _SHOWN_MAX = 60
 
 
 def why_not_as_declared(held: object, kind: type[Value], place: str) -> str:
-    """Return which field of a value, or of what is in it, is not of its type, or nothing.
+    """Return which field of a value, or of a value inside it, has the wrong type, or "".
 
-    What is as it should be is seen at once, twenty times faster than `why_no_value` looks for what is not.
+    A correct value is recognized at once, twenty times faster than `why_no_value` searches for an error.
     """
     try:
         # msgpack has no number beyond 64 bits, and neither has a fingerprint.
@@ -34,12 +34,12 @@ def why_not_as_declared(held: object, kind: type[Value], place: str) -> str:
 
 
 def why_no_value(held: object, kind: Any, place: str) -> str:
-    """Return which field is not of its type, or nothing.
+    """Return which field has the wrong type, or "".
 
     Args:
-        held: what was given.
-        kind: the type it has to have, as an annotation says it.
-        place: what it is called in the sentence.
+        held: the value.
+        kind: its expected type, as an annotation.
+        place: its name in the sentence.
     """
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
@@ -63,7 +63,7 @@ def _of_several(held: object, kinds: tuple[Any, ...], place: str) -> str:
     told = [why_no_value(held, kind, place) for kind in kinds]
     if not all(told):
         return ""
-    # A sentence from further inside says more than that it is none of them.
+    # A sentence from further inside says more than that no type of the union fits.
     begins = f"{place} is "
     deeper = [each for each in told if not each.startswith(begins)]
     words = " or ".join(_words(kind) for kind in kinds)
@@ -85,7 +85,7 @@ def _of_tuple(held: tuple[object, ...], kinds: tuple[Any, ...], place: str) -> s
 def _is_of(held: object, kind: Any) -> bool:
     if kind is Any or not isinstance(kind, type):
         return True
-    # True is a number in Python, and here it is none; an enum's member is not its text.
+    # True is a number in Python, but not here; an enum's member is not its text.
     plain = (int, str, bytes, bool, float)
     return type(held) is kind if kind in plain else isinstance(held, kind)
 

@@ -1,7 +1,7 @@
-"""What the entries of a table allow, asked again only for entries that are other objects than before.
+"""Answers about the entries of a table, computed again only for entries that are new objects.
 
-A step changes few entries of a table, and a search meets most of them again. So what was found for an entry is kept
-by the very object. An answer may depend on nothing but the entry and its key: whoever asks takes care of that.
+A step changes few entries of a table, and a search meets most of them again. So the answer for an entry is kept by the
+object itself. An answer may depend on nothing but the entry and its key: the caller has to ensure that.
 """
 
 from collections.abc import Callable
@@ -13,16 +13,16 @@ from kipviz.core.table import Table
 
 T = TypeVar("T")
 
-# So many entries are remembered beside those of the last table: a search meets eight in ten again (measured), a run
-# has little use for more than the last ones.
+# The number of entries kept beside those of the last table: a search meets eight in ten again (measured), a run needs
+# little more than the last ones.
 KEPT_MAX = 512
 
 
 class KeptAnswers(Generic[T]):
-    """Asks one question about each entry of tables, and remembers the answers."""
+    """Answers one question about each entry of tables, and keeps the answers."""
 
     def __init__(self, ask: Callable[[Any, Any, Any], T]) -> None:
-        """Begin with nothing known; `ask` is given a key, a value, and what was given with the table."""
+        """Start with no answers; `ask` is called with a key, a value, and the argument given with the table."""
         self._ask = ask
         self._keys: tuple[Any, ...] = ()
         self._values: tuple[Any, ...] = ()
@@ -30,7 +30,7 @@ class KeptAnswers(Generic[T]):
         self._met: dict[tuple[int, Any], tuple[Any, T]] = {}
 
     def of(self, table: Table[Any, Any], given: Any) -> list[T]:
-        """Return the answers for all entries of a table, in the order of its keys; the list is not to be changed."""
+        """Return the answers for all entries of a table, in the order of its keys; do not change the list."""
         keys, values = table.keys(), table.values()
         if values is self._values:
             return self._answers
@@ -53,5 +53,5 @@ class KeptAnswers(Generic[T]):
             known = self._met[place] = (
                 value,
                 self._ask(key, value, given),
-            )  # keeps it: its id is its own
+            )  # keeps the object, so that its id is its own
         return known[1]

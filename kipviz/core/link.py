@@ -1,4 +1,4 @@
-"""What a permalink says, whatever its letters are: the choices of a run, and a check of every world."""
+"""The content of a permalink, whatever its letters: the choices of a run, and a check of every world."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LENGTH_MAX = 8_000
 MARK_SIZE = 8
 """How many bytes of a world's fingerprint are its mark."""
 CHECK_BITS = 2
-"""How many bits of its world's mark a step of a new link carries."""
+"""How many bits of its world's mark each step of a new link has."""
 
 
 class BadLink(ValueError):
-    """A text that is no permalink, or one that cannot be opened; the message says why."""
+    """A text that is not a permalink, or one that cannot be opened; the message says why."""
 
 
 class Taken(Value, frozen=True):
-    """One step: the choice's place among the enabled actions, and the first bits of the mark behind it.
+    """One step: the choice's place among the enabled actions, and the first bits of the next world's mark.
 
-    An action that was not among them stands as its text instead.
+    An action that was not among them is written as its text instead.
     """
 
     pick: int | str
@@ -32,7 +32,7 @@ class Taken(Value, frozen=True):
 
 
 class Part(Value, frozen=True):
-    """Steps in a row; all but the first part leave the line before them after step `at`."""
+    """Steps in a row; all parts but the first leave the branch before them after step `at`."""
 
     at: int
     taken: tuple[Taken, ...]
@@ -44,7 +44,7 @@ class Part(Value, frozen=True):
 
 
 class SumOfMarks(Value, frozen=True):
-    """The CRC-32 of the marks of the start and of every step in their order: any other world changes it."""
+    """The CRC-32 of the marks of the start and of every step in order: any other world changes it."""
 
     sum: int
 
@@ -59,10 +59,10 @@ Witness: TypeAlias = SumOfMarks | CursorMark
 
 
 class Link(Value, frozen=True):
-    """The line to a run's tip, part by part, and the cursor on it.
+    """The path to a run's tip, part by part, and the cursor on it.
 
-    `head` says what was run, in letters of whoever made the link; `start` is the first byte of the start's
-    mark, and `check_bits` is how many bits the check of a step has.
+    `head` names what was run, as the caller encoded it; `start` is the first byte of the start's mark, and `check_bits`
+    is the number of bits of each step's check.
     """
 
     head: str
@@ -74,7 +74,7 @@ class Link(Value, frozen=True):
 
 
 class Leg(Value, frozen=True):
-    """Steps of a branch as a run has them: what was picked at each, and the mark of the world behind it."""
+    """Steps of a branch as a run has them: the choice of each, and the mark of the world after it."""
 
     at: int
     steps: tuple[tuple[int | str, bytes], ...]
@@ -86,7 +86,7 @@ class Leg(Value, frozen=True):
 
 
 def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
-    """Return the link to a step of a line, from the mark of its start and the branches that lead to it."""
+    """Return the link to a step of a branch, from the mark of its start and the branches that lead to it."""
     legs = joined(chain)
     parts = tuple(
         Part(leg.at, tuple(Taken(pick, check_of(mark)) for pick, mark in leg.steps)) for leg in legs
@@ -96,10 +96,10 @@ def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
 
 
 def joined(chain: Sequence[Leg]) -> tuple[Leg, ...]:
-    """Return the legs that a line really has, from its branches, the main one first.
+    """Return the legs of a path, from its branches, the main one first.
 
-    A branch that leaves its parent before the parent's own steps leaves the grandparent, and one
-    that leaves at the end of its parent continues it.
+    A branch that leaves its parent before the parent's own steps leaves the grandparent, and one that leaves at the end
+    of its parent continues it.
     """
     legs = [chain[0]]
     for leg in chain[1:]:
@@ -118,15 +118,15 @@ def check_of(mark: bytes, bits: int = CHECK_BITS) -> int:
 
 
 def sum_of(marks: Iterable[bytes]) -> int:
-    """Return the CRC-32 of marks in a row."""
+    """Return the CRC-32 of consecutive marks."""
     return zlib.crc32(b"".join(marks))
 
 
 def cut_into_parts(shapes: Iterable[tuple[int, int]], taken: Sequence[Taken]) -> tuple[Part, ...]:
-    """Return steps as parts: of each part the step that it leaves, and how many steps it has.
+    """Return steps as parts, each with the step that it leaves and its number of steps.
 
     Raises:
-        BadBits: if a part leaves the line elsewhere than between the ends of the part before it.
+        BadBits: if a part does not leave between the ends of the previous part.
     """
     parts: list[Part] = []
     begin = 0

@@ -1,4 +1,4 @@
-"""The text of a permalink: which choices were taken, packed into few letters.
+"""The text of a permalink: the choices of a run, packed into few letters.
 
     kv2.<head>.<base64url of the bits below>
 
@@ -14,8 +14,8 @@
     bits      of each step its choice in Rice's code with k low bits, then
               of each step the first two bits of its world's mark
 
-The page writes the same letters without a kernel (`widgets/front/src/permalink.js`), so nothing here
-depends on a compression library whose output could differ. A step takes about four bits.
+The page writes the same letters without a kernel (`widgets/front/src/permalink.js`), so nothing here depends on a
+compression library whose output could differ. A step takes about four bits.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def _crc(before: str, data: bytes) -> bytes:
 
 
 def read(text: str) -> Link:
-    """Read a link of any format; blanks and line ends that a mail put into it do not matter.
+    """Read a link of any format; blanks and line ends from a mail are ignored.
 
     Raises:
-        BadLink: if it is no permalink, is cut off or damaged, or is too long.
+        BadLink: if it is not a permalink, is truncated or damaged, or is too long.
     """
     link = "".join(text.split())
     if not link.startswith((PREFIX, linkcode_v1.PREFIX)):

@@ -33,7 +33,7 @@ def read(link: str) -> Link:
     """Read a link that begins with `PREFIX`.
 
     Raises:
-        BadBits: if it is cut off or damaged.
+        BadBits: if it is truncated or damaged.
     """
     data = bytes_of(link.removeprefix(PREFIX))
     if zlib.crc32(data[4:]).to_bytes(4, "big") != data[:4]:
@@ -59,7 +59,7 @@ def read(link: str) -> Link:
 
 
 class _Bytes:
-    """Takes the bytes of a link one field after the other."""
+    """Reads the bytes of a link one field after the other."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

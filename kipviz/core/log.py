@@ -1,14 +1,13 @@
 """Log: an immutable list that only grows at its end, with a rolling digest.
 
-Theory of operation. The last records sit in a tail tuple of at most `CHUNK` records; full chunks
-hang in a tree of tuples, `CHUNK` wide. An append copies the tail (short), and once per `CHUNK`
-appends the right edge of the tree, so its cost does not grow with the length, and all versions
-of a log share their chunks. The length alone decides the shape.
+Theory of operation. The last records are in a tail tuple of at most `CHUNK` records; full chunks are in a tree of
+tuples, `CHUNK` wide. An append copies the tail (short), and once per `CHUNK` appends the right edge of the tree, so its
+cost does not grow with the length, and all versions of a log share their chunks. The length alone decides the shape.
 
-The digest rolls: the digest of n+1 records is made of the digest of the first n and the encoding
-of one more record. It is lazy: a log inherits the last digest any of its ancestors was asked for,
-together with the length it had then, and rolls on from there when it is asked itself. A log
-nobody asks pays nothing; a search that asks at every step pays one record per append.
+The digest rolls: the digest of n+1 records is computed from the digest of the first n and the encoding of one more
+record. It is lazy: a log inherits the last computed digest of its ancestors, with the length at that time, and
+continues from there when its own is needed. A log whose digest is never needed pays nothing; a search that needs it at
+every step pays one record per append.
 """
 
 from collections.abc import Iterable, Iterator
@@ -82,7 +81,7 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
     def truncate(self, size: int) -> "Log[V]":
         """Return a log of the first `size` records; the same log if it has no more than that.
 
-        The digest of a shortened log is computed again, unless one for a prefix is at hand.
+        The digest of a truncated log is computed again, unless one for a prefix is known.
 
         Raises:
             ValueError: if the size is negative.
@@ -124,9 +123,7 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
     @overload
     def __getitem__(self, index: slice) -> tuple[V, ...]: ...
     def __getitem__(self, index: int | slice) -> V | tuple[V, ...]:
-        if (
-            type(index) is int and index >= self._tail_start
-        ):  # most often it is the end that is read
+        if type(index) is int and index >= self._tail_start:  # most often the end is read
             tail = self._tail
             if index - self._tail_start < len(tail):
                 return tail[index - self._tail_start]
@@ -161,10 +158,10 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
         )
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # a struct has one of its own, which asks for nothing
+        return not self == other  # a struct has its own, which compares all fields
 
     def __hash__(self) -> int:
-        # The tail is enough to be right, and keeps the cost independent of the length.
+        # The tail is sufficient, and keeps the cost independent of the length.
         return hash((self._tail_start, self._tail))
 
     def __repr__(self) -> str:
@@ -176,7 +173,7 @@ class Log(msgspec.Struct, Generic[V], frozen=True, gc=False, eq=False):
         return Log.of, (tuple(self),)
 
     def _chunk(self, at: int) -> tuple[V, ...]:
-        """Return the full chunk or the tail that holds a record."""
+        """Return the full chunk, or the tail, that contains a record."""
         if at >= self._tail_start:
             return self._tail
         node = self._root
@@ -199,7 +196,7 @@ Digested.register(Log)
 def _hang(
     root: tuple[Any, ...], depth: int, count: int, chunk: tuple[Any, ...]
 ) -> tuple[tuple[Any, ...], int]:
-    """Hang a full chunk behind the `count` chunks of a tree; return the new tree and its depth."""
+    """Add a full chunk after the `count` chunks of a tree; return the new tree and its depth."""
     if count == 1 << (_BITS * (depth + 1)):
         return (root, _path(depth, chunk)), depth + 1
     return _grown(root, depth, count, chunk), depth

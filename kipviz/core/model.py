@@ -4,9 +4,9 @@
     enabled(world) -> the actions that are possible now, in one canonical order
     step(world, action) -> Outcome(world, events)
 
-Because of these three lines stepping, time travel, branching, random runs, exhaustive search and
-the replay of recordings are one thing used in several ways. Nothing here knows Kafka; a two-phase
-commit of forty lines (see `tests/core`) is as good a model as the whole cluster.
+Because of these three lines, stepping, time travel, branching, random runs, exhaustive search and the replay of
+recordings all use the same mechanism. Nothing here knows Kafka; a two-phase commit of forty lines (see `tests/core`) is
+as good a model as the whole cluster.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,9 +18,8 @@ from kipviz.core.values import Value, Written
 class Action(Value, frozen=True, tag=True, tag_field="class"):
     """One thing that can happen: a call, a delivery, a timer, a crash, a tick.
 
-    An action is plain data: it is equal by content, and in a file it is a JSON object whose member
-    `class` names the kind of action. `WRITTEN` has the fields that are written as their texts there, each with
-    the function that reads one.
+    An action is plain data: it is equal by content, and in a file it is a JSON object whose member `class` names the
+    kind of action. `WRITTEN` has the fields that are stored as text there, each with the function that reads it.
     """
 
     WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {}
@@ -31,10 +30,10 @@ class Event(Value, frozen=True, tag=True, tag_field="class"):
 
 
 class Outcome(Value, frozen=True):
-    """What a step gives: the new world, and what happened on the way, in order.
+    """The result of a step: the new world, and what happened on the way, in order.
 
-    `checks` is what a model compared to decide the step, for whoever explains it. No property may look at
-    it: a trace does not keep it.
+    `checks` are the comparisons by which a model decided the step, for explanations. No property may read them: a trace
+    does not keep them.
     """
 
     world: Any
@@ -43,10 +42,10 @@ class Outcome(Value, frozen=True):
 
 
 class NotEnabled(Exception):
-    """An action was asked for that is not possible in this world.
+    """An action was requested that is not possible in this world.
 
     Attributes:
-        action: what was asked for.
+        action: the requested action.
         why: one sentence that says what is missing.
     """
 
@@ -62,8 +61,8 @@ class NotEnabled(Exception):
 class Model(Protocol):
     """A world that can be stepped.
 
-    `world` and `action` are whatever the model calls so: worlds are immutable and can be
-    fingerprinted, actions are subclasses of `Action`.
+    `world` and `action` are defined by the model: worlds are immutable and have fingerprints, actions are subclasses of
+    `Action`.
     """
 
     @property
@@ -84,10 +83,10 @@ class Model(Protocol):
         """
 
     def why_not(self, world: Any, action: Any, /) -> str | None:
-        """Say in one sentence why an action is not possible, or None when it is."""
+        """Return in one sentence why an action is not possible, or None if it is."""
 
     def search_key(self, world: Any, /) -> bytes:
-        """Return bytes that are equal for worlds a search need not tell apart."""
+        """Return bytes that are equal for worlds that a search need not distinguish."""
 
     def kind(self, action: Any, /) -> str:
-        """Return the kind of an action ("deliver", "timer", "fault"...), which dice weigh."""
+        """Return the kind of an action ("deliver", "timer", "fault"...), by which dice are weighed."""

@@ -1,14 +1,14 @@
-"""The parts of the package beside its core, and the sentence for a part that is not installed.
+"""Optional parts of the package, and the error for a part that is not installed.
 
-The model, its search and the command line need msgspec alone. What a notebook, Spark, the logs of a broker or a
-client's regular expression need besides is installed by name: `pip install 'kipviz[notebook]'`.
+The model, its search and the command line need msgspec alone. A notebook, Spark, the logs of a broker and a client's
+regular expression need more packages, which are installed by name: `pip install 'kipviz[notebook]'`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# What each part brings, by the names that programs import.
+# The packages of each part, by the names that programs import.
 PARTS: Mapping[str, tuple[str, ...]] = {
     "notebook": (
         "IPython",
@@ -23,7 +23,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "spark": ("numpy", "pandas", "py4j", "pyarrow", "pyspark"),
     "regex": ("re2",),
 }
-# Packages whose name on the registry is another one than the module's.
+# Packages whose name in the registry differs from the module's.
 ON_THE_REGISTRY: Mapping[str, str] = {"re2": "google-re2"}
 
 
@@ -32,11 +32,11 @@ class MissingPart(ImportError):
 
 
 def missing_part(wish: str, error: ImportError) -> MissingPart | None:
-    """Return the error for a wish whose package is not installed; None if the package is of no part.
+    """Return the error for a feature whose package is not installed; None if the package belongs to no part.
 
     Args:
-        wish: what was asked for, such as `kipviz.open`; the sentence starts with it.
-        error: what the import ended with; its `name` is the module that was not found.
+        wish: the requested feature, such as `kipviz.open`; the sentence starts with it.
+        error: the import's error; its `name` is the module that was not found.
     """
     package = (error.name or "").partition(".")[0]
     for part, packages in PARTS.items():

@@ -1,7 +1,7 @@
-"""Text of a file, a log or a command line, as a terminal may have it.
+"""Text of a file, a log or a command line, made safe for a terminal.
 
-Names and values may come from a recorded log or from somebody else's file, and a terminal takes some
-characters for commands: it would move the cursor, hide text or set the window's title.
+Names and values may come from a recorded log or from somebody else's file, and a terminal interprets some characters as
+commands: they would move the cursor, hide text or set the window's title.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ SENTENCE_MAX = 2_000
 
 
 def shown(line: str) -> str:
-    """Return a line in which every character that is not to be seen is written as an escape."""
+    """Return a line in which every unprintable character is written as an escape."""
     if line.isprintable():
         return line
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def sentence(text: str) -> str:
-    """Return a message as one line of a length that can be read, without characters that are not to be seen."""
+    """Return a message as one line of readable length, without unprintable characters."""
     line = shown(" ".join(text.split()))
     return line if len(line) <= SENTENCE_MAX else f"{line[:SENTENCE_MAX]}…"
 
 
 def several(text: str) -> str:
-    """Return lines of text, each as `shown` gives it."""
+    """Return lines of text, each as `shown` returns it."""
     return "\n".join(map(shown, text.split("\n")))

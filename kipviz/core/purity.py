@@ -1,7 +1,7 @@
-"""Ask a function that a reader wrote the same question twice, so that state, dice and loops are noticed.
+"""Checks that a reader's function is pure: it is called twice, so that state, dice and loops are noticed.
 
-The second time every set that the function makes is walked the other way round. What the function prints is
-caught, and a function that takes too many lines is stopped.
+In the second call every set that the function makes is iterated in the opposite order. What the function prints is
+caught, and a function that executes too many lines is stopped.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _BACKWARDS: ContextVar[bool] = ContextVar("backwards", default=False)
 
 
 class TooLong(BaseException):
-    """A function took more than LINES_MAX lines; no `except Exception` of the function hides it."""
+    """A function executed more than LINES_MAX lines; no `except Exception` of the function hides it."""
 
 
 class Printed(BaseException):
-    """A function printed, where it should only return its answer."""
+    """A function printed, although it should only return its answer."""
 
 
 def ask_once(
     function: Callable[..., object], asked: tuple[object, ...], *, backwards: bool
 ) -> object:
-    """Return a function's answer; with `backwards` the sets that it makes are walked the other way.
+    """Return a function's answer; with `backwards` the sets that it makes are iterated in the opposite order.
 
     Raises:
         TooLong: if it is not done after LINES_MAX lines.
@@ -61,13 +61,13 @@ def ask_once(
 
 
 def in_any_order(tree: ast.Module) -> ast.Module:
-    """Return a syntax tree in which every set that is made is one of `ANY_ORDER`."""
+    """Return a syntax tree in which every new set is one of `ANY_ORDER`."""
     made: ast.Module = ast.fix_missing_locations(_Sets().visit(tree))
     return made
 
 
 class _Sets(ast.NodeTransformer):
-    """Puts sets whose order can be turned around where a function makes sets."""
+    """Puts sets with a reversible order where a function makes sets."""
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         self.generic_visit(node)
@@ -93,7 +93,7 @@ def _in_order(items: Iterator[object]) -> Iterator[object]:
 
 
 class AnyOrder(set[object]):
-    """A set that is walked in one order the first time a function is asked, and the other way round the second time."""
+    """A set that is iterated in one order in the first call, and in the opposite order in the second."""
 
     def __iter__(self) -> Iterator[object]:
         return _in_order(super().__iter__())
@@ -128,5 +128,5 @@ for _kind_of_set in (AnyOrder, AnyOrderFrozen):
     for _name in ("intersection", "symmetric_difference", "union"):
         _giving(_kind_of_set, _name)
 
-# The names that `in_any_order` writes, for the space in which its tree is run.
+# The names that `in_any_order` writes, for the namespace in which its tree is run.
 ANY_ORDER: dict[str, object] = {"_AnyOrder": AnyOrder, "_AnyOrderFrozen": AnyOrderFrozen}

@@ -1,12 +1,12 @@
-"""The only dice of kipviz: which of the possible actions a random run takes.
+"""The only dice of kipviz: they choose the actions of a random run.
 
-Dice are counted, not rolled: the number drawn at a step is a hash of the seed and the number of
-the step. So a scheduler has no state that could differ between two machines, a branch needs no
-copy of it, and a run can be taken up at any step.
+Dice are counted, not rolled: the number drawn at a step is a hash of the seed and the number of the step. So a
+scheduler has no state that could differ between two machines, a branch needs no copy of it, and a run can be continued
+at any step.
 
-A profile weighs *kinds* of actions, not actions: first a kind is drawn among those that are
-possible now, then one action of that kind, each as likely as the other. So faults stay as rare as
-the profile says, however many different faults happen to be possible.
+A profile weighs *kinds* of actions, not actions: first a kind is drawn among those that are possible now, then one
+action of that kind, all equally likely. So faults stay as rare as the profile says, however many different faults are
+possible.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ A = TypeVar("A")
 class Profile(Value, frozen=True):
     """How often each kind of action is drawn, relative to the other kinds.
 
-    A weight of 0 means never. A kind that has no weight here is refused when it turns up.
+    A weight of 0 means never. A kind without a weight is rejected when it occurs.
 
     Raises:
-        ValueError: if a weight is no whole number from 0, or a kind is named twice.
+        ValueError: if a weight is not a whole number from 0, or a kind is named twice.
     """
 
     name: str
@@ -75,12 +75,12 @@ class Scheduler:
     def choose(self, step: int, actions: tuple[A, ...], kind: Callable[[A], str]) -> A | None:
         """Return the action to take at a step, or None if the profile allows none of them.
 
-        The answer depends on the seed, the number of the step and the actions in their order.
+        The result depends on the seed, the number of the step and the actions in their order.
         """
         kinds = list(map(kind, actions))
-        names = tuple(dict.fromkeys(kinds))  # in the order in which the kinds first turn up
+        names = tuple(dict.fromkeys(kinds))  # in the order in which the kinds first occur
         known = self._weights
-        # A kind without a weight is refused by the profile, in words.
+        # The profile rejects a kind without a weight, with a sentence.
         weights = [known[n] if n in known else self.profile.weight(n) for n in names]
         total = sum(weights)
         if not total:

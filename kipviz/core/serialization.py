@@ -1,12 +1,12 @@
 """Values as bytes and back, for files and other processes: data only, never code.
 
-The bytes are a msgpack array of a table of class names and a tree. In the tree None, bool, int, str and bytes
-stand for themselves; everything else is an array whose first item says what it is: a tuple, a `Table`, a `Log`,
-an enum member or a value of one class of the table. `known_by_name` puts a digest in the place of a `Part`, so
-that what many values share can be kept once.
+The bytes are a msgpack array of a table of class names and a tree. In the tree None, bool, int, str and bytes stand for
+themselves; everything else is an array whose first item is its kind: a tuple, a `Table`, a `Log`, an enum member or a
+value of one class of the table. `known_by_name` puts a digest in the place of a `Part`, so that what many values share
+can be stored once.
 
-Reading makes objects of value classes and enums that this process has imported already, and of nothing else:
-no module is imported and no function of the data's choice is called. Whatever does not fit is refused.
+Reading makes objects of value classes and enums that this process has imported already, and of nothing else: no module
+is imported and no function of the data's choice is called. Anything else is rejected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kipviz.core.values import Part, Value
 
 _PLAIN = frozenset({NoneType, bool, int, str, bytes})
 _TUPLE, _TABLE, _LOG, _PART, _FIRST_CLASS = range(5)
-# Deeper than any value is nested; a file that goes deeper would exhaust the interpreter's stack.
+# Deeper than any value is nested; a deeper file would exhaust the interpreter's stack.
 DEPTH_MAX = 100
 
 NameOf = Callable[[Part], bytes]
@@ -40,9 +40,9 @@ def serialize(value: object, known_by_name: NameOf | None = None) -> bytes:
     """Return the bytes of a value.
 
     Args:
-        value: what values are made of: plain things, tuples, values, tables and logs.
-        known_by_name: gives sixteen bytes for a part inside the value that is kept elsewhere; the
-            value itself is written out.
+        value: plain data, tuples, values, tables and logs.
+        known_by_name: returns sixteen bytes for a part inside the value that is stored elsewhere; the
+            value itself is written in full.
 
     Raises:
         TypeError: if the value holds something else, such as a list or a float.
@@ -76,11 +76,11 @@ def serialize(value: object, known_by_name: NameOf | None = None) -> bytes:
 
 
 def deserialize(data: bytes, part_of: PartOf | None = None) -> Any:
-    """Return the value that some bytes are of.
+    """Return the value of some bytes.
 
     Args:
-        data: what `serialize` made.
-        part_of: gives the part with a name, for bytes that were made with `known_by_name`.
+        data: the result of `serialize`.
+        part_of: returns the part with a name, for bytes that were made with `known_by_name`.
 
     Raises:
         NotAValue: if they are not the bytes of a value of this version of kipviz.
@@ -136,14 +136,14 @@ _known: dict[str, type] = {}
 
 
 def _stored_name(name: str) -> str:
-    """Return a class's name without the rooms between its floor and its file, which may be divided again."""
+    """Return a class's name without the rooms between its floor and its file, which may change."""
     module, _, kind = name.partition(":")
     folders = module.split(".")
     return f"{'.'.join((*folders[:2], *folders[2:][-1:]))}:{kind}"
 
 
 def _class_named(name: str) -> type:
-    """Return the class of values or enum with a name, among those that are imported."""
+    """Return the imported class of values, or enum, with a name."""
     stored = _stored_name(name)
     if stored not in _known:
         for kind in (*_descendants(Value), *_descendants(Enum)):

@@ -1,4 +1,4 @@
-"""What somebody may have meant: the names nearest to one that there is not."""
+"""Suggestions: the names nearest to an unknown one."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST = 3
-# So many letters of an unknown name are repeated; what is pasted by mistake can be a page.
+# The number of letters of an unknown name that are repeated; text pasted by mistake can be a page.
 LONGEST = 80
 
 
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names that look most like one, best first, at most three; any if none is like it."""
+    """Return the most similar names, best first, at most three; there is always one if there are names."""
     known = tuple(names)
     return tuple(get_close_matches(str(name), known, MOST, cutoff=0.0)) if known else ()
 
 
 def unknown(kind: str, name: object, names: Iterable[str], where: str) -> str:
-    """Say in one sentence that there is no such thing, what is like it, and where all of them are.
+    """Return a sentence that something is unknown, with similar names, and where all of them are listed.
 
-    What is no text at all is told by its type: a scenario or a world fills pages when it is printed.
+    A value that is not a text is reported by its type: a scenario or a world fills pages when it is printed.
     """
     if not isinstance(name, str):
         return f"a {kind} is given by its name, not by a {type(name).__name__}; {where} lists all"

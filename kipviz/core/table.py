@@ -1,18 +1,16 @@
 """Table: an immutable ordered map in which a change shares almost everything with the old map.
 
-Theory of operation. Up to `BLOCK` entries a table is two parallel tuples, sorted by key: looking
-up is one bisection, changing an entry copies one tuple of pointers. A longer table is two parallel
-B-trees: one of the keys, and one of the values in the same shape, made of nothing but tuples. Most
-changes are of a value whose key is there: they copy one leaf of values and the path above it, and
-leave the keys alone.
+Theory of operation. Up to `BLOCK` entries a table is two parallel tuples, sorted by key: a lookup is one bisection,
+changing an entry copies one tuple of pointers. A longer table is two parallel B-trees: one of the keys, and one of the
+values in the same shape, made of nothing but tuples. Most changes replace the value of an existing key: they copy one
+leaf of values and the path above it, and leave the keys alone.
 
-How many entries there are decides alone which of the two forms a table has, but the shape of a
-tree depends on its history. A digest must not, so a long table adds up one number per entry
-(modulo 2^128) and hashes the sum. A table inherits the sum of the last ancestor that was asked for
-its digest; asked itself, it looks only at the leaves that the two do not share. A table that nobody
-asks computes nothing.
+The number of entries alone decides which of the two forms a table has, but the shape of a tree depends on its history.
+A digest must not, so a long table adds up one number per entry (modulo 2^128) and hashes the sum. A table inherits the
+sum of the last ancestor whose digest was computed; for its own it visits only the leaves that the two do not share. A
+table whose digest is never needed computes nothing.
 
-Iteration is in the order of the keys, always: nothing can depend on the order of insertion.
+Iteration is always in the order of the keys: nothing can depend on the order of insertion.
 """
 
 from bisect import bisect_left, bisect_right
@@ -46,12 +44,12 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     # faster than an object of Python's and is smaller by what the cycle collector needs.
     _keys: tuple[K, ...] = ()
     _values: tuple[V, ...] = ()
-    # Its digest once it was asked for; of a tall table see there.
+    # Its digest once it is computed; for a tall table see there.
     _known: Any = None
 
     @staticmethod
     def of(entries: "Mapping[K, V] | Table[K, V] | Iterable[tuple[K, V]]" = ()) -> "Table[K, V]":
-        """Make a table of a mapping or of pairs; of equal keys the last one counts.
+        """Make a table of a mapping or of pairs; of equal keys the last one wins.
 
         Raises:
             TypeError: if a key is not a str, an int or a tuple, or if kinds of keys are mixed.
@@ -78,7 +76,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     @overload
     def get(self, key: K, default: D) -> V | D: ...
     def get(self, key: K, default: Any = None) -> Any:
-        """Return the value of a key, or the default when there is none."""
+        """Return the value of a key, or the default if there is none."""
         keys: tuple[Any, ...] = self._keys
         try:
             at = bisect_left(keys, key)
@@ -114,7 +112,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         return _TallTable(*_above(_split((more_keys, more_values))))
 
     def without(self, key: K) -> "Table[K, V]":
-        """Return a table that lacks this key; the same table if it lacks it already."""
+        """Return a table without this key; the same table if it does not have it."""
         keys: tuple[Any, ...] = self._keys
         try:
             at = bisect_left(keys, key)
@@ -139,21 +137,21 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     def blocks(self) -> Sequence[tuple[tuple[K, ...], tuple[V, ...]]]:
         """Return the entries in order, in blocks of keys and values that tables share.
 
-        Whoever remembers what it found in a block need not look again while the next table has the very same tuple of
+        A caller that caches its result for a block need not look again while the next table has the same tuple of
         values.
         """
         return ((self._keys, self._values),) if self._keys else ()
 
     @property
     def digest(self) -> bytes:
-        """Sixteen bytes that depend on the entries alone; computed when first asked for."""
+        """Sixteen bytes that depend on the entries alone; computed on first use."""
         if self._known is None:
             known = digest_of(b"table" + encoding((self._keys, self._values)))
-            force_setattr(self, "_known", known)  # a memory; the content never changes
+            force_setattr(self, "_known", known)  # a cache; the content never changes
         return self._known  # type: ignore[no-any-return]
 
     def __getitem__(self, key: K) -> V:
-        # What `get` does, without another call: it is asked more often than anything else.
+        # The code of `get`, without another call: it is the most frequent operation.
         keys: tuple[Any, ...] = self._keys
         try:
             at = bisect_left(keys, key)
@@ -178,12 +176,12 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(other) is not type(self):  # as many entries, the same form
+        if type(other) is not type(self):  # with equally many entries, both have the same form
             return False if isinstance(other, Table) else NotImplemented
         return self._values == other._values and self._keys == other._keys
 
     def __ne__(self, other: object) -> bool:
-        return not self == other  # a struct has one of its own, which asks for nothing
+        return not self == other  # a struct has its own, which compares all fields
 
     def __hash__(self) -> int:
         return hash((self._keys, self._values))
@@ -203,14 +201,14 @@ class _Cuts(msgspec.Struct, gc=False, eq=False):
     size: int
 
 
-# What keys a part of a tall table has, and their values: a leaf is two tuples, as a short table is. A branch
-# has its children's keys in `below`, and their values in a tuple that is as long.
+# The keys of a part of a tall table, and their values: a leaf is two tuples, as a short table is. A branch has its
+# children's keys in `below`, and their values in a tuple of the same length.
 _Keys: TypeAlias = tuple[Any, ...] | _Cuts
 _Node: TypeAlias = tuple[Any, tuple[Any, ...]]
 
 
 class _Sum(msgspec.Struct, gc=False, eq=False):
-    """The sum of the marks of some entries, and the digest of the table that has just them."""
+    """The sum of the marks of some entries, and the digest of the table with exactly these."""
 
     node: _Node
     total: int
@@ -309,7 +307,7 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
 
     @property
     def digest(self) -> bytes:
-        """Sixteen bytes that depend on the entries alone; computed when first asked for."""
+        """Sixteen bytes that depend on the entries alone; computed on first use."""
         known: _Sum | None = self._known
         if known is None or known.node[1] is not self._values:
             node = (self._keys, self._values)
@@ -317,7 +315,7 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
             size: int = self._keys.size  # type: ignore[attr-defined]
             digest = digest_of(b"tall table" + encoding(size) + b"%d" % total)
             known = _Sum(node, total, digest)
-            force_setattr(self, "_known", known)  # a memory; the content never changes
+            force_setattr(self, "_known", known)  # a cache; the content never changes
         return known.digest
 
     def __len__(self) -> int:
@@ -338,7 +336,7 @@ def _first(keys: Any) -> Any:
 
 
 def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
-    """Return one or two nodes that have a key more, which must not be there."""
+    """Return one or two nodes with one more key, which must be new."""
     keys, values = node
     if type(keys) is _Cuts:
         at = bisect_right(keys.cuts, key)
@@ -349,7 +347,7 @@ def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
 
 
 def _lacking(node: _Node, key: Any) -> _Node:
-    """Return a node that lacks a key, which has to be there."""
+    """Return a node without a key, which must exist."""
     keys, values = node
     if type(keys) is not _Cuts:
         at = bisect_left(keys, key)
@@ -365,7 +363,7 @@ def _lacking(node: _Node, key: Any) -> _Node:
 
 
 def _replaced(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _Node:
-    """Return a branch with other nodes in the place of some of its children."""
+    """Return a branch with some of its children replaced."""
     keys, values = node
     after = at + count
     size = keys.size + sum(_size(each) for each, _ in fresh)
@@ -393,7 +391,7 @@ def _split(node: _Node) -> tuple[_Node, ...]:
 
 
 def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
-    """Return one or two nodes that have what two neighbours have."""
+    """Return one or two nodes with the content of two neighbours."""
     (keys, values), (more, others) = left, right
     joined: _Keys
     if type(keys) is _Cuts:
@@ -429,13 +427,13 @@ def _below(nodes: Sequence[_Node]) -> list[_Node]:
 
 def _leaves(root: _Node) -> list[_Node]:
     nodes = [root]
-    while type(nodes[0][0]) is _Cuts:  # of one depth: all are
+    while type(nodes[0][0]) is _Cuts:  # all have the same depth
         nodes = _below(nodes)
     return nodes
 
 
 def _total(known: _Sum | None, node: _Node) -> int:
-    """Return the sum of the marks of a tree, beginning with a sum that is known of another one."""
+    """Return the sum of the marks of a tree, starting from the known sum of another one."""
     if known is None:
         return sum(_mark(*entry) for leaf in _leaves(node) for entry in zip(*leaf, strict=True))
     olds, news = _apart(known.node, node)
@@ -450,9 +448,9 @@ def _total(known: _Sum | None, node: _Node) -> int:
 
 
 def _apart(old: _Node, new: _Node) -> tuple[list[_Node], list[_Node]]:
-    """Return the leaves that only the one, and that only the other of two trees has.
+    """Return the leaves that only one of two trees has, for each of the two.
 
-    The values of a node are made together with its keys, so they alone tell whether it is the same node.
+    The values of a node are made together with its keys, so they alone identify the node.
     """
     olds, news = [old], [new]
     high, higher = _height(old), _height(new)
@@ -502,7 +500,7 @@ def _mark(key: object, value: object) -> int:
 
 
 def _even_slices(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Cut `count` things into as few runs of at most `most` as possible, of almost equal size."""
+    """Divide `count` things into as few runs of at most `most` as possible, of almost equal size."""
     runs = -(-count // most)
     for run in range(runs):
         yield count * run // runs, count * (run + 1) // runs

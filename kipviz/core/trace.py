@@ -1,19 +1,19 @@
 """Trace: the tree of everything that was tried, with a cursor.
 
-Theory of operation. A node is a step that was taken: which action, from which node, and the
-world it led to. Every world is kept, so going to a node is a lookup and a branch costs one step;
-nothing is ever undone. Nodes are numbered in the order in which they were made, 0 is the start.
+Theory of operation. A node is a step that was taken: its action, its parent node, and the world after it. Every world
+is kept, so going to a node is a lookup and a branch costs one step; nothing is ever undone. Nodes are numbered in the
+order in which they were made, 0 is the start.
 
-A trace itself never changes: `take`, `back`, `jump` and the rest return a new trace that shares
-everything. Besides the nodes it keeps
+A trace itself never changes: `take`, `back`, `jump` and the rest return a new trace that shares everything. Besides the
+nodes it keeps
 
-- the *line*: the node ids from the root through the cursor to a tip. Behind the cursor it follows
-  the child that was visited last, so that `back` and `forward` undo each other;
+- the *line*: the node ids from the root through the cursor to a tip. After the cursor it follows the child that was
+  visited last, so that `back` and `forward` undo each other;
 - the *forks*: only the children that are not the plain next one. A long straight run has none;
-- the *turns*: at a node with several children, the one the line took last.
+- the *turns*: at a node with several children, the one that the line took last.
 
-Observers are folds over what happens: each node keeps the state of each observer, so a property
-is known at every node of every branch, and is paid for once.
+Observers are folds over events: each node keeps the state of each observer, so a property is known at every node of
+every branch, and is computed once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from kipviz.core.values import Value
 
 
 class Observer(Protocol):
-    """Something that watches a run and remembers what it needs: a property, a meter, a ledger.
+    """Something that watches a run and keeps a state: a property, a meter, a ledger.
 
     The state is an immutable value; `observe` returns a new one, or the same when nothing changed.
     """
@@ -55,10 +55,10 @@ class Node(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class Branch(Value, frozen=True):
-    """A run that left another one: which one it left, and the nodes at its two ends.
+    """A run that left another one: its parent, and the nodes at its two ends.
 
-    Branch 0 is the main run: it starts at node 0, has no parent, and `at` is 0. Any other branch
-    leaves its parent after step `at`; `first` is its first own node.
+    Branch 0 is the main run: it starts at node 0, has no parent, and `at` is 0. Any other branch leaves its parent
+    after step `at`; `first` is its first own node.
     """
 
     id: int
@@ -69,7 +69,7 @@ class Branch(Value, frozen=True):
 
 
 class Trace(msgspec.Struct, frozen=True, eq=False):
-    """A tree of runs of one model, and the place where we are. Begin with `Trace.start`."""
+    """A tree of runs of one model, with a cursor. Start with `Trace.start`."""
 
     model: Model
     observers: tuple[Observer, ...]
@@ -78,11 +78,11 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     _forks: Table[int, tuple[int, ...]]
     _turns: Table[int, int]
     cursor: int
-    """The id of the node where we are."""
+    """The id of the node at the cursor."""
 
     @staticmethod
     def start(model: Model, observers: tuple[Observer, ...] = ()) -> "Trace":
-        """Return the trace that holds the initial world and no step."""
+        """Return the trace with the initial world and no step."""
         world = model.initial()
         root = Node(None, 0, None, world, (), tuple(each.initial(world) for each in observers))
         return Trace(
@@ -137,17 +137,17 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     # --- stepping ------------------------------------------------------------------------------
 
     def take(self, action: Action) -> "Trace":
-        """Take a step from the cursor and stand behind it.
+        """Take a step from the cursor and move to its end.
 
-        If this very step was taken from here before, the trace follows it; otherwise it grows, in
-        the middle of a run by a branch.
+        If this step was taken from here before, the trace follows it; otherwise it grows, in the middle of a run by a
+        branch.
 
         Raises:
             NotEnabled: if the action is not possible here.
         """
         cursor, nodes = self.cursor, self._nodes
         here, size = nodes[cursor], len(nodes)
-        # Nothing was taken from the node that was made last.
+        # No step was taken from the newest node.
         children = () if cursor + 1 == size else self.children(cursor)
         for child in children:
             if nodes[child].action == action:
@@ -157,7 +157,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         if observations:
             observations = self._observe(observations, action, outcome)
         depth = here.depth + 1
-        # On the first run id and depth are one number: one object for it, not three, in each step.
+        # On the first run id and depth are one number: one object for it in each step, not three.
         made = depth if depth == size else size
         node = Node(cursor, depth, action, outcome.world, outcome.events, observations)
         line, forks, turns = self._line, self._forks, self._turns
@@ -192,7 +192,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     def jump(self, node: int) -> "Trace":
         """Go to any node; if it is on another branch, the line moves to that branch.
 
-        On the line this is a lookup, to another branch it costs as much as that branch is long.
+        On the line this is a lookup; to another branch it costs as much as that branch is long.
 
         Raises:
             IndexError: if the trace has no such node.
@@ -237,7 +237,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         """
         after, made = node + 1, len(self._nodes)
         if not 0 <= node < made:
-            self.node(node)  # says what is wrong
+            self.node(node)  # raises the error
         more = self._forks.get(node, ())
         if after < made and self._nodes[after].parent == node:
             return (after, *more)
@@ -259,7 +259,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         return tuple(reversed(up))
 
     def branches(self) -> tuple[Branch, ...]:
-        """Return every branch, in the order in which they were begun; the main run comes first."""
+        """Return every branch, in the order in which they were started; the main run comes first."""
         branches = [Branch(0, None, 0, 0, 0)]
         owner = [0]  # of each node, the branch it belongs to
         for id_, node in enumerate(self._nodes[1:], start=1):
@@ -274,9 +274,9 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         return tuple(branches)
 
     def only(self, tips: Iterable[int]) -> tuple["Trace", dict[int, int]]:
-        """Return the trace without the branches that lead to none of some nodes.
+        """Return the trace with only the branches that lead to one of some nodes.
 
-        The second answer gives the new id of every node that is left; the cursor's way is, too.
+        The second result has the new id of every remaining node; the cursor's path remains, too.
 
         Raises:
             IndexError: if the trace has no such node.
@@ -332,7 +332,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         return node.depth < len(self._line) and self._line[node.depth] == id_
 
     def _onwards(self, node: int) -> Iterator[int]:
-        """Yield the nodes behind a node, along the children visited last."""
+        """Yield the nodes after a node, along the children visited last."""
         while children := self.children(node):
             node = self._turns.get(node, children[0])
             yield node

@@ -1,8 +1,8 @@
-"""A damaged trace file: which of its lines are whole, and which can be put right.
+"""A damaged trace file: which of its lines are whole, and which can be repaired.
 
-The last line of a file has a check of every line before it, and one of itself. So it is known which lines are
-damaged, and where one bit of a line has changed, the line is found again by trying: of some thousand lines that
-differ from it in one bit only the right one has its check.
+The last line of a file has a check of every line before it, and one of itself. So the damaged lines are known, and a
+line with one changed bit is found again by trying: of some thousand lines that differ from it in one bit only the right
+one has its check.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kipviz.core.values import digest_of
 
 CHECK_SIZE = 8
-# A line that is longer is not tried bit by bit: it would take seconds.
+# A longer line is not tried bit by bit: it would take seconds.
 TRIED_MAX = 1 << 15
 _END = ord("\n")
 
@@ -23,14 +23,15 @@ def check_of(line: bytes) -> str:
 
 
 def checks_of(body: bytes) -> str:
-    """Return the checks of all lines, one behind the other; `body` ends with the last line's end."""
+    """Return the checks of all lines, one after the other; `body` ends with the last line's end."""
     return "".join(map(check_of, body.split(b"\n")[:-1]))
 
 
 def end_of(data: bytes, fits: Callable[[bytes], bool]) -> tuple[bytes, bytes] | None:
-    """Return all lines but the last one, and the last one without its end, put right if one bit has changed.
+    """Return all lines but the last, and the last one without its end, repaired if one bit has changed.
 
-    `fits` says whether a line is a last line. None if neither this one is nor any that differs in one bit.
+    `fits` returns whether a line is a last line. Return None if neither this line nor any that differs in one bit is
+    one.
     """
     return next((parts for parts in _ends(data) if fits(parts[1])), None)
 
@@ -41,7 +42,7 @@ def _ends(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     body, last = whole[:at], whole[at:-1]
     yield body, last
     yield from ((body, other) for other in _one_bit_off(last))
-    # The end of the line before it may have become a letter, and a letter an end.
+    # The end of the previous line may have become a letter, and a letter an end.
     for place, byte in enumerate(last):
         if (byte ^ _END).bit_count() == 1:
             yield body + last[:place] + b"\n", last[place + 1 :]
@@ -51,7 +52,7 @@ def _ends(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def lines_in(body: bytes, checks: str) -> list[bytes | None]:
-    """Return the lines that a body had, each whole or put right, and None for what is lost."""
+    """Return the lines of a body, each whole or repaired, and None for a lost one."""
     expected = [checks[at : at + CHECK_SIZE] for at in range(0, len(checks), CHECK_SIZE)]
     found: list[bytes | None] = []
     at = 0
@@ -67,12 +68,12 @@ def lines_in(body: bytes, checks: str) -> list[bytes | None]:
 
 
 def _line_at(body: bytes, at: int, check: str) -> bytes | None:
-    """Return the line that begins at a place, put right if one bit of it or of its end has changed."""
+    """Return the line that begins at a place, repaired if one bit of it or of its end has changed."""
     end = body.find(b"\n", at)
     line = body[at:end] if end >= 0 else body[at:]
     if check_of(line) == check:
         return line
-    # The end of a line may have become a letter, and a letter an end: the next line is a part of what is tried.
+    # The end of a line may have become a letter, and a letter an end: the next line is included in the attempt.
     beyond = body.find(b"\n", end + 1) if end >= 0 else -1
     for other in _one_bit_off(body[at : beyond + 1] if beyond >= 0 else body[at:]):
         found = other.partition(b"\n")[0]
@@ -82,7 +83,7 @@ def _line_at(body: bytes, at: int, check: str) -> bytes | None:
 
 
 def _next_whole(body: bytes, at: int, expected: Sequence[str], number: int) -> tuple[int, int]:
-    """Return the number and the place of the next line that is whole; behind all if there is none."""
+    """Return the number and the place of the next whole line; after all lines if there is none."""
     later = {check: n for n, check in reversed([*enumerate(expected)]) if n > number}
     start = body.find(b"\n", at) + 1
     while 0 < start < len(body):

@@ -1,12 +1,12 @@
 """Trace files: a trace on disk, as the actions that were taken.
 
-A file holds actions, not worlds: loading replays them on the model. So a file is small, can be
-read by people, and outlives a change of the model; and where the model has moved on, loading says
-at which step, and in what the world differs.
+A file holds actions, not worlds: loading replays them on the model. So a file is small, can be read by people, and
+outlives a change of the model; and if the model has changed, loading reports the step, and the difference of the
+worlds.
 
 The format, one JSON object per line, UTF-8:
 
-    {"format":"kipviz-trace/1","kipviz":version,"model":{...},...}        what the caller gave
+    {"format":"kipviz-trace/1","kipviz":version,"model":{...},...}        the caller's header
     {"parent":null,"action":null,"fingerprint":hex,"parts":{name:hex}}    node 0, the start
     {"parent":0,"action":{"class":kind,...}}                              node 1, and so on
     {"end":nodes,"cursor":node,"tip":node,"digest":hex,                   of all bytes before
@@ -14,12 +14,12 @@ The format, one JSON object per line, UTF-8:
 
 Every 20th node and the last one carry the fingerprint of their world, and of each field of it.
 
-A run may have been made again under another model, to see what that changes. Then the file holds
-several trees and says "kipviz-trace/2": after the nodes of one tree comes the start of the next
+A run may have been replayed under another model, to compare them. Then the file holds several trees and has the format
+"kipviz-trace/2": after the nodes of one tree comes the start of the next
 
     {"parent":null,"action":null,...,"model":{...}}
 
-Nodes are numbered through the whole file. A file with one tree says "kipviz-trace/1" as ever.
+Nodes are numbered through the whole file. A file with one tree still has the format "kipviz-trace/1".
 """
 
 import os
@@ -49,12 +49,12 @@ class TraceFileError(Exception):
 
 
 class ChangedModel(Value, frozen=True):
-    """Where a replay came out differently from what was saved.
+    """A difference between a replay and the saved run.
 
     Attributes:
         node: the id of the node in the file.
-        step: how many steps lead to it from the start.
-        sentence: what differs, in words.
+        step: its number of steps from the start.
+        sentence: the difference, in words.
     """
 
     node: int
@@ -63,12 +63,12 @@ class ChangedModel(Value, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, eq=False):
-    """A trace that was read from a file, and what its header said.
+    """A trace that was read from a file, and the file's header.
 
-    `changes` is empty when the replay came out as it was saved. `trees` are all traces of the file, `trace` the one on
-    which the reader stood: number `at`. `kept` gives for every node of the file its tree and its node, or the nearest
-    one above that is still possible. `tip` is the end of the line on which the reader stood. `lost` are the lines of a
-    damaged file that could not be put right, by their nodes, and `damaged` says whether the file was damaged at all.
+    `changes` is empty if the replay equals the saved run. `trees` are all traces of the file, `trace` the one with the
+    cursor: number `at`. `kept` has for every node of the file its tree and its node, or the nearest one above that is
+    still possible. `tip` is the end of the cursor's line. `lost` are the lines of a damaged file that could not be
+    repaired, by their nodes, and `damaged` says whether the file was damaged at all.
     """
 
     trace: Trace
@@ -103,7 +103,7 @@ class _End(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     seal: str = ""
 
     def sealed(self) -> "_End":
-        """Return the line with the check of all it says."""
+        """Return the line with a check of all its fields."""
         said = _encode(msgspec.structs.replace(self, seal=""))
         return msgspec.structs.replace(self, seal=trace_repair.check_of(said))
 
@@ -117,9 +117,9 @@ _end_decoder = msgspec.json.Decoder(_End)
 
 
 class Body(msgspec.Struct, frozen=True):
-    """All of a file but its last line, which says where the reader stands.
+    """The whole file except its last line, which has the cursor.
 
-    `firsts` are the numbers that the trees begin with.
+    `firsts` are the numbers of the trees' first nodes.
     """
 
     data: bytes
@@ -131,12 +131,12 @@ class Body(msgspec.Struct, frozen=True):
 def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
     """Write a whole trace, with all its branches, to a file; all of it or nothing.
 
-    The header has to hold `model`, from which `load` opens the model again, and may hold more
-    (a seed, a title), as JSON can say it.
+    The header has to contain `model`, from which `load` opens the model again, and may contain more JSON (a seed, a
+    title).
 
     Raises:
         ValueError: if the header has no `model` object or uses a name of the format.
-        TraceFileError: if an action cannot be read back as it is, or the file cannot be written.
+        TraceFileError: if an action cannot be read back unchanged, or the file cannot be written.
     """
     write(body_of((trace,), header), path, 0, trace.cursor, trace.last().cursor)
 
@@ -144,11 +144,11 @@ def save(trace: Trace, path: str | os.PathLike[str], header: Mapping[str, Any]) 
 def body_of(
     trees: Sequence[Trace], header: Mapping[str, Any], models: Sequence[Mapping[str, Any]] = ()
 ) -> Body:
-    """Return what a file says of some trees; `models` are those of all trees but the first.
+    """Return the content of a file for some trees; `models` are those of all trees but the first.
 
     Raises:
         ValueError: if the header has no `model` object or uses a name of the format.
-        TraceFileError: if an action cannot be read back as it is.
+        TraceFileError: if an action cannot be read back unchanged.
     """
     if not isinstance(header.get("model"), Mapping):
         raise ValueError(  # noqa: TRY004  it may be missing altogether
@@ -176,9 +176,9 @@ def write(
     tip: int,
     before: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Write a file whose reader stands at a node of a tree, on the line that ends at `tip`.
+    """Write a file with the cursor at a node of a tree, on the line that ends at `tip`.
 
-    Where `before` names a place, the file that was there is kept in it.
+    If `before` names a place, the old file is kept there.
 
     Raises:
         TraceFileError: if the file cannot be written.
@@ -217,7 +217,7 @@ def _reads_back(reader: ActionReader, text: bytes, action: Any) -> bool:
 
 
 def _parts(world: Any) -> dict[str, str]:
-    """Return a short fingerprint of each field of a world, to say later which one differs."""
+    """Return a short fingerprint of each field of a world, to report later which one differs."""
     if not isinstance(world, Value):
         return {}
     return {
@@ -245,13 +245,13 @@ def load(
 ) -> Loaded:
     """Read a trace file and replay it on the model that `open_model` makes of the header's `model`.
 
-    Where the model has changed, steps that are not possible any more are left out together with
-    what came behind them, and `changes` of the answer says so. With `recover` a damaged file is read as far as
-    its lines are whole or can be put right; what is lost is left out in the same way, and `lost` says so.
+    If the model has changed, steps that are no longer possible are left out together with the steps after them, and
+    `changes` reports it. With `recover` a damaged file is read as far as its lines are whole or can be repaired; lost
+    lines are left out in the same way, and `lost` reports them.
 
     Raises:
-        TraceFileError: if the file cannot be read, is no trace file, is of another format, is
-            truncated or edited, or holds an action the model does not know.
+        TraceFileError: if the file cannot be read, is not a trace file, has another format, is
+            truncated or edited, or contains an action that the model does not know.
     """
     path = Path(path)
     try:
@@ -284,7 +284,7 @@ def load(
 
 
 def is_whole(data: bytes) -> bool:
-    """Return whether the bytes of a file are those that were saved, whatever its lines say."""
+    """Return whether the bytes of a file are those that were saved, whatever its lines contain."""
     try:
         _checked_end(Path(), data)
     except TraceFileError:
@@ -311,7 +311,7 @@ def _header(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def _checked_end(path: Path, data: bytes) -> _End:
-    """Return the last line, if the file is whole and nobody has edited it."""
+    """Return the last line, if the file is whole and was not edited."""
     body, _, last = data.removesuffix(b"\n").rpartition(b"\n")
     try:
         if not data.endswith(b"\n"):
@@ -327,9 +327,9 @@ def _checked_end(path: Path, data: bytes) -> _End:
 
 
 def _recovered(data: bytes) -> tuple[list[bytes | None], _End] | None:
-    """Return the lines and the end of a damaged file as far as they are known; None if it is not damaged.
+    """Return the known lines and the end of a damaged file; None if it is not damaged.
 
-    A file whose last line is lost, or which was saved without checks, cannot be told from one that is none.
+    A file whose last line is lost, or which was saved without checks, is treated as not being a trace file.
     """
     parts = trace_repair.end_of(data, _is_end)
     if parts is None:
@@ -352,7 +352,7 @@ def _is_end(line: bytes) -> bool:
 
 
 class _Replay:
-    """Builds the trees from the lines of a file, and notes where they come out differently."""
+    """Builds the trees from the lines of a file, and notes where they differ from the saved run."""
 
     def __init__(
         self,
@@ -363,16 +363,16 @@ class _Replay:
         self.path = path
         self.trees: list[Trace] = []
         self.changes: list[ChangedModel] = []
-        self.ids: list[int | None] = []  # of each node of the file, its id in its tree
+        self.ids: list[int | None] = []  # for each node of the file, its id in its tree
         self._open_model = open_model
         self._observers = observers
-        self._first = 0  # the node of the file with which the tree begins that is read now
+        self._first = 0  # the first node of the tree that is being read
         self._tree_of: list[int] = []
         self._parents: list[int] = []
         self._same: list[int | None] = []  # the last depth known to be as saved; None: it differs
 
     def begin(self, model: dict[str, Any]) -> None:
-        """Begin a tree of a model; its start is the next line."""
+        """Start a tree of a model; the next line is its first node."""
         opened = self._open_model(model)
         self._first = len(self.ids)
         self.trace = Trace.start(opened, self._observers)
@@ -380,7 +380,7 @@ class _Replay:
         self._actions = ActionReader(opened.action_type)
 
     def add(self, number: int, text: bytes | None) -> None:
-        """Replay one line of the file; None is one that is lost."""
+        """Replay one line of the file; None is a lost one."""
         id_ = len(self.ids)
         if text is None:
             self._leave_out(id_)
@@ -410,9 +410,9 @@ class _Replay:
             self._compare(id_, line)
 
     def _leave_out(self, id_: int) -> None:
-        """Continue without a line: nobody knows what it followed, so the one before it stands in for it.
+        """Continue without a line: its parent is unknown, so the previous node replaces it.
 
-        The start of the first tree says nothing that its model does not say.
+        The first line of the first tree contains nothing that its model does not define.
         """
         starts = id_ == self._first
         self._parents.append(id_ if starts else id_ - 1)
@@ -421,7 +421,7 @@ class _Replay:
         self._tree_of.append(len(self.trees) - 1)
 
     def kept(self, id_: int) -> tuple[int, int]:
-        """Return the tree and its node for a node of the file, or for its nearest one above."""
+        """Return the tree and its node for a node of the file, or for the nearest one above."""
         while (known := self.ids[id_]) is None:
             id_ = self._parents[id_]
         return self._tree_of[id_], known
@@ -440,7 +440,7 @@ class _Replay:
     def _step(self, id_: int, parent: int, action: Any) -> int | None:
         above = self.ids[parent]
         if above is None:
-            return None  # behind a step that is gone; that one was reported
+            return None  # it follows a removed step, which was reported
         if self.trace.cursor != above:
             self.trace = self.trace.jump(above)
         try:
@@ -461,7 +461,7 @@ class _Replay:
     def _compare(self, id_: int, line: _Line) -> None:
         same = self._same[id_]
         if same is None:
-            return  # it differed further up already
+            return  # it already differed further up
         step, world = self.trace.depth, self.trace.world
         if fingerprint(world).hex() == line.fingerprint:
             self._same[id_] = step

@@ -1,8 +1,7 @@
 """A file that somebody else may have put there, read within a bound.
 
-A device such as /dev/zero never ends, a pipe may never begin, and a file may be larger than the memory. So only
-an ordinary file is read, and only up to `BYTES_MAX` bytes, or what the environment variable
-KIPVIZ_FILE_BYTES_MAX says.
+A device such as /dev/zero never ends, a pipe may never begin, and a file may be larger than the memory. So only an
+ordinary file is read, and only up to `BYTES_MAX` bytes, or the value of the environment variable KIPVIZ_FILE_BYTES_MAX.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-# A segment of a log has at most so many: Kafka's log.segment.bytes is an int.
+# The maximum size of a log segment: Kafka's log.segment.bytes is an int.
 BYTES_MAX = 2**31 - 1
 SETTING = "KIPVIZ_FILE_BYTES_MAX"
 PIECE = 1 << 16
@@ -29,7 +28,7 @@ def read(path: str | os.PathLike[str]) -> bytes:
     """
     most = bytes_max()
     with _ordinary(path) as file:
-        # Some files do not know how large they are, and some grow meanwhile: a read makes room for all it asks for.
+        # Some files do not know their size, and some grow meanwhile: a read allocates room for all that it requests.
         size = os.fstat(file.fileno()).st_size
         pieces, had = [], 0
         while max(size, had) <= most and (piece := file.read(max(size - had, 0) + PIECE)):
@@ -45,10 +44,10 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
-    """Return some bytes of an ordinary file, fewer where it ends before.
+    """Return some bytes of an ordinary file, fewer if it ends before.
 
     Raises:
-        OSError: if it cannot be read, is a folder, a device or a pipe, or more is asked for than is allowed.
+        OSError: if it cannot be read, is a folder, a device or a pipe, or `size` is above the limit.
     """
     if size > bytes_max():
         raise OSError(errno.EFBIG, f"{size:,} bytes at once; {SETTING} allows more", str(path))
@@ -60,7 +59,7 @@ def read_range(path: str | os.PathLike[str], start: int, size: int) -> bytes:
 @contextmanager
 def _ordinary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open an ordinary file."""
-    # A pipe without a writer would keep an ordinary open() waiting.
+    # An ordinary open() would block on a pipe without a writer.
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(number, "rb") as file:  # noqa: PTH123  it is open already
         mode = os.fstat(number).st_mode
@@ -72,10 +71,10 @@ def _ordinary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def bytes_max() -> int:
-    """Return how many bytes are read at most.
+    """Return the maximum number of bytes to read.
 
     Raises:
-        OSError: if the environment variable is no number.
+        OSError: if the environment variable is not a number.
     """
     text = os.environ.get(SETTING, "")
     if not text:

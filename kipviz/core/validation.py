@@ -1,7 +1,7 @@
-"""What a user gives, looked at before it is used: a path, a text, several names.
+"""Validation of a user's input before it is used: a path, a text, several names.
 
-Whatever is none of these is a ValueError in one sentence, as a word is that names nothing: who writes a
-cell of a notebook should not have to read where inside kipviz a number met a text.
+Any other input raises a ValueError with one sentence: a user who writes a notebook cell should not have to read where
+inside kipviz a number met a text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def path(what: str, given: object) -> Path:
     """Return a path.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not one.
     """
     if not isinstance(given, str | os.PathLike) or not str(given) or "\0" in str(given):
         raise ValueError(f"{what} is a path, such as 'run.trace', not {given!r}")
@@ -26,7 +26,7 @@ def text(what: str, given: object, such_as: str) -> str:
     """Return a text.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not one.
     """
     if not isinstance(given, str):
         raise ValueError(f"{what} is a text, such as {such_as!r}, not {given!r}")  # noqa: TRY004
@@ -34,10 +34,10 @@ def text(what: str, given: object, such_as: str) -> str:
 
 
 def several(what: str, given: object, such_as: str) -> tuple[str, ...]:
-    """Return several names; one text is not taken for its letters.
+    """Return several names; a single text is not split into letters.
 
     Raises:
-        ValueError: if it is not several, or one of them is no text.
+        ValueError: if it is not several, or one of them is not a text.
     """
     found = (
         tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else None

@@ -3,23 +3,23 @@
 Rules of this file:
 
 1. A value never changes; `but` makes a new one that shares every field that did not change.
-2. What a value contains is plain: `None`, `bool`, `int`, `str`, `bytes`, enum members, tuples,
-   other values, `Table` and `Log`. Sets, dicts, lists and floats are refused where a fingerprint is
-   taken, because their order or their rounding could differ from one machine to the next.
-3. A fingerprint depends on content alone. It is the same in every process, on every machine and
-   under every `PYTHONHASHSEED`, and it is never made with `hash`.
+2. What a value contains is plain: `None`, `bool`, `int`, `str`, `bytes`, enum members, tuples, other values, `Table`
+  and `Log`. Sets, dicts, lists and floats are rejected when a fingerprint is computed, because their order or their
+  rounding could differ from one machine to the next.
+3. A fingerprint depends on content alone. It is the same in every process, on every machine and under every
+  `PYTHONHASHSEED`, and it is never made with `hash`.
 
-How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can encode, and
-the encoding is hashed with BLAKE2b. In a shape a value is a map from its class name to its fields (those at
-the end that are at their defaults are left out, so that a field that a class gets later, at its end and with
-a default, changes no fingerprint made before), an enum member is a map from its class name to its own name,
-and whatever keeps a digest of its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain
-maps and extensions cannot occur in values, so two different contents never share a shape. Only a `Written` value has
-the shape of its text: it stands where nothing but such a value can stand.
+How a fingerprint is made: a value is first written as a *shape*, a small tree that msgpack can encode, and the encoding
+is hashed with BLAKE2b. In a shape a value is a map from its class name to its fields (those at the end that are at
+their defaults are left out, so that a field that a class gets later, at its end and with a default, changes no
+fingerprint made before), an enum member is a map from its class name to its own name, and a container with a digest of
+its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and extensions cannot occur in
+values, so two different contents never share a shape. Only a `Written` value has the shape of its text: it occurs only
+where nothing but such a value can occur.
 
-What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum
-member and the int or str it stands for. A class is known by its bare name, so that moving it to
-another module changes no fingerprint; names of value classes have to be unique where it matters.
+What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum member and the int or
+str it stands for. A class is identified by its bare name, so that moving it to another module changes no fingerprint;
+names of value classes have to be unique where it matters.
 """
 
 from abc import ABC, abstractmethod
@@ -43,9 +43,9 @@ _encode = msgspec.msgpack.Encoder().encode
 class Value(msgspec.Struct, frozen=True, gc=False):
     """Something that never changes, is equal by content, and can be hashed and pickled.
 
-    Subclasses repeat `frozen=True`: Python inherits it, the type checkers do not. Nothing that never
-    changes can hold itself, so Python's cycle collector need not look at values (`gc=False`); a long
-    history would otherwise be walked again and again.
+    Subclasses repeat `frozen=True`: Python inherits it, the type checkers do not. An immutable value cannot contain
+    itself, so Python's cycle collector need not visit values (`gc=False`); otherwise it would walk a long history again
+    and again.
     """
 
     def but(self, /, **changes: Any) -> Self:
@@ -60,15 +60,15 @@ class Value(msgspec.Struct, frozen=True, gc=False):
 class Written(Value, frozen=True, tag=True, tag_field="class"):
     """A small value that is stored as a text: `TEXT`, with a %s for each of its fields.
 
-    The text is a language that is added to and never reworded. The fingerprint of the value is that of its text, and values
-    are in the order of their texts.
+    The text is a language: new texts are added, and none is ever reworded. The fingerprint of the value is that of its
+    text, and values are in the order of their texts.
     """
 
     TEXT: ClassVar[str] = ""
 
     @property
     def text(self) -> str:
-        """The value, written out."""
+        """The value as text."""
         return self.TEXT % astuple(self)
 
     def __str__(self) -> str:
@@ -79,26 +79,26 @@ class Written(Value, frozen=True, tag=True, tag_field="class"):
 
 
 class Memory(msgspec.Struct, gc=False, eq=False):
-    """What a part remembers of itself once it was asked: how it is written, and its digests under other names."""
+    """A part's cache: its shape, and its digests under other names."""
 
     shape: Any = None
     digests: dict[str, bytes] | None = None
 
 
 class _Remembering:
-    """One place beside the fields of a part: a dict there would be three more words in every part that is kept."""
+    """One slot beside the fields of a part: a dict would be three more words in every part that is kept."""
 
     __slots__ = ("_memory",)
     _memory: Memory
 
 
 class Part(Value, _Remembering, frozen=True):
-    """A big value (the state of a role, say) that remembers its own digest.
+    """A big value (the state of a role, say) that caches its own digest.
 
-    A step changes few parts of a world, so most digests of the next world are already known. The
-    memory sits beside the fields: equality, hash, `but` and pickle never see it. Rows of a table
-    that a search fingerprints over and over are worth being parts too; what stands in the tables of a
-    world keeps its hash as well (`cache_hash`), because a search finds equal tables by it.
+    A step changes few parts of a world, so most digests of the next world are already known. The cache is beside the
+    fields: equality, hash, `but` and pickle never see it. Rows of a table that a search fingerprints over and over
+    should be parts, too; what is in the tables of a world caches its hash as well (`cache_hash`), because a search
+    finds equal tables by it.
     """
 
     @property
@@ -113,7 +113,7 @@ _remember: Callable[[Part, Memory], None] = vars(_Remembering)["_memory"].__set_
 
 
 def memory_of(part: Part) -> Memory:
-    """Return what a part remembers; it begins to when somebody asks."""
+    """Return a part's cache; it is created on first use."""
     known: Memory | None = getattr(part, "_memory", None)
     if known is None:
         known = Memory()
@@ -122,7 +122,7 @@ def memory_of(part: Part) -> Memory:
 
 
 class Digested(ABC):
-    """A container that knows a digest of its content (`Table`, `Log`)."""
+    """A container with a digest of its content (`Table`, `Log`)."""
 
     __slots__ = ()
 
@@ -140,10 +140,10 @@ def digest_of(data: bytes) -> bytes:
 def encoding(value: object) -> bytes:
     """Return the canonical bytes of a value: equal for equal content, different otherwise.
 
-    They are meant to be hashed, not to be read back.
+    They are meant for hashing, not for decoding.
 
     Raises:
-        TypeError: if the value contains something that has no canonical form, such as a set, a
+        TypeError: if the value contains something without a canonical form, such as a set, a
             dict, a list or a float.
         ValueError: if it contains an int that does not fit 64 bits.
     """
@@ -197,12 +197,12 @@ def _shape_of_value(value: Any) -> object:
 
 
 def _said(value: Any) -> tuple[Any, ...]:
-    """Return the fields of a value up to the last one that is not at its default."""
+    """Return the fields of a value up to the last one that differs from its default."""
     fields: tuple[Any, ...] = astuple(value)
     last = len(fields)
     for default in reversed(value.__struct_defaults__):
         item = fields[last - 1]
-        # Most are the very object; only a field that ends the row is looked at more closely.
+        # Most are the same object; only a field at the end is compared more closely.
         if item is not default and not _is_default(item, default):
             break
         last -= 1
@@ -210,10 +210,10 @@ def _said(value: Any) -> tuple[Any, ...]:
 
 
 def _is_default(item: object, default: object) -> bool:
-    """Return whether a field says nothing: the same content, so that 0 is not taken for False."""
+    """Return whether a field has its default: the same content, so that 0 is not taken for False."""
     if type(item) is not type(default) or item != default:
         return False
-    # What is empty or plain cannot hide a 0 that is taken for False.
+    # An empty or plain value cannot hide a 0 that is taken for False.
     return type(default) in _PLAIN or not default or encoding(item) == encoding(default)
 
 
@@ -230,7 +230,7 @@ def _shape_of_digested(value: Any) -> object:
 
 
 def _shape_of_part(value: Any) -> Any:
-    # Kept, because a table of roles is written again whenever one of them changes.
+    # Cached, because a table of roles is encoded again whenever one of them changes.
     memory = memory_of(value)
     if memory.shape is None:
         digest = digest_of(_encoded(_shape_of_value(value)))
@@ -242,7 +242,7 @@ _SHAPERS: dict[type, Callable[[Any], object]] = {tuple: _shape_of_tuple}
 
 
 def _shaper(value: object) -> Callable[[Any], object]:
-    """Choose how values of this class are written, and remember the choice per class."""
+    """Return the function that shapes values of this class, and cache it per class."""
     kind = type(value)
     for base, shaper in (
         (Part, _shape_of_part),
@@ -258,7 +258,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
 
 
 class _NoShapeError(TypeError):
-    """Something in a value has no canonical form; the message says what and where."""
+    """A part of a value has no canonical form; the message says what and where."""
 
     def __init__(self, culprit: object, place: str = "") -> None:
         self.culprit = culprit
@@ -269,7 +269,7 @@ class _NoShapeError(TypeError):
         )
 
     def inside(self, value: Value) -> "_NoShapeError":
-        """Return the same error, naming the innermost field that holds the culprit."""
+        """Return the same error with the innermost field that holds the culprit."""
         if self.place:
             return self
         fields = zip(value.__struct_fields__, astuple(value), strict=True)

@@ -1,7 +1,7 @@
-"""A table that notes what is looked up in it.
+"""A table that notes which entries are read.
 
-A step that is taken with such tables shows what it depends on: it is seen and not declared. Reasons are told from
-that (`views.reasons.causes`), and a step whose places hold the same objects as before need not be taken again
+A step with such tables shows what it depends on, without a declaration. Reasons are derived from that
+(`views.reasons.causes`), and a step whose places hold the same objects as before need not be computed again
 (`cluster.step_memory`).
 """
 
@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 from kipviz.core.table import Table
 
-# A cell: the name of the table it is in, and its key there; which keys a table has is (KEYS, its name).
+# A cell: the name of its table, and its key there; the set of a table's keys is (KEYS, its name).
 Place: TypeAlias = tuple[str, Any]
 KEYS = "keys"
 
 
 class Notes:
-    """What a step looks at, apart from what it made itself."""
+    """The places that a step reads, except those that it wrote itself."""
 
     def __init__(self) -> None:
         self.read: dict[Place, None] = {}
@@ -35,7 +35,7 @@ class Notes:
 
 
 class Watched:
-    """A table that notes what is looked up in it; `table` is the table itself."""
+    """A table that notes its reads; `table` is the table itself."""
 
     __slots__ = ("_name", "_notes", "table")
 
@@ -64,7 +64,7 @@ class Watched:
         return len(self.keys())
 
     def keys(self) -> tuple[Any, ...]:
-        """Return the keys; which ones there are is a place of its own."""
+        """Return the keys; the set of keys is a place of its own."""
         self._notes.look((KEYS, self._name))
         return self.table.keys()
 

@@ -1,7 +1,7 @@
-"""Small values that files, links and scripts know by a text, and actions written as JSON with them.
+"""Small values that are stored as text in files, links and scripts, and actions as JSON with them.
 
-What a role waits for is a value in a program: it has a class, and fields that say of what. Where it is stored it is a
-text, as it was before it became a value. So a fingerprint, a saved run and a link made then and one made now are the same.
+What a role waits for is a value in a program: it has a class, and fields. Where it is stored it is a text, as it was
+before it became a value. So old and new fingerprints, saved runs and links are the same.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ W = TypeVar("W", bound=Written)
 
 
 def reader_of(kinds: Iterable[type[W]]) -> Callable[[str], W]:
-    """Return the function that reads the text of one of some kinds of values; of two that fit, the first one counts.
+    """Return the function that reads the text of one of several kinds of values; the first matching kind wins.
 
-    The function raises a ValueError if a text fits none of them.
+    The function raises a ValueError if a text matches none of them.
     """
     patterns = tuple((_pattern(kind), kind) for kind in kinds)
 
@@ -39,7 +39,7 @@ def reader_of(kinds: Iterable[type[W]]) -> Callable[[str], W]:
 
 
 def _pattern(kind: type[Written]) -> re.Pattern[str]:
-    """Return the pattern of a text: a number has digits, a name of which another one follows takes as much as it can."""
+    """Return the pattern of a text: a number has digits, a name before another field is matched greedily."""
     fields = iter(msgspec.structs.fields(kind))
     parts = [re.escape(part) for part in kind.TEXT.split("%s")]
     places = [f"(?P<{f.name}>{'-?[0-9]+' if f.type is int else '.+'})" for f in fields]
@@ -48,7 +48,7 @@ def _pattern(kind: type[Written]) -> re.Pattern[str]:
 
 @lru_cache
 def _as_stored(kind: type[Action]) -> type[msgspec.Struct]:
-    """Return the class of an action in JSON, in which a written value is a text."""
+    """Return the class of an action in JSON, in which a `Written` value is a text."""
     config = kind.__struct_config__
     return msgspec.defstruct(
         kind.__name__,
@@ -90,10 +90,10 @@ class ActionReader:
         self._decoder = msgspec.json.Decoder(union)
 
     def read(self, data: bytes | str | msgspec.Raw) -> Any:
-        """Return the action that a JSON object stands for.
+        """Return the action of a JSON object.
 
         Raises:
-            msgspec.DecodeError: if it is no action of the model.
+            msgspec.DecodeError: if it is not an action of the model.
         """
         found = self._decoder.decode(data)
         kind = self._kinds.get(type(found))

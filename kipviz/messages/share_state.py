@@ -130,7 +130,7 @@ class WriteShareGroupStateResponse(Message, frozen=True):
 class TellShareGroupState(Message, frozen=True):
     """A notice of the share coordinator to the source partition's leader: the outcome of its acknowledgements.
 
-    It says what a ReadShareGroupStateResponse says. Status: our inference, a rival in study B2; no draft has it.
+    It has the fields of a ReadShareGroupStateResponse. Status: our inference, an alternative in study B2; no draft has it.
     """
 
     STATUS: ClassVar[str] = "our inference"

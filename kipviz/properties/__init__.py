@@ -1,1 +1,1 @@
-"""What must hold, whatever the design: each property is a fold over what happens."""
+"""What must hold under every design: each property is a fold over events."""

@@ -1,6 +1,6 @@
 """Two stores, one outcome: an external database and Kafka agree on what is committed.
 
-Only runs with an external database are looked at; in any other one both promises hold.
+Only runs with an external database are checked; in any other run both properties hold.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Identity = tuple[int, int]
 
 
 class Stores(Part, frozen=True):
-    """What both stores have so far, by the names of the source records.
+    """The content of both stores so far, by the names of the source records.
 
-    `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts the
-    committed outputs; `rows` are in the database, `writing` in a transaction of the database that is
-    not over. `ended` holds the outcomes of Kafka's transactions by (producer id, epoch), `told` the
-    states of Kafka's transactions that the database has committed. `torn` and `unheard` are the
-    reasons why the two promises are broken. `idle` says that there is no database to look at.
+    `open` are the outputs of undecided transactions by (producer id, epoch); `committed` counts the committed outputs;
+    `rows` are in the database, `writing` in a transaction of the database that is not over. `ended` holds the outcomes
+    of Kafka's transactions by (producer id, epoch), `told` the states of Kafka's transactions that the database has
+    committed. `torn` and `unheard` are the reasons why the two properties are broken. `idle` means that there is no
+    database.
     """
 
     open: Table[Identity, tuple[str, ...]] = Table.of()
@@ -41,7 +41,7 @@ class Stores(Part, frozen=True):
 
 
 def looked_at(world: Any) -> bool:
-    """Return whether anybody writes rows to a database here; a checkpoint has none."""
+    """Return whether an application writes rows to a database; a checkpoint has none."""
     return any(
         isinstance(client, ExternalDatabase)
         for app in world.applications.values()
@@ -51,7 +51,7 @@ def looked_at(world: Any) -> bool:
 
 
 def fold(stores: Stores, events: tuple[Event, ...]) -> Stores:
-    """Take in what one step did."""
+    """Fold the events of one step."""
     for event in events:
         match event:
             case BatchAppended(control="", producer_id=producer_id) if producer_id >= 0:
@@ -138,7 +138,7 @@ def _into_database(stores: Stores, record: str) -> Stores:
 
 
 def _still(stores: Stores, record: str) -> bool:
-    """Return whether an output of a record is committed, or may yet be."""
+    """Return whether an output of a record is committed, or may still be."""
     if stores.committed.get(record, 0):
         return True
     return any(record in outputs for outputs in stores.open.values())
@@ -155,8 +155,8 @@ def _unheard(stores: Stores, reason: str) -> Stores:
 class Agreement:
     """The two stores have the same records in the end.
 
-    It breaks at the earliest step that cannot be taken back: when one store has decided on a record
-    and the other one has decided otherwise, or has lost it.
+    It breaks at the earliest step that cannot be undone: when one store has decided on a record and the other one has
+    decided otherwise, or has lost it.
     """
 
     name = "stores agree"
@@ -165,11 +165,11 @@ class Agreement:
     )
 
     def initial(self, world: Any) -> Stores:
-        """Start with two empty stores; where there is no database nothing is looked at."""
+        """Start with two empty stores; without a database nothing is checked."""
         return Stores(idle=not looked_at(world))
 
     def observe(self, stores: Stores, action: Any, outcome: Outcome) -> Stores:
-        """Take in one step."""
+        """Fold one step."""
         return stores if stores.idle else fold(stores, outcome.events)
 
     def finding(self, stores: Stores) -> Finding:
@@ -179,7 +179,7 @@ class Agreement:
 
 
 class OneOutcome(Agreement):
-    """What the database says of a prepared transaction is what Kafka does with it."""
+    """Kafka gives a prepared transaction the outcome that the database has stored for it."""
 
     name = "prepared transactions have one outcome"
     sentence = "If the database has committed a prepared transaction's state, Kafka commits it too."

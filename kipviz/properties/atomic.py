@@ -39,20 +39,19 @@ FREE = (RecordState.AVAILABLE, RecordState.ACQUIRED)
 
 
 class Ledger(Part, frozen=True):
-    """What has been put out and taken in so far.
+    """The outputs and acknowledgements so far.
 
-    `starts` are the first offsets of the partitions; `open` are the outputs of undecided transactions, each
-    with its partition, by (producer id, epoch), in the order of their names, so that it does not matter which
-    was appended first; `committed` counts the committed outputs of each source record; `free` are the source
-    records that can be delivered (again), as their leader sees it; `read_to` is the committed offset of each
-    group. `stores` is there if an external database is written, too: then that is where a record is
-    acknowledged. `silent` are groups none of whose members puts anything out, to whom the property says
-    nothing. `plain` are the outputs of producers without a transactional id that the replicas do not all
-    have, by partition and offset: such an output counts from when they have it. `taken` are the records that
-    retention or DeleteRecords took from their log before an output of them was committed. `owed` are the
-    records that a committed transaction has acknowledged while an output of them was open in another one:
-    that one has to commit. `cut` are the outputs of undecided transactions that a new leader lacks: their producer
-    sends them again, so a record of one of them may still be put out and committed.
+    `starts` are the first offsets of the partitions; `open` are the outputs of undecided transactions, each with its
+    partition, by (producer id, epoch), in the order of their names, so that the order of appends does not matter;
+    `committed` counts the committed outputs of each source record; `free` are the source records that can be delivered
+    (again), according to their leader; `read_to` is the committed offset of each group. `stores` is set if an external
+    database is written, too: then records are acknowledged there. `silent` are groups without a member that produces
+    outputs; the property does not apply to them. `plain` are the outputs of producers without a transactional id that
+    not all replicas have, by partition and offset: such an output counts once they have it. `taken` are the records
+    that retention or DeleteRecords deleted from their log before an output of them was committed. `owed` are the
+    records that a committed transaction has acknowledged while an output of them was open in another one: that one has
+    to commit. `cut` are the outputs of undecided transactions that a new leader lacks: their producer sends them again,
+    so a record of one of them may still be produced and committed.
     """
 
     topic_ids: Table[str, str]
@@ -73,16 +72,16 @@ class Ledger(Part, frozen=True):
 class Atomic:
     """The property itself.
 
-    It breaks at the earliest step that cannot be taken back: when a second output of a record is
-    decided, when an acknowledgement is durable without a committed output, or when a record whose
-    output is committed can be delivered again.
+    It breaks at the earliest step that cannot be undone: when a second output of a record is decided, when an
+    acknowledgement is durable without a committed output, or when a record whose output is committed can be delivered
+    again.
     """
 
     name = "atomic"
     sentence = "A source record is acknowledged if and only if its output is committed."
 
     def initial(self, world: Any) -> Ledger:
-        """Start with nothing put out."""
+        """Start without any outputs."""
         ids = {topic_id: topic for topic, topic_id in world.image.topic_ids.items()}
         starts = {
             name: log.batches[0].base_offset for name, log in world.logs.items() if log.batches
@@ -91,7 +90,7 @@ class Atomic:
         return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=silent_groups(world))
 
     def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
-        """Take in one step."""
+        """Fold one step."""
         if ledger.broken:
             return ledger
         for event in outcome.events:
@@ -137,7 +136,7 @@ class Atomic:
 
 
 def silent_sources(world: Any) -> tuple[str, ...]:
-    """Return the partitions that only such groups read: an acknowledged record there has no output."""
+    """Return the partitions that only silent groups read: an acknowledged record there has no output."""
     silent = silent_groups(world)
     read: dict[str, bool] = {}
     for application in world.applications.values():
@@ -151,7 +150,7 @@ def silent_sources(world: Any) -> tuple[str, ...]:
 
 
 def silent_groups(world: Any) -> tuple[str, ...]:
-    """Return the share groups none of whose members ever sends anything."""
+    """Return the share groups without a member that ever sends anything."""
     applications = getattr(world, "applications", Table[str, Any].of()).values()
     members = [a for a in applications if isinstance(getattr(a, "consumer", None), ShareConsumer)]
     speaking = {a.consumer.group_id for a in members if any(n.call == "send" for n in a.program)}
@@ -189,7 +188,7 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
 
 
 def _replicated(ledger: Ledger, world: Any) -> Ledger:
-    """Count what is outside any transaction once no new leader can lack it; forget what one lacks."""
+    """Count outputs outside transactions once no new leader can lack them; drop those that one lacks."""
     for (partition, offset), put in ledger.plain.items():
         log = world.logs[partition]
         there = any(batch.base_offset == offset for batch in log.batches)
@@ -263,7 +262,7 @@ def _is_open(ledger: Ledger, record: str) -> bool:
 
 
 def _undecided(ledger: Ledger) -> Iterator[str]:
-    """Yield the records of which an undecided transaction has an output, or sends one again."""
+    """Yield the records with an output in an undecided transaction, or with one that is sent again."""
     for each in (*ledger.open.values(), *ledger.cut.values()):
         for record, _ in each:
             yield record
@@ -273,7 +272,7 @@ _LOST = "{} is acknowledged by its transaction, but no output of it is committed
 
 
 def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
-    """Compare what a new leader holds with what was put out; what it does not hold is free."""
+    """Compare a new leader's state with the outputs; a record without state is free."""
     for record in ledger.committed:
         if _forgotten(record, event):
             return ledger.but(
@@ -296,9 +295,9 @@ def _forgotten(record: str, event: SharePartitionLoaded) -> bool:
 
 
 def _begun_anew(ledger: Ledger, event: ShareStateReset) -> Ledger:
-    """Forget what was put out of records that an operator wants to be delivered again.
+    """Forget the decided outputs of records that an operator wants to be delivered again.
 
-    Only what is decided already: a transaction that commits after the reset has to count.
+    Only decided ones: a transaction that commits after the reset has to count.
     """
     _, topic_id, index = event.key.rsplit(":", 2)
     partition = f"{ledger.topic_ids.get(topic_id, topic_id)}-{index}"
@@ -311,7 +310,7 @@ def _begun_anew(ledger: Ledger, event: ShareStateReset) -> Ledger:
 
 
 def _made_again(ledger: Ledger, topic: str) -> Ledger:
-    """Forget a topic that is gone; what is made of its records in open transactions is of no record."""
+    """Forget a deleted topic; open outputs of its records no longer belong to a record."""
 
     def of(record: str) -> bool:
         return topic_of(record.rpartition("@")[0]) == topic
@@ -350,7 +349,7 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
 
 
 def _pruned(ledger: Ledger, event: LogPruned) -> Ledger:
-    """Note what nobody can read any more of which no output is committed."""
+    """Note the deleted records without a committed output."""
     taken = ledger.taken
     if topic_of(event.partition) in INTERNAL_TOPICS:
         return ledger
@@ -378,7 +377,7 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -
 
 
 def _is_hidden(world: Any, partition: str, offset: int) -> bool:
-    """Return whether a reader passes over an offset: it is a marker's, or of a transaction that was aborted.
+    """Return whether a consumer skips an offset: it is a marker's, or of an aborted transaction.
 
     A source may be another application's output, as a share group's ingress topic is.
     """

@@ -1,4 +1,4 @@
-"""A transaction commits because its application has asked for it, once for each transaction."""
+"""A transaction commits only because its application called commitTransaction(), once per transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMMITS = ("commitTransaction",)
 
 
 class Asked(Part, frozen=True):
-    """How often commitTransaction() was called with a producer id, and what was committed of it."""
+    """The number of commitTransaction() calls with a producer id, and of its commits."""
 
     calls: Table[int, int] = Table.of()
     commits: Table[int, int] = Table.of()
@@ -24,19 +24,19 @@ class Asked(Part, frozen=True):
 class CommitsAsAsked:
     """The property: never more commits of a producer id than calls.
 
-    A repeated request is one call; a commit that ends the transaction after its own is one too many.
-    The identity of an epoch would not tell them apart where one epoch lasts for many transactions.
+    A repeated request belongs to one call; a commit that ends the next transaction is one too many. The identity of an
+    epoch would not distinguish them, because one epoch may last for many transactions.
     """
 
     name = "commit only when requested"
     sentence = "A transaction commits only if its application called commitTransaction()."
 
     def initial(self, world: Any) -> Asked:
-        """Start with nothing asked."""
+        """Start without any calls."""
         return Asked()
 
     def observe(self, state: Asked, action: Any, outcome: Outcome) -> Asked:
-        """Take in one step."""
+        """Fold one step."""
         for event in outcome.events:
             match event:
                 case CallStarted(application=name, call=call) if call in COMMITS:

@@ -1,8 +1,8 @@
-"""What an application may expect while nothing is wrong with it: no loss, but no nuisance either.
+"""What an application may expect while it behaves correctly: no loss, and no wasted work.
 
-The promises are about what is lost or doubled. These are about work that is thrown away, and
-about records that wait for nobody. They look at the world after a step and remember little, and
-are asked by name only: the searches that judge all promises do not ask them.
+Properties are about lost or duplicated records. Expectations are about wasted work, and about records that wait without
+need. They check the world after a step and remember little. They are checked by name only: the searches for all
+properties do not check them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ S = RecordState
 
 
 class Seen(Part, frozen=True):
-    """What an expectation remembers: why it is broken, and records it has an eye on."""
+    """The state of an expectation: why it is broken, and the records that it watches."""
 
     broken: str = ""
     watched: Table[str, bool] = Table.of()
@@ -47,7 +47,7 @@ class Seen(Part, frozen=True):
 class Expectation(ABC):
     """One expectation: a property with its name, its sentence and its source.
 
-    `breaks` gives the reason why an event breaks it, or nothing; `learned` takes the event in.
+    `breaks` returns the reason why an event breaks it, or ""; `learned` folds the event.
     """
 
     name = ""
@@ -59,7 +59,7 @@ class Expectation(ABC):
         return Seen()
 
     def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
-        """Take in one step."""
+        """Fold one step."""
         if seen.broken:
             return seen
         for event in outcome.events:
@@ -75,22 +75,22 @@ class Expectation(ABC):
 
     @abstractmethod
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """Return the reason why an event breaks it, or nothing."""
+        """Return the reason why an event breaks it, or ""."""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Take an event in; most expectations have nothing to remember."""
+        """Fold an event; most expectations store nothing."""
         return seen
 
 
 class OwnVote(Expectation):
-    """Finding K: the answer to a staging was lost, and its repetition is refused."""
+    """Finding K: the response to a staging was lost, and the repeated staging is rejected."""
 
     name = "own acknowledgement is no conflict"
     sentence = "A producer is not rejected because of records it staged in its own transaction."
     source = "KIP-1289 State machine additions; finding K"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A refused staging whose records are all pending so for the producer that asked."""
+        """Break on a rejected staging whose records are all staged the same way for its producer."""
         match event:
             case MessageSent(source=source, message=TxnShareAcknowledgeResponse() as answer):
                 refused = answer.error is Errors.INVALID_RECORD_STATE
@@ -114,7 +114,7 @@ class CommitIsTrue(Expectation):
     source = "KIP-1289 Pseudo code, 'true synchronisation point'; findings X7 and X11"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A commit that returned while a record is staged at the epoch that the producer still has.
+        """Break on a commit that returned while a record is staged at the producer's current epoch.
 
         Under transaction version 2 every decision gives the producer its next epoch.
         """
@@ -134,11 +134,11 @@ class CommitIsTrue(Expectation):
 
 
 class NoWaitForOneself(Expectation):
-    """Finding X26: a member waits for records that the broker thinks it holds.
+    """Finding X26: a member waits for records that it holds according to the broker.
 
-    A staging that was not sent when the application aborts, or that was refused, leaves the record
-    with its member. To be told from finding F, where every abort does it, and from KIP-932's own
-    way: who gave a record back and was told that it could not be written knows that it holds it.
+    A staging that was not sent when the application aborts, or that was rejected, leaves the record with its member.
+    This differs from finding F, where every abort does it, and from KIP-932's own behaviour: a member that released a
+    record and got an error knows that it still holds it.
     """
 
     name = "no self-deadlock"
@@ -146,7 +146,7 @@ class NoWaitForOneself(Expectation):
     source = "KIP-1289 'Records will be re-delivered on next poll()'"
 
     def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
-        """Learn of the whole step first: what one refused write brings back are several events."""
+        """Fold the whole step first: a single rejected write leads to several events."""
         if seen.broken:
             return seen
         for event in outcome.events:
@@ -155,14 +155,14 @@ class NoWaitForOneself(Expectation):
         return seen.but(broken=next(filter(None, reasons), ""))
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A fetch that waits, by a member that holds records of the very share-partition."""
+        """Break on a fetch that waits, by a member that holds records of the same share-partition."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
         waiting = _waiting_for_itself(world)
         return next((_waiting(n, member) for n, member in waiting if n not in seen.watched), "")
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Note which records came back to their member because giving them back failed."""
+        """Note the records that returned to their member because their release failed."""
         if not isinstance(event, RecordsMoved):
             return seen
         watched = seen.watched
@@ -173,22 +173,22 @@ class NoWaitForOneself(Expectation):
 
 
 class _GivenBack(Expectation):
-    """An expectation about records that an abort gave back to their member."""
+    """An expectation about records that an abort returned to their member."""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Have an eye on what goes from TX_PENDING to ACQUIRED until it moves on."""
+        """Watch a record that moves from TX_PENDING to ACQUIRED until it moves on."""
         if not isinstance(event, RecordsMoved):
             return seen
         watched = seen.watched
         given_back = event.before is S.TX_PENDING and event.after is S.ACQUIRED
-        given_back = given_back and event.because != WRITE_FAILED  # a staging that never was one
+        given_back = given_back and event.because != WRITE_FAILED  # the staging failed
         for name in _names(event):
             watched = watched.set(name, True) if given_back else watched.without(name)
         return seen.but(watched=watched)
 
 
 class AbortBringsAgain(_GivenBack):
-    """Finding F: the next poll() waits for the record that the abort gave to its own member."""
+    """Finding F: the next poll() waits for the record that the abort returned to its own member."""
 
     name = "abort releases records"
     sentence = (
@@ -197,7 +197,7 @@ class AbortBringsAgain(_GivenBack):
     source = "KIP-1289 'Records will be re-delivered on next poll()'; finding F"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A member that waits while an abort has given it the record, unknown to it."""
+        """Break on a member that waits while an abort has returned the record to it, without its knowledge."""
         if not isinstance(event, RecordsMoved | MessageSent):
             return ""
         given = seen.watched
@@ -212,7 +212,7 @@ class AbortIsNoFailure(_GivenBack):
     source = "KIP-1289 Test Plan; KIP-932 group.share.delivery.count.limit; finding M"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A record that is archived after an abort gave it back to its member."""
+        """Break on a record that is archived after an abort returned it to its member."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ARCHIVED:
             return ""
         for name in _names(event):
@@ -225,14 +225,14 @@ class AbortIsNoFailure(_GivenBack):
 
 
 class RejectionStays(Expectation):
-    """Finding G: what was rejected in a transaction is acknowledged when it commits."""
+    """Finding G: a record that was rejected in a transaction is acknowledged when it commits."""
 
     name = "rejected records are archived"
     sentence = "A record that was rejected in a transaction is archived, never acknowledged."
     source = "KIP-1289 javadoc, 'REJECT records transition to ARCHIVING/ARCHIVED'; finding G"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A record that was staged with REJECT and is acknowledged."""
+        """Break on a record that was staged with REJECT and is acknowledged."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ACKNOWLEDGED:
             return ""
         for name in _names(event):
@@ -244,9 +244,9 @@ class RejectionStays(Expectation):
         return ""
 
     def learned(self, seen: Seen, event: Event) -> Seen:
-        """Note what a staging asks for, and keep it where it was staged; a free record starts over.
+        """Note the types of a staging, and keep them while it is staged; a free record starts over.
 
-        Another member may ask for a record that it lost: that is nobody's rejection.
+        Another member may stage a record that it has lost: that does not count as a rejection.
         """
         watched = seen.watched
         match event:
@@ -273,14 +273,14 @@ class RejectionStays(Expectation):
 
 
 class LockThatEnds(Expectation):
-    """Finding X18: the timer of a lock fires once, and there is no other one."""
+    """Finding X18: the timer of a lock expires once, and there is no other one."""
 
     name = "every lock expires"
     sentence = "A record held by a slow member becomes available when its lock expires."
     source = "KIP-932 acquisition lock; SharePartition.AcquisitionLockTimerTask; finding X18"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A record that is held and has no timer any more."""
+        """Break on a record that is held without a timer."""
         if not isinstance(event, RecordsMoved) or event.after is not S.ACQUIRED:
             return ""
         for share, offset, record in _records(world):
@@ -293,17 +293,17 @@ class LockThatEnds(Expectation):
 
 
 class PollGoesOn(Expectation):
-    """Finding X27: in explicit mode a record that is staged is not acknowledged to the consumer."""
+    """Finding X27: in explicit mode the consumer does not count a staged record as acknowledged."""
 
     name = "poll() goes on"
     sentence = "An application that has staged every record of a batch can call poll() again."
     source = "KIP-1289 Pseudo code, 'Do NOT call shareConsumer.acknowledge(...)'; finding X27"
 
     def breaks(self, seen: Seen, event: Event, world: World) -> str:
-        """A poll() that wants acknowledgements although every record of its batch is staged.
+        """Break on a poll() that requires acknowledgements although every record of its batch is staged.
 
-        A record that was never staged is another matter: in explicit mode the application has to
-        release it after an abort, in every design.
+        A record that was never staged is another matter: in explicit mode the application has to release it after an
+        abort, in every design.
         """
         if not isinstance(event, CallReturned) or event.call != "poll":
             return ""
@@ -341,7 +341,7 @@ def _records(world: World) -> Iterator[tuple[Any, int, Any]]:
 
 
 def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
-    """Return the reason if all that a refused staging asks for is staged so already."""
+    """Return the reason if all records of a rejected staging are already staged the same way."""
     voter = (asked.producer_id, asked.producer_epoch)
     votes = {
         f"{share.partition}@{offset}": (
@@ -363,19 +363,19 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
 
 
 def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
-    """Return (record, member) wherever a member's fetch waits and the member holds the record."""
+    """Return (record, member) for every fetch that waits although its member holds the record."""
     for share in _shares(world):
         waiting = {p.request.member_id for p in share.parked if not p.acknowledging}
         waiting |= _of_session(world, share)
         for offset, record in share.records.items() if waiting else ():
             held = record.state is S.ACQUIRED and not record.ongoing
-            # Behind the start offset nobody waits for it: retention took it from the log.
+            # Below the start offset no fetch waits for it: retention deleted it from the log.
             if held and record.member_id in waiting and offset >= share.start_offset:
                 yield f"{share.partition}@{offset}", record.member_id
 
 
 def _of_session(world: World, share: Any) -> set[str]:
-    """Return the members whose fetch of a session waits for records, of this share-partition among others."""
+    """Return the members whose session fetch waits for records of this share-partition, among others."""
     leaders = (role for role in world.roles.values() if isinstance(role, ShareLeader))
     calls = (call for leader in leaders for call in leader.waiting if call.fetched is None)
     return {

@@ -1,12 +1,11 @@
-"""The single promises behind exactly once: what must hold at every step, one sentence each.
+"""The invariants behind exactly once: what must hold at every step, one sentence each.
 
-`Atomic` and `NothingPending` say whether the whole works. These say which part of the machinery
-gave way: each is a small function that looks at one event and at what happened before it. They
-are judged together in one pass, because they remember the same facts. A state in which one of them
-is broken says nothing of what would break later: the first to break is what a search finds.
+`Atomic` and `NothingPending` say whether the whole works. These say which part of the machinery failed: each is a small
+function of one event and of what happened before it. They are checked together in one pass, because they share the same
+facts. After one of them is broken, a state says nothing about later violations: the first one is what a search finds.
 
-The names in `source` are the invariants of our review of KIP-1289; what Kafka's own code keeps is
-cited with its class.
+The names in `source` are the invariants of our review of KIP-1289; rules of Kafka's own code are cited with their
+class.
 """
 
 from __future__ import annotations
@@ -63,10 +62,10 @@ _NOTHING = Facts()
 
 
 class Promise(Value, frozen=True):
-    """One promise: a property with its name, its sentence, its source and what breaks it.
+    """One invariant: a property with its name, its sentence, its source and its check.
 
-    `breaks` gives the reason why an event breaks it, or nothing; it is asked before the facts take
-    the event in, with the world after the step. A promise that is broken stays broken.
+    `breaks` returns the reason why an event breaks it, or ""; it is called before the event is folded into the facts,
+    with the world after the step. A broken invariant stays broken.
     """
 
     name: str
@@ -75,11 +74,11 @@ class Promise(Value, frozen=True):
     breaks: Callable[[Facts, Event, World], str]
 
     def initial(self, world: World) -> Facts:
-        """Start with nothing known: one value for all promises, so that one pass tells them all."""
+        """Start with no facts: one value for all invariants, so that one pass checks them all."""
         return _NOTHING
 
     def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
-        """Take in one step, for all promises at once."""
+        """Fold one step, for all invariants at once."""
         return _ONE_PASS.observe(facts, outcome)
 
     def finding(self, facts: Facts) -> Finding:
@@ -89,7 +88,7 @@ class Promise(Value, frozen=True):
 
 
 class _OnePass:
-    """The facts after a step, told once to whichever promise asks first."""
+    """The facts after a step, computed once for whichever invariant needs them first."""
 
     def __init__(self) -> None:
         self._known: tuple[Facts, Outcome, Facts] | None = None
@@ -189,7 +188,7 @@ def _start_went_wrong(facts: Facts, event: Event, world: World) -> str:
         log = world.logs.get(partition)
         if now < before:
             return f"the start offset of {partition} for {group} moved back from {before} to {now}"
-        # What retention took from the log is nobody's any more, though a member may hold it still.
+        # Records that retention deleted belong to no member, though a member may still hold them.
         for offset in range(max(before, log.start_offset if log is not None else 0), now):
             name = f"{group} {partition}@{offset}"
             if name not in facts.done and not _is_committed(facts, name):
@@ -238,7 +237,7 @@ def _joined_after_the_end(facts: Facts, event: Event, world: World) -> str:
 
 
 def _hangs_below_2(facts: Facts, event: BatchAppended, world: World) -> str:
-    """Return why nobody will end a batch where marker and data have the same epoch."""
+    """Return why no marker will end a batch, if marker and data have the same epoch."""
     if event.plain or level_of(world) >= 2 or (event.partition, event.producer_id) in facts.due:
         return ""
     return (
@@ -263,7 +262,7 @@ def _joins_another(facts: Facts, event: Event, world: World) -> str:
 def _complete_too_early(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, TransactionMoved) or event.after not in COMPLETE:
         return ""
-    # A record of completion names no partition any more: every log may be the one.
+    # A record of completion names no partition: every log may be affected.
     for name in event.partitions or world.logs:
         log = world.logs.get(name)
         if log is not None and any(pid == event.producer_id for _, pid in log.open):
@@ -296,7 +295,7 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
 
 
 def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
-    """Return what each member of a group has, by either protocol, also what it has to give up yet."""
+    """Return each member's partitions in a group, by either protocol, including those it still has to revoke."""
     classic = role.classic_groups.get(event.group_id)
     if classic is not None:
         return {name: member.assigned for name, member in classic.members.items()}
@@ -308,7 +307,10 @@ def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]
 
 
 def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
-    """A group whose members are given has no members to be asked for."""
+    """Return why a sender outside the group staged an offset, or "".
+
+    A group whose members exist from the start has no members to check.
+    """
     if not isinstance(event, OffsetStaged):
         return ""
     home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
@@ -420,7 +422,7 @@ LOOKED_AT = (
 )
 
 
-# -- what is remembered -------------------------------------------------------------------------
+# -- facts --------------------------------------------------------------------------------------
 
 
 def _learned(facts: Facts, event: Event, world: World) -> Facts:
@@ -456,7 +458,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case MessageSent(
             message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept
         ) if ongoing >= 0:
-            # Who keeps a transaction ends it as its own: it is fenced by nobody but the next one.
+            # A producer that keeps a transaction ends it as its own: only the next one fences it.
             return facts.but(epochs=facts.epochs.set(ongoing, kept.ongoing_txn_producer_epoch))
         case MessageSent(message=InitProducerIdResponse(error=Errors.NONE) as answer):
             return facts.but(epochs=facts.epochs.set(answer.producer_id, answer.producer_epoch))
@@ -491,13 +493,13 @@ def _moved(facts: Facts, event: RecordsMoved) -> Facts:
 
 
 def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
-    """A new leader holds what is durable; what it does not hold is free."""
+    """Apply a new leader's durable state; a record without state is free."""
     outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
     for record in _forgotten(event, outcomes):
         outcomes = outcomes.without(record)
     for record in _forgotten(event, votes):
         votes = votes.without(record)
-    # The old leader may have got a transactional acknowledgement into the log and not have told its producer.
+    # The old leader may have appended a transactional acknowledgement without a response to its producer.
     for record in _forgotten(event, staging):
         staging = staging.without(record)
     return facts.but(
@@ -536,7 +538,7 @@ def _records(event: RecordsMoved) -> list[str]:
 
 
 def _forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
-    """Which known records of a partition its new leader neither holds nor has behind it."""
+    """Return the known records of a partition that its new leader neither holds nor has below its start offset."""
     start = f"{event.group_id} {event.partition}@"
     found = []
     for record in known:

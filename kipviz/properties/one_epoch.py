@@ -1,4 +1,4 @@
-"""Transactions below version 2: many of them have one epoch, so they are told apart by their order."""
+"""Transactions below version 2: many of them share an epoch, so their order distinguishes them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from kipviz.records.transaction_state import TransactionState
 
 
 def orders_transactions(world: World) -> bool:
-    """Return whether a producer's transactions are told apart by their order: below version 2, or where that may come."""
+    """Return whether a producer's transactions are distinguished by order: below version 2, or if that may come."""
     return level_of(world) < 2 or world.budget.upgrade > 0
 
 
 def learned_in_order(facts: Facts, event: Event) -> Facts:
-    """Count a producer's transactions, what is due in each of them, and in which one a batch was sent.
+    """Count a producer's transactions, the markers due in each, and the transaction of each batch.
 
-    A batch that leaves it to the broker to add its partition to the transaction begins the next transaction, where none
-    is open.
+    A batch that relies on the broker to add its partition to the transaction starts the next transaction, if none is
+    open.
     """
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
@@ -50,7 +50,7 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
                     facts = facts.but(sent_in=facts.sent_in.set(key, now))
             return facts
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
-            # A marker that comes late, in the middle of a transaction, is not the one that is due.
+            # A late marker, in the middle of a transaction, is not the one that is due.
             undecided = facts.due.get((partition, pid), False)
             return facts if undecided else facts.but(due=facts.due.without((partition, pid)))
         case _:
@@ -58,13 +58,13 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
 
 
 def _begins(facts: Facts, batch: Produce) -> bool:
-    """Return whether a batch begins its producer's next transaction."""
+    """Return whether a batch starts its producer's next transaction."""
     is_open = any(undecided and of == batch.producer_id for (_, of), undecided in facts.due.items())
     return enlists(batch) and not is_open
 
 
 def learned_below_2(facts: Facts, event: Event) -> Facts:
-    """Forget at the right moment what is known of an epoch that has several transactions: versions 0 and 1."""
+    """Forget at the right moment the facts of an epoch with several transactions: versions 0 and 1."""
     match event:
         case TransactionMoved(after=TransactionState.ONGOING, producer_id=pid):
             place = (pid, event.producer_epoch)
@@ -77,7 +77,8 @@ def learned_below_2(facts: Facts, event: Event) -> Facts:
             place = (pid, event.producer_epoch)
             if place not in facts.begun_at_2:
                 return facts
-            # The level was lowered in the middle of it: so far the epoch's markers are those of the one before.
+            # The level was lowered in the middle of it: so far the epoch's markers are those of the previous
+            # transaction.
             return facts.but(
                 markers=facts.markers.without(place), begun_at_2=facts.begun_at_2.without(place)
             )
@@ -86,11 +87,10 @@ def learned_below_2(facts: Facts, event: Event) -> Facts:
 
 
 def learned_of_old_clients(facts: Facts, event: TransactionMoved, world: World) -> Facts:
-    """Tell transactions apart that have one epoch because of their client, in a cluster of version 2.
+    """Distinguish transactions that share an epoch because of their client, in a cluster of version 2.
 
-    A transaction that begins is not decided, and one that is being decided has no marker yet. Of a client
-    that bumps its epoch nothing is known there that could be forgotten. Where the level may still be lowered,
-    it is noted which transactions have begun before that.
+    A new transaction is not decided, and one that is being decided has no marker yet. For a client that bumps its epoch
+    there are no facts to forget. If the level may still be lowered, the transactions that began before that are noted.
     """
     place = (event.producer_id, event.producer_epoch)
     if event.before is TransactionState.ONGOING and event.after is not TransactionState.ONGOING:
@@ -110,7 +110,7 @@ def level_of(world: World) -> int:
 
 
 def batch_of(event: BatchAppended, world: World) -> SentBatch:
-    """Return the key of a batch of data in the log, -1 where it has no sequence."""
+    """Return the key of a data batch in the log, with -1 for no sequence."""
     sequence = -1
     for batch in reversed(tuple(world.logs[event.partition].batches)):
         if batch.base_offset == event.base_offset:

@@ -1,7 +1,7 @@
-"""What was put out of source records, and what was decided about it: a fold over events.
+"""The outputs of source records, and the decisions about them: a fold over events.
 
-"atomic" and the outcomes of runs both count committed outputs; what counts stands here once. An
-output is a source record's name and the partition that the output is in.
+"atomic" and the outcomes of runs both count committed outputs; what counts is defined here once. An output is a source
+record's name and the partition that the output is in.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from kipviz.records.batches import ABORT, Batch, DataRecord
 
 Identity = tuple[int, int]
 Output = tuple[str, str]
-# The outputs of undecided transactions by (producer id, epoch), in the order of their names, so that
-# it does not matter which was appended first.
+# The outputs of undecided transactions by (producer id, epoch), in the order of their names, so that the order of
+# appends does not matter.
 Open = Table[Identity, tuple[Output, ...]]
 
 
 def appended(open_: Open, event: BatchAppended) -> Open:
-    """Take in a batch: outputs of a transaction, or an ABORT marker that somebody wrote by hand.
+    """Fold a batch: outputs of a transaction, or an ABORT marker that an operator wrote.
 
-    A coordinator decides before it sends markers, so a marker that finds something undecided is
-    somebody else's, and ends it in one partition.
+    A coordinator decides before it sends markers, so a marker for something undecided comes from elsewhere, and ends it
+    in one partition.
     """
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
@@ -38,16 +38,16 @@ def appended(open_: Open, event: BatchAppended) -> Open:
 
 
 def put_out(event: BatchAppended) -> tuple[Output, ...]:
-    """Return the outputs that a batch holds."""
+    """Return the outputs in a batch."""
     records = (r for r in event.records if isinstance(r, DataRecord) and r.origin)
     return tuple((record.origin, event.partition) for record in records)
 
 
 def closed_with_others(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Output, ...]]:
-    """Let a marker end what came late into its partition; give what is committed by that.
+    """End late batches of a marker's partition; return the outputs that it commits.
 
-    Below transaction version 2 a log may have taken a batch of an older epoch behind the marker of
-    its transaction; it hangs until another marker of the producer comes by, and shares its fate.
+    Below transaction version 2 a log may have appended a batch of an older epoch after the marker of its transaction.
+    It stays open until another marker of the producer arrives, and then has that marker's outcome.
     """
     committed: tuple[Output, ...] = ()
     for place, outputs in open_.items():
@@ -61,17 +61,17 @@ def closed_with_others(open_: Open, event: BatchAppended) -> tuple[Open, tuple[O
 
 
 def decided(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output, ...]]:
-    """End a transaction; give what is committed by that."""
+    """End a transaction; return the outputs that it commits."""
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
     return open_.without(place), outputs if event.committed else ()
 
 
 def truncated(open_: Open, partition: str, world: Any) -> Open:
-    """Forget the outputs that the old leader of a partition alone had: they are in no log now.
+    """Forget the outputs that only the old leader of a partition had: they are in no log now.
 
-    What lies before the producer's last marker was of an earlier transaction, which below transaction
-    version 2 had the same epoch.
+    Batches before the producer's last marker belong to an earlier transaction, which below transaction version 2 had
+    the same epoch.
     """
     for place, outputs in open_.items():
         others = tuple(output for output in outputs if output[1] != partition)
@@ -90,7 +90,7 @@ def truncated(open_: Open, partition: str, world: Any) -> Open:
 
 
 def without(open_: Open, event: BatchAppended) -> Open:
-    """Leave out of some outputs those that a batch of their transaction holds."""
+    """Remove those outputs that a batch of their transaction contains."""
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
     found = put_out(event)
@@ -98,7 +98,7 @@ def without(open_: Open, event: BatchAppended) -> Open:
 
 
 def cut_off(cut: Open, before: Open, after: Open) -> Open:
-    """Add to the outputs that were cut off those that were open before and are not any more."""
+    """Add the outputs that were open before and no longer are to those that were lost."""
     for place, outputs in before.items():
         here = after.get(place, ())
         lost = {output for output in outputs if output not in here}

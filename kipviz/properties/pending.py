@@ -32,7 +32,7 @@ UNDECIDED = (
 
 
 class Open(Part, frozen=True):
-    """What is waiting for an outcome now: a name, and what it waits as."""
+    """Everything that waits for an outcome now: its name and its state."""
 
     things: Table[str, str] = Table.of()
 
@@ -52,7 +52,7 @@ class NothingPending:
         return Open()
 
     def observe(self, state: Open, action: Any, outcome: Outcome) -> Open:
-        """Take in one step."""
+        """Fold one step."""
         things = state.things
         for event in outcome.events:
             match event:
@@ -97,7 +97,7 @@ class NothingPending:
         return state if things is state.things else state.but(things=things)
 
     def finding(self, state: Open) -> Finding:
-        """Return what is still due."""
+        """Return what is still pending."""
         if not state.things:
             return Finding(HOLDS)
         due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
@@ -105,10 +105,10 @@ class NothingPending:
 
 
 def held_now(state: Open, world: Any) -> Open:
-    """Leave out the records of leaders that are gone: nobody holds such a record as staged.
+    """Remove the records of former leaders: such a record is no longer staged anywhere.
 
-    A transactional acknowledgement that is durable is due all the same: it holds the last stable offset of its log. A
-    new leader says what it found only when somebody asks it, and in a run that ends nobody may.
+    A durable transactional acknowledgement is still pending: it holds back the last stable offset of its log. A new
+    leader loads it only when a request arrives, and in a run that ends there may be none.
     """
     records = [thing for thing in state.things if thing.startswith("record ")]
     if not records:
@@ -127,12 +127,12 @@ def held_now(state: Open, world: Any) -> Open:
 
 
 def _offset(event: OffsetStaged | OffsetResolved) -> str:
-    """Name a staged offset: two producers may hold one of the same group and partition."""
+    """Return the name of a staged offset: two producers may have one for the same group and partition."""
     return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"
 
 
 def _deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
-    """Forget the pending offsets whose tombstone is in the log: with a topic, or a group, they are gone."""
+    """Remove the pending offsets whose tombstone is in the log: their topic, or group, was deleted."""
     for record in event.records:
         if isinstance(record, OffsetTombstone):
             start = f"offset of {record.group_id} in {record.partition} by "
@@ -143,7 +143,7 @@ def _deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
 
 
 def _of_other_topics(things: Table[str, str], topic: str) -> Table[str, str]:
-    """Forget what held the logs of a topic that is gone."""
+    """Remove what was pending in the logs of a deleted topic."""
     start = "last stable offset of "
     for key in things:
         if key.startswith(start) and topic_of(key.removeprefix(start)) == topic:
@@ -159,7 +159,7 @@ def _without_records(things: Table[str, str], partition: str) -> Table[str, str]
 
 
 def _loaded(things: Table[str, str], event: SharePartitionLoaded, world: Any) -> Table[str, str]:
-    """Take over what a new share-partition leader holds as staged, and nothing else."""
+    """Replace the staged records of a partition by those of its new share-partition leader."""
     things = _without_records(things, event.partition)
     for role in world.roles.values():
         for share in getattr(role, "shares", Table.of()).values():

@@ -1,4 +1,4 @@
-"""What the single promises remember of a run."""
+"""The facts of a run that the invariants remember."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ SentBatch = tuple[str, int, int, int]
 
 
 class Facts(Part, frozen=True, cache_hash=True):
-    """What the promises remember of a run.
+    """The facts of a run that the invariants remember.
 
     A record is named "group partition@offset". `owners` are the members that hold records; `staging` and `votes` are
-    the staged records by (producer id, epoch), before and after the producer was told so; `decided` holds the outcomes
-    by (producer id, epoch), "commit" or "abort"; `outcomes` the outcome of the last transactional acknowledgement on
-    each record; `done` the records that are acknowledged or archived; `starts` the durable start offsets by
-    share-partition; `epochs` the epoch that the last InitProducerId of a producer id gave; `ended` the epoch of a
-    producer id's last marker in a partition; `markers` what the markers of (producer id, epoch) say. `broken` holds the
-    reason by promise.
+    the staged records by (producer id, epoch), before and after the producer got a response; `decided` holds the
+    outcomes by (producer id, epoch), "commit" or "abort"; `outcomes` the outcome of the last transactional
+    acknowledgement on each record; `done` the records that are acknowledged or archived; `starts` the durable start
+    offsets by share-partition; `epochs` the epoch that the last InitProducerId of a producer id returned; `ended` the
+    epoch of a producer id's last marker in a partition; `markers` the outcome in the markers of (producer id, epoch).
+    `broken` holds the reason by invariant.
 
     Below transaction version 2 an epoch lasts for many transactions, so that the last four are needed: `due` are the
-    (partition, producer id) that wait for a marker, true as long as nothing is decided, `rounds` how many transactions
-    of a producer id have begun, `sent_in` in which of them a batch was first sent, by (partition, producer id, epoch,
-    sequence), `begun_at_2` the transactions that began before the level was lowered, where it can still be.
+    (partition, producer id) that wait for a marker, true while nothing is decided, `rounds` how many transactions of a
+    producer id have begun, `sent_in` in which of them a batch was first sent, by (partition, producer id, epoch,
+    sequence), `begun_at_2` the transactions that began before the level was lowered, if it may be.
     """
 
     owners: Table[str, str] = Table.of()

@@ -1,4 +1,4 @@
-"""What the promises remember of share-partitions, where more than one event decides it."""
+"""The invariants' facts about share-partitions that depend on more than one event."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def promised(facts: Facts, partition: str, world: World) -> Facts:
 
 
 def _being_written(partition: str, world: World) -> set[str]:
-    """Name the records of a partition whose staging waits for its write; a leader that is dropped keeps these."""
+    """Return the records of a partition whose staging waits for its write, also at a dropped leader."""
     nobody: Table[Any, SharePartition] = Table.of()
     found = set()
     for role in world.roles.values():
@@ -57,7 +57,7 @@ def undecided(
 
 
 def without_topic(facts: Facts, topic: str) -> Facts:
-    """Forget the records of a topic that is gone: one of its name has others, at the same offsets."""
+    """Remove the records of a deleted topic: a new topic of its name has others, at the same offsets."""
     return facts.but(
         owners=_of_others(facts.owners, topic),
         staging=_of_others(facts.staging, topic),
@@ -75,7 +75,7 @@ def _of_others(known: Table[str, V], topic: str) -> Table[str, V]:
 
 
 def cut_off(facts: Facts, partition: str, world: World) -> Facts:
-    """Take the start offsets that a new leader's log has: what was not replicated is gone."""
+    """Reset the start offsets to those in a new leader's log: what was not replicated is lost."""
     starts = facts.starts
     for key in starts:
         if world.image.home_of(SHARE_GROUP_STATE, key) == partition:
@@ -86,7 +86,7 @@ def cut_off(facts: Facts, partition: str, world: World) -> Facts:
 
 
 def begun_at(starts: Table[str, int], records: tuple[Any, ...]) -> Table[str, int]:
-    """Take the start offsets that the records of a batch say."""
+    """Apply the start offsets in the records of a batch."""
     for record in records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:
             starts = starts.set(record.key, record.start_offset)

@@ -1,4 +1,4 @@
-"""What a property says at a step."""
+"""The verdict of a property at a step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BROKEN = "broken"
 
 
 class Finding(Value, frozen=True):
-    """A property's verdict so far: it holds, something is still due, or it is broken.
+    """A property's verdict so far: it holds, something is still pending, or it is broken.
 
-    A broken property stays broken; `reason` says what broke it, or what is still due.
+    A broken property stays broken; `reason` says what broke it, or what is still pending.
     """
 
     status: str
@@ -23,16 +23,16 @@ class Finding(Value, frozen=True):
 
 
 class Property(Observer, Protocol):
-    """A promise: a fold over the events of a run, and what it says of the run so far."""
+    """A property: a fold over the events of a run, with a verdict on the run so far."""
 
     @property
     def name(self) -> str:
-        """What verdicts call it."""
+        """Its name in verdicts."""
         ...
 
     @property
     def sentence(self) -> str:
-        """What it promises, in one sentence."""
+        """What must hold, in one sentence."""
         ...
 
     def finding(self, state: Any) -> Finding:

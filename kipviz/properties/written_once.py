@@ -1,9 +1,9 @@
-"""Written once: no source record has two committed outputs, and none is acknowledged by a transaction without any.
+"""Written once: no source record has two committed outputs, and every acknowledged one has an output.
 
 It is weaker than "atomic": a record whose output is committed may be free for a while, if it is acknowledged before it
-is delivered again. A job that commits outputs and acknowledgements one after the other is judged by this. A record that
-is archived is lost once no process has it in hand and no output of it is open: these programs reject none, so it was
-the delivery limit that archived it.
+is delivered again. It is for jobs that commit outputs and acknowledgements one after the other. An archived record is
+lost once no process is working on it and no output of it is open: these programs reject no record, so the delivery
+limit archived it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kipviz.records.share_group_state import RecordState
 
 
 class Written(Part, frozen=True):
-    """Outputs of undecided transactions, committed outputs of each record, and records that owe one.
+    """Outputs of undecided transactions, committed outputs of each record, and records that still need one.
 
     `archived` are the archived records without a committed output.
     """
@@ -34,7 +34,7 @@ class Written(Part, frozen=True):
 
 
 class WrittenOnce:
-    """The property itself: it breaks with a second committed output, and when an owed one cannot come any more."""
+    """The property itself: it breaks with a second committed output, or when a needed output can no longer come."""
 
     name = "written once"
     sentence = "No source record is written twice, and none is acknowledged or archived without its output."
@@ -44,7 +44,7 @@ class WrittenOnce:
         return Written()
 
     def observe(self, seen: Written, action: Any, outcome: Outcome) -> Written:
-        """Take in one step."""
+        """Fold one step."""
         for event in () if seen.broken else outcome.events:
             match event:
                 case BatchAppended():
@@ -86,7 +86,7 @@ def _is_open(seen: Written, record: str) -> bool:
 
 
 def _in_hand(world: Any) -> tuple[str, ...]:
-    """Return the records of the last poll() of each process: it may still write them."""
+    """Return the records of the last poll() of each process, which it may still write."""
     running = (each for each in world.applications.values() if each.alive and not each.ended)
     return tuple(f"{r.partition}@{r.offset}" for each in running for r in each.records)
 

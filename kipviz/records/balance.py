@@ -1,9 +1,9 @@
-"""How partitions are shared out among members that do not all subscribe to the same topics.
+"""The division of partitions among members with different subscriptions.
 
-WHERE IN KAFKA: UniformHeterogeneousAssignmentBuilder (KIP-848), AbstractStickyAssignor.GeneralAssignmentBuilder
-  (the classic assignors); both keep what is there, give out the rest, and move what still makes the shares more even.
-NOT MODELLED: racks; where several members or partitions would do, Kafka's builders choose by hash tables and by
-  several rules, here the first name is taken.
+WHERE IN KAFKA: UniformHeterogeneousAssignmentBuilder (KIP-848), AbstractStickyAssignor.GeneralAssignmentBuilder (the
+classic assignors); both keep what is there, assign the rest, and move partitions that make the shares more even.
+NOT MODELLED: racks; if several members or partitions are equally good, Kafka's builders choose by hash tables and by
+several rules, here the first name is chosen.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ def balanced(
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],
 ) -> Shares:
-    """Return each member its partitions: as evenly as subscriptions allow, moving as few as that takes.
+    """Return each member's partitions: as evenly as subscriptions allow, with as few moves as possible.
 
-    `topics` are what each member subscribes to, `had` what each has now; of two that have the same partition the first
-    keeps it.
+    `topics` are each member's subscriptions, `had` its current partitions; of two that have the same partition the
+    first keeps it.
     """
     owners = _kept(partitions, topics, had)
     order = sorted(partitions, key=lambda p: _first_served(p, partitions, topics))
@@ -42,7 +42,7 @@ def _kept(
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],
 ) -> dict[str, str]:
-    """Return who keeps what: whoever still subscribes to it."""
+    """Return the owner of each partition that keeps it, because it still subscribes to the topic."""
     owners: dict[str, str] = {}
     for name in topics:
         for partition in had.get(name, ()):
@@ -54,7 +54,7 @@ def _kept(
 def _first_served(
     partition: str, partitions: tuple[str, ...], topics: Mapping[str, tuple[str, ...]]
 ) -> tuple[float, int, int]:
-    """Say in which order partitions are given out: first those of topics with many for each reader."""
+    """Return the sort key of a partition for the assignment: topics with many partitions per reader come first."""
     readers = len(_readers(partition, topics))
     siblings = sum(topic_of(p) == topic_of(partition) for p in partitions)
     return (-siblings / max(readers, 1), readers, partitions.index(partition))
@@ -63,7 +63,7 @@ def _first_served(
 def _moved_one(
     owners: dict[str, str], order: list[str], topics: Mapping[str, tuple[str, ...]]
 ) -> bool:
-    """Move one partition to a reader that has at least two less, if there is one."""
+    """Move one partition to a reader that has at least two fewer, if there is one."""
     for partition in order:
         readers = _readers(partition, topics)
         if not readers:

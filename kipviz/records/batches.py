@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 
-# Group and share coordinator write every batch with base sequence 0, so in one transaction there
-# may be several with the same one; sequences are checked for clients only. Markers and the
-# transaction coordinator's own records have -1. Recorded of Kafka 4.4.0.
+# Group and share coordinator write every batch with base sequence 0, so a transaction may have several batches with the
+# same one; sequences are checked for clients only. Markers and the transaction coordinator's own records have -1.
+# Recorded from Kafka 4.4.0.
 COORDINATOR_SEQUENCE = 0
 
-# What stands for a time that nobody wrote down (RecordBatch.NO_TIMESTAMP).
+# The placeholder of a missing timestamp (RecordBatch.NO_TIMESTAMP).
 NO_TIMESTAMP = -1
 
 COMMIT = "COMMIT"
@@ -19,10 +19,9 @@ ABORT = "ABORT"
 class DataRecord(Value, frozen=True):
     """One record of a user's topic.
 
-    `origin` names the source record that this output was made from, "src-0@100", and is empty
-    for a record that nobody derived. It stands for what a real application would carry in the
-    key or a header, and is what the properties count. `headers` are what a dead-letter queue says
-    of a record that was given up (KIP-1191).
+    `origin` names the source record that this output was made from, "src-0@100", and is empty for a record that was not
+    derived from one. It stands for a key or a header of a real application; the properties count by it. `headers` are
+    those of a dead-letter queue for an archived record (KIP-1191).
     """
 
     value: str
@@ -33,10 +32,10 @@ class DataRecord(Value, frozen=True):
 class Batch(Value, frozen=True):
     """A v2 record batch: the header fields that the protocol decides on, and its records.
 
-    `control` is empty for data, COMMIT or ABORT for an end-transaction marker (attributes 0x20).
-    A control batch takes one offset. `max_timestamp_ms` is when it was appended, where records carry
-    their time: message.timestamp.type is LogAppendTime. Source: DefaultRecordBatch, EndTransactionMarker.
-    NOT MODELLED: the times that producers write themselves (CreateTime), and clocks that differ.
+    `control` is empty for data, COMMIT or ABORT for an end-transaction marker (attributes 0x20). A control batch takes
+    one offset. `max_timestamp_ms` is when it was appended, if records carry timestamps: message.timestamp.type is
+    LogAppendTime. Source: DefaultRecordBatch, EndTransactionMarker.
+    NOT MODELLED: producers' own timestamps (CreateTime), and clocks that differ.
     """
 
     base_offset: int
@@ -51,7 +50,7 @@ class Batch(Value, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many offsets the batch takes."""
+        """The number of offsets of the batch."""
         return 1 if self.control else len(self.records)
 
     @property

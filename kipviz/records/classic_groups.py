@@ -1,26 +1,26 @@
-"""The record of `__consumer_offsets` that a group of the classic protocol leaves: one for all of it.
+"""The record of a classic group in `__consumer_offsets`: one for the whole group.
 
-It is written when a generation has its assignment, and when a group is made or has become empty; what
-happens between two generations is in memory only.
+It is written when a generation has its assignment, and when a group is created or has become empty; the state between
+two generations is in memory only.
 """
 
 from __future__ import annotations
 
 from kipviz.core.values import Value
 
-# Who has no generation (JoinGroupRequest.UNKNOWN_GENERATION_ID).
+# The generation of a member without one (JoinGroupRequest.UNKNOWN_GENERATION_ID).
 NO_GENERATION = -1
-# The assignors of consumers (partition.assignment.strategy): with the first everything is given up before
-# a rebalance, with the second only what goes to somebody else (KIP-429).
+# The assignors of consumers (partition.assignment.strategy): with the first all partitions are revoked before a
+# rebalance, with the second only those that move to another member (KIP-429).
 RANGE, COOPERATIVE_STICKY = "range", "cooperative-sticky"
 
 
 class Subscription(Value, frozen=True):
-    """What a member tells the leader of its group, in bytes that no broker has to understand.
+    """A member's subscription for the leader of its group, in bytes that no broker has to decode.
 
-    `generation` is the one in which it had `owned`; with eager rebalancing it owns nothing any more when
-    it joins. Two subscriptions that differ in anything are two (ConsumerProtocolSubscription).
-    `further_topics` are those that it subscribes to besides `topic`.
+    `generation` is the one in which it had `owned`; with eager rebalancing it no longer owns anything when it joins.
+    Two subscriptions with any difference are different (ConsumerProtocolSubscription). `further_topics` are those that
+    it subscribes to besides `topic`.
     """
 
     topic: str
@@ -35,7 +35,7 @@ class Subscription(Value, frozen=True):
 
 
 class MemberMetadata(Value, frozen=True):
-    """A member of a generation: what it subscribed to, and what the leader has given it."""
+    """A member of a generation: its subscription, and its assignment from the leader."""
 
     member_id: str
     client_id: str

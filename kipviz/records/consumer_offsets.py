@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`: what a group has read, and who its members are."""
+"""The records of `__consumer_offsets`: a group's offsets, and its members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STABLE, UNREVOKED, UNRELEASED = "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PA
 class OffsetCommitRecord(Value, frozen=True):
     """A group's offset for one partition (OffsetCommitKey and OffsetCommitValue).
 
-    `topic_id` is the tagged field of value version 4, "" where it is not kept.
+    `topic_id` is the tagged field of value version 4, "" if it is not stored.
     """
 
     group_id: str
@@ -21,7 +21,7 @@ class OffsetCommitRecord(Value, frozen=True):
 
 
 class OffsetTombstone(Value, frozen=True):
-    """A group's offset for one partition is deleted, committed or pending."""
+    """The deletion of a group's offset for one partition, committed or pending."""
 
     group_id: str
     partition: str
@@ -30,9 +30,8 @@ class OffsetTombstone(Value, frozen=True):
 class MemberRecord(Value, frozen=True):
     """A member of a consumer group and its epoch (ConsumerGroupCurrentMemberAssignment).
 
-    `assigned` and `revoking` are (partition, the epoch at which the member got it); the second are
-    those that it still has to give up (KIP-848, KIP-1251). A member that was there before the run
-    has neither: its assignment is given.
+    `assigned` and `revoking` are (partition, the epoch at which the member got it); the second are those that it still
+    has to revoke (KIP-848, KIP-1251). A member that existed before the run has neither: its assignment is given.
     """
 
     group_id: str
@@ -52,9 +51,9 @@ class GroupEpochRecord(Value, frozen=True):
 
 
 class SubscriptionRecord(Value, frozen=True):
-    """What a member of a consumer group subscribes to (ConsumerGroupMemberMetadata).
+    """The subscription of a consumer group's member (ConsumerGroupMemberMetadata).
 
-    `topic` is "" where it names none, `regex` its SubscribedTopicRegex, "" for none, `rack` likewise its RackId.
+    `topic` is "" if it names none, `regex` its SubscribedTopicRegex, "" for none, `rack` likewise its RackId.
     """
 
     group_id: str
@@ -67,7 +66,7 @@ class SubscriptionRecord(Value, frozen=True):
 
 
 class RegexRecord(Value, frozen=True):
-    """Which topics a regular expression of a consumer group stands for (ConsumerGroupRegularExpression)."""
+    """The topics that match a regular expression of a consumer group (ConsumerGroupRegularExpression)."""
 
     group_id: str
     regex: str
@@ -75,14 +74,14 @@ class RegexRecord(Value, frozen=True):
 
 
 class TargetEpochRecord(Value, frozen=True):
-    """The epoch that the target assignment is for (ConsumerGroupTargetAssignmentMetadata)."""
+    """The epoch of the target assignment (ConsumerGroupTargetAssignmentMetadata)."""
 
     group_id: str
     epoch: int
 
 
 class TargetRecord(Value, frozen=True):
-    """What a member is to have in the end (ConsumerGroupTargetAssignmentMember)."""
+    """The target assignment of a member (ConsumerGroupTargetAssignmentMember)."""
 
     group_id: str
     member_id: str
@@ -90,18 +89,18 @@ class TargetRecord(Value, frozen=True):
 
 
 class GroupTombstone(Value, frozen=True):
-    """A group is gone; `of` is the record that is deleted."""
+    """The deletion of a group; `of` is the deleted record."""
 
     group_id: str
     of: str
 
 
-# What is deleted of a group of the classic protocol, and of one of KIP-848 without members.
+# The deleted records of a classic group, and of a KIP-848 group without members.
 GROUP_METADATA, TARGET_EPOCH, GROUP_EPOCH = "group metadata", "target assignment", "group epoch"
 
 
 class MemberTombstone(Value, frozen=True):
-    """A member is gone; `of` is the record that is deleted: Kafka writes one for each of three."""
+    """The removal of a member; `of` is the deleted record: Kafka writes one tombstone for each of three."""
 
     group_id: str
     member_id: str

@@ -1,8 +1,7 @@
 """CRC-32C (Castagnoli), the checksum of Kafka's record batches.
 
-Python's standard library has only the other CRC-32. Eight tables let one turn of the loop take
-eight bytes, which is about twice as fast as one byte at a time; logs of many gigabytes are better
-read with the check switched off.
+Python's standard library has only the other CRC-32. With eight tables one iteration handles eight bytes, which is about
+twice as fast as one byte at a time. For logs of many gigabytes the check is better switched off.
 
 Source: org.apache.kafka.common.utils.Crc32C, RFC 3720 section B.4.
 """

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class FieldsError(Exception):
-    """The bytes end too early or hold what the type does not allow; `at` counts from their start."""
+    """The bytes end too early or hold an invalid value; `at` counts from their start."""
 
     def __init__(self, at: int, why: str) -> None:
         super().__init__(why)
@@ -20,10 +20,10 @@ class FieldsError(Exception):
 
 
 class Fields:
-    """A position in some bytes, moved by every field that is read.
+    """A position in some bytes, advanced by every field that is read.
 
-    `flexible` is how a message version writes lengths and tagged fields: since KIP-482 strings and
-    arrays begin with an unsigned varint of their length plus one.
+    `flexible` is the message version's encoding of lengths and tagged fields: since KIP-482 strings and arrays begin
+    with an unsigned varint of their length plus one.
     """
 
     __slots__ = ("at", "data", "flexible")
@@ -55,7 +55,7 @@ class Fields:
         while True:
             byte = self.take(1, what)[0]
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:  # the highest bit says that more follows
+            if byte < 0x80:  # the highest bit means that more follows
                 break
             shift += 7
             if shift >= bits:
@@ -121,6 +121,6 @@ class Fields:
         return found
 
     def end(self, what: str) -> None:
-        """Refuse bytes that are left over."""
+        """Reject bytes that are left over."""
         if self.at != len(self.data):
             raise FieldsError(self.at, f"{len(self.data) - self.at} bytes follow {what}")

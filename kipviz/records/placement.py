@@ -1,4 +1,4 @@
-"""Which partition of an internal topic holds a key, computed as Kafka computes it."""
+"""The partition of an internal topic that holds a key, computed as Kafka computes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequence numbers of a producer's records: 31 bits that begin again at 0.
+"""Sequence numbers of a producer's records: 31 bits that wrap around to 0.
 
 WHERE IN KAFKA: DefaultRecordBatch.incrementSequence, DefaultRecordBatch.lastSequence (KIP-98).
 """
@@ -10,7 +10,7 @@ _NUMBERS = SEQUENCE_MAX + 1
 
 
 def sequence_after(sequence: int, count: int) -> int:
-    """Return the sequence that comes `count` records after another one; 0 follows on 2147483647."""
+    """Return the sequence that comes `count` records after another one; 0 follows 2147483647."""
     return (sequence + count) % _NUMBERS
 
 
@@ -28,9 +28,8 @@ def is_earlier(sequence: int, other: int) -> bool:
 
 
 def as_java_int(number: int) -> int:
-    """Return what a sum of two Java ints is: above 2147483647 it becomes negative.
+    """Return the sum of two Java ints: above 2147483647 it becomes negative.
 
-    The client adds some sequences without the wrap (ProducerBatch.lastSequence), and compares what
-    comes out.
+    The client adds some sequences without the wrap-around (ProducerBatch.lastSequence), and compares the results.
     """
     return (number + _NUMBERS) % (2 * _NUMBERS) - _NUMBERS

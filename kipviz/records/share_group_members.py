@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets` about share groups: who is in one, and what is initialised."""
+"""The records of `__consumer_offsets` about share groups: members, and initialized partitions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ShareGroupEpochRecord(Value, frozen=True):
 
 
 class ShareGroupMemberRecord(Value, frozen=True):
-    """What a member subscribes to (ShareGroupMemberMetadata, key 10)."""
+    """The subscription of a member (ShareGroupMemberMetadata, key 10)."""
 
     group_id: str
     member_id: str
@@ -21,14 +21,14 @@ class ShareGroupMemberRecord(Value, frozen=True):
 
 
 class ShareGroupTargetEpochRecord(Value, frozen=True):
-    """The epoch that the target assignment is for (ShareGroupTargetAssignmentMetadata, key 12)."""
+    """The epoch of the target assignment (ShareGroupTargetAssignmentMetadata, key 12)."""
 
     group_id: str
     epoch: int
 
 
 class ShareGroupTargetRecord(Value, frozen=True):
-    """What a member is to have (ShareGroupTargetAssignmentMember, key 13)."""
+    """The target assignment of a member (ShareGroupTargetAssignmentMember, key 13)."""
 
     group_id: str
     member_id: str
@@ -36,7 +36,7 @@ class ShareGroupTargetRecord(Value, frozen=True):
 
 
 class ShareGroupAssignmentRecord(Value, frozen=True):
-    """What a member has, and its epochs (ShareGroupCurrentMemberAssignment, key 14)."""
+    """The assignment of a member, and its epochs (ShareGroupCurrentMemberAssignment, key 14)."""
 
     group_id: str
     member_id: str
@@ -46,7 +46,7 @@ class ShareGroupAssignmentRecord(Value, frozen=True):
 
 
 class ShareGroupStatePartitionsRecord(Value, frozen=True):
-    """Whose state is asked for and whose is there (ShareGroupStatePartitionMetadata, key 15).
+    """The partitions whose state is being initialized, or exists (ShareGroupStatePartitionMetadata, key 15).
 
     `deleting` are the topics whose state an operator has deleted, until that is done.
     """
@@ -58,7 +58,7 @@ class ShareGroupStatePartitionsRecord(Value, frozen=True):
 
 
 class ShareGroupTombstone(Value, frozen=True):
-    """A member is gone: one for each of its three records, in Kafka's order (14, 13, 10)."""
+    """The removal of a member: one for each of its three records, in Kafka's order (14, 13, 10)."""
 
     group_id: str
     member_id: str
@@ -66,15 +66,15 @@ class ShareGroupTombstone(Value, frozen=True):
 
 
 class ShareGroupDeleted(Value, frozen=True):
-    """A group is gone: one for each record that is the group's own, in Kafka's order (12, 15, 11)."""
+    """The deletion of a group: one for each of the group's own records, in Kafka's order (12, 15, 11)."""
 
     group_id: str
     of: str
 
 
-# What is deleted of a group that an operator deletes; with the last one it is gone.
+# The deleted records of a group that an operator deletes; the last one deletes the group.
 OF_A_GROUP = ("target epoch", "state partitions", "epoch")
-# What is deleted of a member that leaves.
+# The deleted records of a member that leaves.
 OF_A_MEMBER = ("current assignment", "target assignment", "subscription")
 
 ShareGroupRecord = (

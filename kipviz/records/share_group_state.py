@@ -23,7 +23,7 @@ class RecordState(IntEnum):
     TX_PENDING = 5
 
 
-# Delivery count, state and staged fields: of two batches the one that ranks higher stays.
+# Delivery count, state and staged fields: of two batches the one with the higher rank stays.
 Rank: TypeAlias = tuple[int, int, tuple[int, int, int, int]]
 TERMINAL = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
 
@@ -71,8 +71,8 @@ class StagedBatch(Value, frozen=True):
 class ShareSnapshotRecord(Value, frozen=True):
     """The whole state of one share-partition (ShareSnapshotKey and ShareSnapshotValue).
 
-    A start offset of -1 means that share.auto.offset.reset decides where the group begins. `cold`
-    says that nothing had changed: it repeats the state, so that what is before it can be deleted.
+    With a start offset of -1 share.auto.offset.reset decides where the group starts. `cold` means that nothing had
+    changed: the record repeats the state, so that earlier records can be deleted.
     """
 
     key: str
@@ -86,7 +86,7 @@ class ShareSnapshotRecord(Value, frozen=True):
 
 
 class ShareTombstone(Value, frozen=True):
-    """The state of a share-partition is deleted (a ShareSnapshotKey without a value)."""
+    """The deletion of a share-partition's state (a ShareSnapshotKey without a value)."""
 
     key: str
 
@@ -103,10 +103,10 @@ class ShareUpdateRecord(Value, frozen=True):
 
 
 class ShareStagedRecord(Value, frozen=True):
-    """A durable transactional acknowledgement: acknowledgements that take effect when their transaction commits.
+    """A durable transactional acknowledgement, which takes effect when its transaction commits.
 
-    Status: our inference (the repaired design); it is written in a transactional batch whose header carries producer id
-    and epoch. The start offset holds whatever the outcome. With `archiving` a commit makes what was rejected ARCHIVING,
+    Status: our inference (the repaired design); it is written in a transactional batch whose header has producer id and
+    epoch. The start offset is valid whatever the outcome. With `archiving` a commit makes a rejected record ARCHIVING,
     for the dead-letter queue (KIP-1191).
     """
 
@@ -137,10 +137,10 @@ def merge(
     start_offset: int,
     rank: Callable[[StateBatch], Rank] = rank_by_number,
 ) -> tuple[StateBatch, ...]:
-    """Join two lists of batches: per offset the higher rank wins, by default (delivery count, state id).
+    """Merge two lists of batches: per offset the higher rank wins, by default (delivery count, state id).
 
-    It is a join, not last-writer-wins: a stale write cannot undo newer state. Batches below the
-    start offset are dropped or clipped; gaps between batches are kept.
+    It is not last-writer-wins: a stale write cannot undo newer state. Batches below the start offset are dropped or
+    clipped; gaps between batches are kept.
     Source: PersisterStateBatchCombiner.
     """
     out = clip(stored, start_offset)
@@ -152,10 +152,10 @@ def merge(
 def replace(
     stored: tuple[StateBatch, ...], new: tuple[StateBatch, ...], start_offset: int
 ) -> tuple[StateBatch, ...]:
-    """Overwrite: where a new batch covers an offset it wins whatever it says.
+    """Overwrite: a new batch wins at every offset that it covers.
 
-    A transaction's outcome is not a competing opinion but the decision, so it must not lose the
-    join against the state it decides. Status: our inference (finding X15).
+    A transaction's outcome does not compete with the state but decides it, so it must not lose the merge. Status: our
+    inference (finding X15).
     """
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
@@ -164,7 +164,7 @@ def replace(
 
 
 def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch, ...]:
-    """Drop what lies below the start offset; -1 keeps everything."""
+    """Drop what is below the start offset; -1 keeps everything."""
     return tuple(
         b if b.first >= start_offset else b.but(first=start_offset)
         for b in batches
@@ -175,9 +175,9 @@ def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch
 def _laid_over(
     under: tuple[StateBatch, ...], over: StateBatch, rank: Callable[[StateBatch], Rank] | None
 ) -> tuple[StateBatch, ...]:
-    """Lay one batch over others that are in order and apart; without a rank it wins everywhere."""
+    """Lay one batch over others that are in order and disjoint; without a rank it wins everywhere."""
     out: list[StateBatch] = []
-    first = over.first  # what is left of `over` begins here
+    first = over.first  # the rest of `over` begins here
     for batch in under:
         if batch.last < first:
             out.append(batch)

@@ -23,7 +23,7 @@ class TransactionState(StrEnum):
 
 S = TransactionState
 
-# Kafka's numeric ids, as they stand in the log (TransactionState.java).
+# Kafka's numeric ids, as in the log (TransactionState.java).
 STATE_IDS: dict[TransactionState, int] = {state: i for i, state in enumerate(TransactionState)}
 
 # target state -> states it may be entered from. PREPARE_ABORT lists the states from which a
@@ -45,8 +45,8 @@ VALID_PREVIOUS: dict[TransactionState, tuple[TransactionState, ...]] = {
     S.PREPARE_EPOCH_FENCE: (S.ONGOING,),
 }
 
-# States of which no record is written: DEAD waits for a tombstone, and the fence of an InitProducerId
-# is logged as the PREPARE_ABORT that it leads to.
+# States without a record: DEAD waits for a tombstone, and the fence of an InitProducerId is logged as the PREPARE_ABORT
+# that follows it.
 NOT_ENTERED = (S.DEAD, S.PREPARE_EPOCH_FENCE)
 
 # 32766 is the last epoch a client ever holds; 32767 is reserved for the coordinator's fence.
@@ -57,15 +57,13 @@ EPOCH_MAX = 32767
 class TransactionRecord(Value, frozen=True):
     """One value of `__transaction_state` (TransactionLogValue) with its key.
 
-    `next_producer_epoch` is in Kafka 4.4.0's schema (tag 3) and no release writes it: KIP-939 keeps
-    in it, with `next_producer_id`, the identity under which a kept transaction can be ended. Version
-    0 is written under transaction version 0: it has no place for the producer ids before and after,
-    nor for the client's transaction version. `heartbeat_interval_ms` is not in Kafka's: that KIP-1309
-    (draft) would log it is our inference.
+    `next_producer_epoch` is in Kafka 4.4.0's schema (tag 3) and no release writes it: KIP-939 stores in it, with
+    `next_producer_id`, the identity that may end a kept transaction. Version 0 is written under transaction version 0:
+    it has no fields for the previous and the next producer id, nor for the client's transaction version.
+    `heartbeat_interval_ms` is not in Kafka's record: that KIP-1309 (draft) would log it is our inference.
 
-    The two timestamps are TransactionStartTimestampMs and TransactionLastUpdateTimestampMs: when the
-    first partition joined, and when the transition was prepared. Both are NO_TIMESTAMP where records
-    carry no time.
+    The two timestamps are TransactionStartTimestampMs and TransactionLastUpdateTimestampMs: when the first partition
+    was added, and when the transition was prepared. Both are NO_TIMESTAMP if records carry no timestamps.
     """
 
     transactional_id: str
@@ -85,10 +83,10 @@ class TransactionRecord(Value, frozen=True):
 
 
 class GroupAssignmentRecord(Value, frozen=True):
-    """What a producer has been assigned in which generation of its group (KIP-447, first draft).
+    """A producer's assignment in a generation of its group (KIP-447, first draft).
 
-    The draft wants a record type of its own beside the transaction's, which does not change; what
-    stands in its key and its value is our inference.
+    The draft requires a record type of its own beside the transaction's, which does not change; the fields of its key
+    and its value are our inference.
     """
 
     group_id: str
@@ -98,6 +96,6 @@ class GroupAssignmentRecord(Value, frozen=True):
 
 
 class Tombstone(Value, frozen=True):
-    """A key without a value: the transactional id is forgotten."""
+    """A key without a value: the transactional id has expired."""
 
     transactional_id: str

@@ -1,7 +1,7 @@
 """The name of an action: a value, its text in scripts, and its words on the screen.
 
 Stories, readers' programs and `Cluster.take` name an action by a pattern of its text in scripts. So these texts are a
-language: they are added to and never reworded. What the screen, tables and errors show are the words, which can be
+language: new ones are added, and none is ever reworded. The screen, tables and errors show the words, which can be
 reworded without a change to any story.
 """
 
@@ -12,10 +12,10 @@ from kipviz.core.values import Value
 
 
 class Verb(Value, frozen=True):
-    """What happens in an action, by a name that is never reworded; each behaviour has its own (`verbs`).
+    """The kind of an action, by a name that is never reworded; each behaviour has its own (`verbs`).
 
-    `in_scripts` is the text that stories and programs are written in: it is never reworded either, because they are
-    stored. `of_timer`: the first of its parts is a timer, which has a text and words of its own.
+    `in_scripts` is the text in stories and programs: it is never reworded either, because they are stored. With
+    `of_timer` the first of its parts is a timer, which has a text and words of its own.
     """
 
     name: str
@@ -31,13 +31,13 @@ ON_SCREEN: dict[str, str] = {
     "delete topic": "{0} is deleted",
     "create topic": "{0} is created",
 }
-"""Other words that a reader sees, by a verb's name; a verb without an entry is shown as in scripts."""
+"""Other words on the screen, by a verb's name; a verb without an entry is shown as in scripts."""
 
 
 class ActionName(Value, frozen=True):
-    """What happens, and to what: hosts, partitions, messages, timers, in the order of the texts' places.
+    """An action's verb and its objects: hosts, partitions, messages, timers, in the order of the text's placeholders.
 
-    `timer` is the timer of a role that runs out; its text is the first part.
+    `timer` is the timer of a role that expires; its text is the first part.
     """
 
     verb: Verb
@@ -46,7 +46,7 @@ class ActionName(Value, frozen=True):
 
     @property
     def in_scripts(self) -> str:
-        """The text that patterns of scripts are held against."""
+        """The text that patterns of scripts are matched against."""
         return self.verb.in_scripts.format(*self.parts)
 
     @property

@@ -1,4 +1,4 @@
-"""What an application's threads do by themselves, and how its process dies and starts again."""
+"""The steps of an application's threads, and the crash and start of its process."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, host_of
 from kipviz.core.table import pairs
 
-# One object for each: most steps of a run are calls and arrivals, and every one of them is kept.
+# One shared object for each: most steps of a run are calls and arrivals, and all of them are stored.
 _next_line = lru_cache(maxsize=4096)(Step)
 
 
 class GoingOn(Behaviour[Step]):
-    """The application thread continues: it enters a line or comes back from a call."""
+    """The application thread continues: it executes the next statement or returns from a call."""
 
     action = Step
     verbs = (Verb("step", "{0} goes on"),)
@@ -77,7 +77,7 @@ class GoingOn(Behaviour[Step]):
 
 
 class TimingOutCall(Behaviour[TimeOutCall]):
-    """max.block.ms is over: a blocking call comes back, and what it asked for continues without it."""
+    """max.block.ms is over: a blocking call returns, while its request continues."""
 
     action = TimeOutCall
     verbs = (Verb("time out call", "a call of {0} times out"),)
@@ -187,7 +187,7 @@ class CrashingClient(Behaviour[CrashClient]):
 
 
 class StartingClient(Behaviour[StartClient]):
-    """The application is started again, at its first line."""
+    """The application is started again, at its first statement."""
 
     action = StartClient
     repairs = True
@@ -241,7 +241,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 
 
 def _show_others(turn: Turn, name: str) -> None:
-    """Let the other processes at a shared database see what one has just done to it."""
+    """Update what the other processes at a shared database see, after one process changed it."""
     changed = turn.applications[name].others.get(external_database.NAME)
     if not isinstance(changed, ExternalDatabase) or not changed.shared:
         return

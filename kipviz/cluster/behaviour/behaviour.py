@@ -1,4 +1,4 @@
-"""What the class of an action's behaviour says."""
+"""The base class of actions' behaviour."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Guard: TypeAlias = tuple[str, str]
 
 
 class Model(Protocol):
-    """What a behaviour asks of the model besides its world."""
+    """What a behaviour needs from the model besides its world."""
 
     spec: ClusterSpec
 
     def context(self, world: World, broker: int) -> Context:
-        """Return what a role on a broker may look at."""
+        """Return what a role on a broker may read."""
 
     def obstacle(self, world: World, action: ClusterAction) -> str | None:
         """Return why an action is not possible, whatever the budget and the clock say."""
@@ -38,16 +38,16 @@ class Model(Protocol):
 
 
 class Behaviour(ABC, Generic[A]):
-    """When an action is possible, what it does, what it spends, what it is called and where that is written.
+    """When an action is possible, what it does, what it spends, its name, and the text of its rule.
 
-    `verbs` are the texts that name it in scripts. `place` is where an accident, a repair or an operator's action stands
-    among those that are offered; 0 for an action that is found in another way. Choices of a run are numbers in what is
-    offered: a new one gets a place behind the others.
+    `verbs` are the texts that name it in scripts. `place` is the rank of a fault, a repair or an operator's action
+    among those that are offered; 0 for an action that is found in another way. A run's choices are numbers in that
+    list, so a new action gets a place behind the others.
 
-    `spends` is the field of the fault budget that one such action takes one of, "" for what is free, and `spent_as`
-    what a number of them is called. `clause` is None where the rule is another thing's: a call's, a message's, a
-    timer's. `repairs`: it is listed behind the accidents, whatever offers it. `shows_time_left`: at a timed clock what
-    it looks at ends with the time until it is due.
+    `spends` is the field of the fault budget from which one such action takes one, "" for a free action, and `spent_as`
+    is the name of several. `clause` is None if the rule belongs to something else: a call, a message, a timer.
+    `repairs`: it is listed behind the faults, whatever offers it. `shows_time_left`: with a timed clock the time until
+    it is due is shown, too.
     """
 
     action: ClassVar[type[Action]]
@@ -61,26 +61,29 @@ class Behaviour(ABC, Generic[A]):
 
     @abstractmethod
     def why_not(self, model: Model, world: World, action: A) -> str | None:
-        """Say in one sentence why the action is not possible, None if it is; budget, pauses and clock are asked elsewhere."""
+        """Return in one sentence why the action is not possible, or None if it is.
+
+        Budget, pauses and clock are checked elsewhere.
+        """
 
     def comes_up(self, spec: ClusterSpec) -> bool:
         """Return whether the action can be offered in a cluster at all, whatever has happened."""
         return True
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[ClusterAction]:
-        """Return the accidents, repairs or doings of an operator that are possible, in the world's order.
+        """Return the faults, repairs or operator's actions that are possible, in the world's order.
 
-        Budget, pauses and clock are asked elsewhere. What a process, a client, a connection or a role does by itself is
-        given by `of_process` to `of_role`: it depends on that one thing, and is remembered as long as it is the same.
+        Budget, pauses and clock are checked elsewhere. The actions of a process, a client, a connection or a role come
+        from `of_process` to `of_role`: they depend on that one object only, and are cached as long as it is the same.
         """
         return ()
 
     def of_process(self, app: Application) -> Iterable[ClusterAction]:
-        """Return the actions that a process can do now, or that can be done to it."""
+        """Return the actions of a process, or on it, that are possible now."""
         return ()
 
     def of_client(self, client: Client, image: Image) -> Iterable[ClusterAction]:
-        """Return the actions that a client of a process that runs can do now."""
+        """Return the actions of a running process's client that are possible now."""
         return ()
 
     def of_connection(
@@ -90,36 +93,39 @@ class Behaviour(ABC, Generic[A]):
         return ()
 
     def of_new_role(self, key: RoleKey, role: BrokerRole) -> Iterable[ClusterAction]:
-        """Return the actions of a role that has not read its log yet."""
+        """Return the actions of a role that has not loaded its log yet."""
         return ()
 
     def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[ClusterAction]:
-        """Return the actions of a role that it can do now; of a log it asks only where the log counts as a part of it."""
+        """Return the actions of a role that are possible now.
+
+        It reads a log only if the log counts as a part of the role.
+        """
         return ()
 
     @abstractmethod
     def apply(self, turn: Turn, action: A) -> None:
-        """Do it; it is possible."""
+        """Apply the action, which is possible."""
 
     @abstractmethod
     def name(self, world: World, action: A) -> ActionName:
         """Return the action's name, a value; `action_name` has its words in scripts and on the screen."""
 
     def sentence(self, world: World, action: A) -> str:
-        """Tell in one sentence what happens; of what arrives the message says it (`views.explanations.sentences`)."""
+        """Return one sentence that says what happens; for an arriving message see `views.explanations.sentences`."""
         raise NotImplementedError(f"{type(action).__name__} has no sentence of its own")
 
     def looks_at(self, world: World, action: A) -> Iterable[Guard]:
-        """Return the names and values of the world that it looks at, and of an accident what it takes away.
+        """Return the names and values of the world that decide about it; for a fault, what it destroys.
 
-        A message, a call and the time say themselves what they look at (`views.explanations.guards`).
+        For a message, a call and the time see `views.explanations.guards`.
         """
         raise NotImplementedError(f"{type(action).__name__} says nothing of what it looks at")
 
     def host(self, world: World, action: A) -> str:
-        """Return the host whose threads the action needs, "" for what happens to hosts."""
+        """Return the host whose threads the action needs, "" for actions on hosts."""
         return ""
 
     def lane(self, world: World, action: A) -> str:
-        """Return the host on whose lane the action is shown, "" where it is no single host's."""
+        """Return the host in whose lane the action is shown, "" if it belongs to no single host."""
         return ""

@@ -1,4 +1,4 @@
-"""What brokers and their roles do by themselves, and how they crash, start and lead."""
+"""Actions of brokers and their roles, and how brokers crash, start and lead."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from kipviz.core.table import pairs
 
 
 class Replicating(Behaviour[Replicate]):
-    """The in-sync replicas have a partition's log to its end: the high watermark moves."""
+    """The in-sync replicas have a partition's log to its end: the high watermark advances."""
 
     action = Replicate
     verbs = (Verb("replicate", "{0} is replicated"),)
@@ -94,7 +94,7 @@ class Replicating(Behaviour[Replicate]):
 
 
 class Loading(Behaviour[Load]):
-    """A new coordinator has read its log and takes office."""
+    """A new coordinator has read its log and becomes active."""
 
     action = Load
     verbs = (Verb("load", "{0} takes office on {1}"),)
@@ -136,7 +136,7 @@ class Loading(Behaviour[Load]):
 
 
 class ExpiringLock(Behaviour[ExpireLock]):
-    """An acquisition lock of a share-partition runs out."""
+    """An acquisition lock of a share-partition expires."""
 
     action = ExpireLock
     shows_time_left = True
@@ -223,7 +223,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         ]
 
     def apply(self, turn: Turn, action: TimeOutTransaction) -> None:
-        """Let one scan of a broker abort whatever is overdue in all that it coordinates."""
+        """Let one scan of a broker abort all overdue transactions that it coordinates."""
         for name in turn.scanned(action):
             key = (
                 action.broker,
@@ -263,7 +263,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
 
 
 class RunningOut(Behaviour[RunOut]):
-    """Another timer of a role runs out; the role's module says which ones are set."""
+    """Another timer of a role expires; the role's module knows which ones are running."""
 
     action = RunOut
     shows_time_left = True
@@ -291,7 +291,7 @@ class RunningOut(Behaviour[RunOut]):
         effects = dispatch.timed_by(role).on_timer(role, action.timer, on)
         turn.carry_out(key, effects)
         for partition, _ in effects.deletes:
-            turn.notify(partition)  # who waits there reads on behind what is gone
+            turn.notify(partition)  # a waiting reader continues after the deleted records
 
     def sentence(self, world: World, action: RunOut) -> str:
         timer = timer_words(action.timer)
@@ -314,7 +314,7 @@ class RunningOut(Behaviour[RunOut]):
 
 
 class EndingDelay(Behaviour[DelayOver]):
-    """A role has waited long enough and continues; the role's module says for what it waits."""
+    """A delay of a role ends; the role's module knows what it waited for."""
 
     action = DelayOver
     verbs = (Verb("delay over", "{0} is over at {1}", of_timer=True),)
@@ -363,7 +363,7 @@ class EndingDelay(Behaviour[DelayOver]):
 
 
 class Refreshing(Behaviour[Refresh]):
-    """A share-partition leader looks up what became of the transactional acknowledgements it holds. Our inference."""
+    """A share-partition leader queries the outcome of its transactional acknowledgements. Our inference."""
 
     action = Refresh
     shows_time_left = True
@@ -411,7 +411,7 @@ class Refreshing(Behaviour[Refresh]):
 
 
 class CrashingBroker(Behaviour[CrashBroker]):
-    """A broker stops at once; its partitions get another leader, its connections break."""
+    """A broker crashes; its partitions get another leader, its connections break."""
 
     action = CrashBroker
     verbs = (Verb("crash", "{0} crashes"),)
@@ -457,7 +457,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
 
 
 class StartingBroker(Behaviour[StartBroker]):
-    """A broker comes back, empty-handed but for its logs."""
+    """A broker starts again, with nothing but its logs."""
 
     action = StartBroker
     verbs = (Verb("start", "{0} starts"),)
@@ -505,7 +505,7 @@ class StartingBroker(Behaviour[StartBroker]):
 
 
 class MovingLeader(Behaviour[MoveLeader]):
-    """The controller gives a partition to another replica."""
+    """The controller makes another replica the leader of a partition."""
 
     action = MoveLeader
     verbs = (Verb("move leader", "{0} moves to {1}"),)

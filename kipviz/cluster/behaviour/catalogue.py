@@ -1,4 +1,4 @@
-"""All behaviours, and what is asked of one by its action."""
+"""All behaviours, and their answers for an action."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VERBS: tuple[Verb, ...] = tuple(dict.fromkeys(verb for each in BEHAVIOURS for ve
 
 Offer: TypeAlias = Callable[[ClusterSpec, World], Iterable[ClusterAction]]
 
-# Who gives what processes, clients, connections and roles do by themselves.
+# The behaviours with actions of processes, clients, connections and roles.
 OF_PROCESSES = tuple(
     each for each in BEHAVIOURS if type(each).of_process is not Behaviour.of_process
 )
@@ -50,18 +50,18 @@ OF_NEW_ROLES = tuple(
 )
 OF_ROLES = tuple(each for each in BEHAVIOURS if type(each).of_role is not Behaviour.of_role)
 
-# Who offers accidents, repairs and an operator's actions, in the order in which they are offered.
+# The behaviours that offer faults, repairs and an operator's actions, in the order of the list.
 _OFFERING = tuple(sorted((each for each in BEHAVIOURS if each.place), key=lambda each: each.place))
 
 
 def offers_of(spec: ClusterSpec, budget: FaultBudget) -> tuple[Offer, ...]:
-    """Return who offers something as long as a budget is as it is: what costs nothing, and of what some is left."""
+    """Return the behaviours with something to offer under a budget: free actions, and those with budget left."""
     left = (each for each in _OFFERING if not each.spends or getattr(budget, each.spends))
     return tuple(each.offered for each in left if each.comes_up(spec))
 
 
 def named(world: World, action: ClusterAction) -> ActionName:
-    """Return the name of an action in a world, a value."""
+    """Return the name of an action in a world."""
     return BEHAVIOUR_OF[type(action)].name(world, action)
 
 
@@ -71,38 +71,38 @@ def label(world: World, action: ClusterAction) -> str:
 
 
 def script_name(world: World, action: ClusterAction) -> str:
-    """Return an action as stories and programs write it; patterns are held against this and nothing else."""
+    """Return an action's text in stories and programs; patterns are matched against nothing else."""
     return named(world, action).in_scripts
 
 
 def sentence_of(world: World, action: ClusterAction) -> str:
-    """Tell in one sentence what happens."""
+    """Return one sentence that says what happens."""
     return BEHAVIOUR_OF[type(action)].sentence(world, action)
 
 
 def looked_at(world: World, action: ClusterAction) -> Iterable[Guard]:
-    """Return what an action looks at that says so itself: neither a call, a message nor the time."""
+    """Return the values that an action depends on, if it is not a call, a message or the time."""
     return BEHAVIOUR_OF[type(action)].looks_at(world, action)
 
 
 def clause_of(action: ClusterAction) -> Clause:
-    """Return the clause of an action whose rule is its own."""
+    """Return the clause of an action that has a rule of its own."""
     clause = BEHAVIOUR_OF[type(action)].clause
     assert clause is not None, f"{type(action).__name__} follows a call, a message or a timer"
     return clause
 
 
 def runs_on(world: World, action: ClusterAction) -> str:
-    """Return the host whose threads an action needs, "" for what happens to hosts."""
+    """Return the host whose threads an action needs, "" for actions on hosts."""
     return BEHAVIOUR_OF[type(action)].host(world, action)
 
 
 def lane_of(world: World, action: ClusterAction) -> str:
-    """Return the host on whose lane an action is shown, "" where it is no single host's."""
+    """Return the host in whose lane an action is shown, "" if it belongs to no single host."""
     return BEHAVIOUR_OF[type(action)].lane(world, action)
 
 
 def why_still(world: World, action: ClusterAction) -> str | None:
-    """Say that the host which would have to act stands still, if it does."""
+    """Return why an action has to wait, if the host that would act is paused."""
     host = runs_on(world, action)
     return f"{host} is paused" if host in paused(world) else None

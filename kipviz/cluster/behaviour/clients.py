@@ -1,4 +1,4 @@
-"""What a client does in the background of its application: what it sends, and what it waits no longer for."""
+"""A client's work in the background of its application: its requests, and its timeouts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from kipviz.messages.releases import knows, spoken
 
 
 class Sending(Behaviour[Send]):
-    """A client's network thread puts its next request on the wire."""
+    """A client's network thread sends its next request."""
 
     action = Send
     verbs = (Verb("send", "{0} sends {1}"),)
@@ -104,7 +104,7 @@ class Sending(Behaviour[Send]):
             Envelope(request, tag=action.source if network != action.source else ""),
         )
         if broker not in turn.up:
-            turn.lose(network, broker)  # nobody listens there: the connection is refused
+            turn.lose(network, broker)  # no broker listens there: the connection is refused
 
     def sentence(self, world: World, action: Send) -> str:
         request = self.name(world, action).parts[1]
@@ -123,7 +123,7 @@ class Sending(Behaviour[Send]):
 
 
 class Receiving(Behaviour[Receive]):
-    """A client outside the model, a real one, puts a request on its connection to a broker."""
+    """A client outside the model, a real one, sends a request to a broker."""
 
     action = Receive
     verbs = (Verb("send", "{0} sends {1}"),)
@@ -160,7 +160,7 @@ class Receiving(Behaviour[Receive]):
 
 
 class RunningOutAtClient(Behaviour[ClientTimer]):
-    """A timer of a client runs out: a heartbeat is due, or something is tried again."""
+    """A timer of a client expires: a heartbeat is due, or a retry."""
 
     action = ClientTimer
     shows_time_left = True
@@ -211,7 +211,7 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
 
 
 class ExpiringBatch(Behaviour[ExpireBatch]):
-    """delivery.timeout.ms expires for a producer's oldest batch; whether it arrived is not known."""
+    """delivery.timeout.ms expires for a producer's oldest batch; it is not known whether it arrived."""
 
     action = ExpireBatch
     shows_time_left = True
@@ -271,7 +271,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
 
 
 class MissingPoll(Behaviour[MissPoll]):
-    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group by itself."""
+    """max.poll.interval.ms expires for a consumer that does not poll: it leaves its group."""
 
     action = MissPoll
     shows_time_left = True
@@ -337,7 +337,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
 
 
 def _running(world: World, source: str) -> Client | str:
-    """Return the client that sends under a name, or why there is none that could."""
+    """Return the client that sends under a name, or why there is no running one."""
     app = world.applications.get(host_of(source))
     client = app.client_at(source) if app is not None else None
     if app is None or client is None:
@@ -346,7 +346,7 @@ def _running(world: World, source: str) -> Client | str:
 
 
 def _alive(world: World) -> Iterator[Client]:
-    """Return the clients of the processes that run."""
+    """Return the clients of the running processes."""
     for app in world.applications.values():
         if app.alive:
             yield from app.clients

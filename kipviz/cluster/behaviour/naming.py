@@ -1,4 +1,4 @@
-"""Names in the labels and sentences of actions: of threads, clients, messages in flight, partitions; values in a row."""
+"""Names in the labels and sentences of actions: threads, clients, messages in flight, partitions, lists of values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSA
 
 
 def thread_of(action: Step | TimeOutCall) -> str:
-    """Name the thread that continues or comes back: a process, or one of its further threads."""
+    """Return the name of the thread that continues or returns: a process, or one of its further threads."""
     return f"{action.thread} of {action.application}" if action.thread else action.application
 
 
@@ -41,7 +41,7 @@ def request_name(request: Message | None) -> str:
 
 
 def who(source: str) -> str:
-    """Say in a sentence who asks under a name: a client of a process, or a role of a broker."""
+    """Return the sender of a connection for a sentence: a client of a process, or a role of a broker."""
     host, _, part = source.partition("/")
     if host.startswith("B") and host[1:].isdigit():
         roles = {
@@ -56,7 +56,7 @@ def who(source: str) -> str:
 
 
 def short_name(partition: str) -> str:
-    """Return a partition's name as people say it where there is little room."""
+    """Return a partition's short name, for narrow places."""
     return (
         partition.replace(TRANSACTION_STATE, "transactions")
         .replace(SHARE_GROUP_STATE, "share state")
@@ -65,12 +65,12 @@ def short_name(partition: str) -> str:
 
 
 def number(value: int) -> str:
-    """Return a number, or a word for -1, which stands for none."""
+    """Return a number, or "none" for -1."""
     return "none" if value < 0 else str(value)
 
 
 def listed(values: tuple[Any, ...]) -> str:
-    """Return values in a row, or a word for none at all."""
+    """Return values as a list in words, or "nothing"."""
     return ", ".join(map(str, values)) or "nothing"
 
 

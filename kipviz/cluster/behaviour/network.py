@@ -1,4 +1,4 @@
-"""What happens to messages, to connections and to hosts that cannot reach each other."""
+"""Actions on messages, on connections, and on hosts that cannot reach each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.table import pairs
 
-# One object for each: most steps of a run are arrivals, and every one of them is kept.
+# One shared object for each: most steps of a run are arrivals, and all of them are stored.
 _arrival = lru_cache(maxsize=4096)(Deliver)
 
 
@@ -86,7 +86,7 @@ class Delivering(Behaviour[Deliver]):
         message = on_wire(world, action)
         name = type(message).__name__ if message else f"nothing ({action.way})"
         if action.way == "response" and action.source not in _clients(world):
-            # One of a broker's channels may wait for answers from several brokers.
+            # One of a broker's channels may wait for responses from several brokers.
             parts = (name, broker_host(action.broker), action.source)
             return ActionName(self.verbs[0], parts)
         target = broker_host(action.broker) if action.way == "request" else action.source
@@ -100,7 +100,7 @@ class Delivering(Behaviour[Deliver]):
 
 
 class DeliveringLate(Behaviour[DeliverLate]):
-    """A broker takes a request from a connection that its client has given up."""
+    """A broker reads a request from a connection that its client has abandoned."""
 
     action = DeliverLate
     verbs = (Verb("deliver late", "late {0} arrives at {1}"),)
@@ -150,7 +150,7 @@ class DeliveringLate(Behaviour[DeliverLate]):
 
 
 class GivingUp(Behaviour[GiveUp]):
-    """request.timeout.ms is over: whoever asked closes the connection and will open another one."""
+    """request.timeout.ms is over: the client closes the connection and will open another one."""
 
     action = GiveUp
     shows_time_left = True
@@ -203,7 +203,7 @@ class GivingUp(Behaviour[GiveUp]):
 
 
 class LosingConnection(Behaviour[LoseConnection]):
-    """A connection breaks; what was on it is gone, and both ends notice."""
+    """A connection breaks; the messages on it are lost, and both ends notice."""
 
     action = LoseConnection
     verbs = (Verb("lose connection", "{0} loses {1}"),)
@@ -249,7 +249,7 @@ class LosingConnection(Behaviour[LoseConnection]):
 
 
 class Cutting(Behaviour[Cut]):
-    """No message passes between any host of one side and any of the other until the network partition heals."""
+    """A network partition: no message passes between hosts of different sides until it heals."""
 
     action = Cut
     verbs = (Verb("cut", "{0} are cut apart"),)
@@ -292,7 +292,7 @@ class Cutting(Behaviour[Cut]):
 
 
 class Healing(Behaviour[Heal]):
-    """A cut is healed, whole: messages pass again, but where another cut holds two hosts apart."""
+    """A network partition heals as a whole: messages pass again, unless another one separates the two hosts."""
 
     action = Heal
     verbs = (Verb("heal", "{0} are joined"),)
@@ -342,7 +342,7 @@ class Healing(Behaviour[Heal]):
 
 
 class Pausing(Behaviour[Pause]):
-    """A host stands still: nothing runs on it, and nothing that is on its way to it is read."""
+    """A host is paused: nothing runs on it, and it reads no message."""
 
     action = Pause
     verbs = (Verb("pause", "{0} stands still"),)
@@ -380,7 +380,7 @@ class Pausing(Behaviour[Pause]):
 
 
 class Resuming(Behaviour[Resume]):
-    """A host continues where it stood still."""
+    """A paused host continues."""
 
     action = Resume
     verbs = (Verb("resume", "{0} wakes up"),)

@@ -1,4 +1,4 @@
-"""What an operator does to a running cluster."""
+"""An operator's actions on a running cluster."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 
 class RemakingTopic(Behaviour[RemakeTopic]):
-    """An operator deletes a topic and makes another one of the same name."""
+    """An operator deletes a topic and creates another one of the same name."""
 
     action = RemakeTopic
     verbs = (Verb("remake topic", "{0} is deleted and made again"),)
@@ -122,7 +122,7 @@ class DeletingTopic(Behaviour[DeleteTopic]):
 
 
 class CreatingTopic(Behaviour[CreateTopic]):
-    """An operator makes a topic that was not there from the beginning (kafka-topics.sh --create)."""
+    """An operator creates a topic that did not exist at the start (kafka-topics.sh --create)."""
 
     action = CreateTopic
     verbs = (Verb("create topic", "{0} is made"),)
@@ -234,7 +234,7 @@ class UpgradingFeature(Behaviour[UpgradeFeature]):
 
 
 class InstallingRelease(Behaviour[InstallRelease]):
-    """An operator gives a broker another release: it is stopped in good order, if it runs."""
+    """An operator installs another release on a broker, with a controlled shutdown if it runs."""
 
     action = InstallRelease
     verbs = (Verb("install release", "{0} is stopped for {1}"),)
@@ -258,7 +258,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
         if action.broker in turn.up:
             replication_control.crash(
                 turn, action.broker
-            )  # in good order: others lead before it is gone
+            )  # controlled: other brokers lead before it stops
         turn.image = turn.image.but(
             releases=installed(turn.image.releases, action.broker, action.release)
         )
@@ -282,7 +282,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
 
 
 class CreatingAcls(Behaviour[CreateAcls]):
-    """An operator gives a right, or a denial, that the cluster knows of (kafka-acls.sh --add)."""
+    """An operator creates one of the spec's ACLs, a right or a denial (kafka-acls.sh --add)."""
 
     action = CreateAcls
     verbs = (Verb("create ACLs", "the ACL '{0}' is created"),)
@@ -300,7 +300,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
         return why_no_acl_change(model.spec, world, action)
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[CreateAcls | DeleteAcls]:
-        # Each ACL once, in the order of the spec: what is there can be deleted, and what is not be created.
+        # Each ACL once, in the order of the spec: an existing one can be deleted, a missing one can be created.
         return acl_changes(spec, world)
 
     def apply(self, turn: Turn, action: CreateAcls) -> None:
@@ -318,7 +318,7 @@ class CreatingAcls(Behaviour[CreateAcls]):
 
 
 class DeletingAcls(Behaviour[DeleteAcls]):
-    """An operator takes a right, or a denial, away (kafka-acls.sh --remove)."""
+    """An operator deletes an ACL, a right or a denial (kafka-acls.sh --remove)."""
 
     action = DeleteAcls
     verbs = (Verb("delete ACLs", "the ACL '{0}' is deleted"),)
@@ -349,7 +349,7 @@ class DeletingAcls(Behaviour[DeleteAcls]):
 
 
 def _of_resource(world: World, acl: Acl) -> Iterable[Guard]:
-    """Return which ACLs a resource has, and how many may change yet."""
+    """Return the ACLs of a resource, and how many changes are left."""
     same = [a.words for a in world.image.acls or () if a.resource is acl.resource]
     yield f"ACLs of a {acl.resource.value}", listed(tuple(same))
     yield "changes left", str(world.budget.acls)

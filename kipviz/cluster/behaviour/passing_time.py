@@ -1,4 +1,4 @@
-"""Time that passes, and logs that are read back."""
+"""Passing time, and logs that are read back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Ticking(Behaviour[Tick]):
 
 
 class ReadingLog(Behaviour[ReadLog]):
-    """The next batch of a broker's logs is read; `at` is when it was written, `leader` who wrote it."""
+    """The next batch of a broker's logs is read; `at` is when it was written, `leader` is the broker that wrote it."""
 
     action = ReadLog
     verbs = (Verb("read log", "{0} {1}@{2} is read"),)

@@ -1,8 +1,8 @@
 """The words of timers and of waits on the screen.
 
-What a role waits for is a value (`brokers.timers`): its text is part of saved runs, links and scripts and is never reworded. What
-a client waits for is its name, such as "the retry back-off", which is part of worlds, too: it begins with one of `OF_CLIENTS`.
-The words that a reader sees are apart from both.
+What a role waits for is a value (`brokers.timers`): its text is part of saved runs, links and scripts and is never
+reworded. What a client waits for is its name, such as "the retry back-off", which is part of worlds, too: it starts
+with one of `OF_CLIENTS`. The words on the screen are separate from both.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ OF_CLIENTS = (
     topic_ids.MAX_BLOCK,
     topic_ids.MAX_IDLE,
 )
-"""How the names of the timers of clients begin."""
+"""The beginnings of the names of clients' timers."""
 
 ON_SCREEN: dict[type[RoleTimer | RoleDelay] | str, str] = {
     **{kind: kind.TEXT for kind in (*ROLE_TIMERS, *ROLE_DELAYS)},
     **{name: name for name in OF_CLIENTS},
 }
-"""The words for each of them, with a %s for each field of a role's; an entry of its own rewords it and changes no world."""
+"""The words for each of them, with a %s for each field of a role's; an entry rewords it without any change of a world.
+"""
 
 
 def kind_of(timer: str) -> str:
-    """Return the beginning of the name of a client's timer that says which timer it is, "" for one that is not known."""
+    """Return the beginning of a client timer's name, which identifies the timer, or ""."""
     return max((name for name in OF_CLIENTS if timer.startswith(name)), key=len, default="")
 
 

@@ -1,1 +1,1 @@
-"""Hosts that are cut apart or stand still, and messages that arrive late."""
+"""Hosts in a network partition, paused hosts, and messages that arrive late."""

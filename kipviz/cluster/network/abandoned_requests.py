@@ -1,6 +1,6 @@
-"""What may still arrive when whoever sent it has given up waiting.
+"""Requests that may still arrive after their sender abandoned them.
 
-What a late fetch would bring goes nowhere, and of a broker's own requests only markers change anything by themselves.
+The response to a late fetch goes nowhere, and of a broker's own requests only markers have an effect of their own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from kipviz.messages.apis.catalogue import api_of
 
 
 def can_be_given_up(connection: Connection) -> bool:
-    """Return whether somebody waits on a connection for what may come late."""
+    """Return whether a sender waits on a connection with a request that may arrive late."""
     if not connection.open or connection.left:
         return False
     if not (connection.requests or connection.responses or connection.serving):
-        return False  # most connections are idle, and each is asked at every step
+        return False  # most connections are idle, and each is checked at every step
     under_way = [*connection.requests, *connection.responses]
     if connection.serving is not None:
         under_way.append(connection.serving)

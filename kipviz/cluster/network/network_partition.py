@@ -1,15 +1,15 @@
 """A network partition: no message passes between any host of one set and any host of another.
 
-Hosts are brokers and applications; a broker's clients (the transaction coordinator's sender of markers, the
-share coordinator's persister) are on its host. Within a set everybody talks, and hosts in neither set talk to
-both. What is on the wire stays there, and arrives when the cut is healed: TCP sends it again. A cut is one
-fault, whatever its size, and one repair heals it. Two cuts may hold the same two hosts apart; they talk again
-when the last of these cuts is healed.
+Hosts are brokers and applications; a broker's clients (the transaction coordinator's sender of markers, the share
+coordinator's persister) are on its host. Hosts within a set can reach each other, and hosts in neither set can reach
+both. Messages in flight stay there, and arrive when the partition is healed: TCP sends them again. A network partition
+is one fault, whatever its size, and one repair heals it. Two partitions may separate the same two hosts; these reach
+each other again when the last of them is healed.
 
-NOT MODELLED: a cut in one direction only; replication across a cut: a follower stays in sync as long as its
-broker runs (in Kafka it would leave the ISR after replica.lag.time.max.ms); the controller, which has no host here: it reaches every broker
-through every cut, so that a leader's move is an action of its own, and nobody is fenced for being
-silent; an external database, whose calls never leave its application's host.
+NOT MODELLED: a partition in one direction only; replication across a partition: a follower stays in sync as long as its
+broker runs (in Kafka it would leave the ISR after replica.lag.time.max.ms); the controller, which has no host here: it
+reaches every broker across every partition, so that a leader's move is an action of its own, and no broker is fenced
+for missing heartbeats; an external database, whose calls never leave its application's host.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from kipviz.cluster.world import World, broker_host, host_of
 
 
 def cut_of(spec: ClusterSpec, text: str) -> Cut:
-    """Return the cut that some words mean: "B1 B3 | B5 app-1", or "B1 | *" for one against all others.
+    """Return the network partition of a text: "B1 B3 | B5 app-1", or "B1 | *" for one host against all others.
 
     Raises:
-        BadSides: if they mean none, with what is wrong.
+        BadSides: if the text is not valid; the message says what is wrong.
     """
     return Cut(*sides(*two_sides(text), hosts_of(spec)))
 
 
 def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
-    """Return the cuts that searches and dice try: any two hosts that talk, and those that the spec names.
+    """Return the network partitions that searches and dice try: any two connected hosts, and those of the spec.
 
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
     """
@@ -54,7 +54,7 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
 
 
 def narrowed(cut: Cut) -> Iterator[Cut]:
-    """Return the cuts that hold one host less apart."""
+    """Return the network partitions that separate one host less."""
     left, right = hosts_on(cut.one), hosts_on(cut.other)
     for host in left if len(left) > 1 else ():
         yield Cut(*ordered((h for h in left if h != host), right))
@@ -63,27 +63,27 @@ def narrowed(cut: Cut) -> Iterator[Cut]:
 
 
 def are_apart(world: World, one: str, other: str) -> bool:
-    """Return whether some cut holds two hosts apart; a host that stands still is cut off from itself."""
+    """Return whether a network partition separates two hosts; a paused host is separated from itself."""
     return _holds_apart(world.cuts, one, other)
 
 
 def is_cut(world: World, source: str, broker: int) -> bool:
-    """Return whether no message passes between a source and a broker."""
+    """Return whether a network partition separates a source from a broker."""
     return bool(world.cuts) and are_apart(world, host_of(source), broker_host(broker))
 
 
 def holding(world: World, one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Return the cuts that hold two hosts apart."""
+    """Return the network partitions that separate two hosts."""
     return tuple(cut for cut in world.cuts if cut[0] != cut[1] and _parts(cut, one, other))
 
 
 def across(one: str, other: str) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of hosts that stand on different sides."""
+    """Return the pairs of hosts on different sides."""
     return tuple(product(hosts_on(one), hosts_on(other)))
 
 
 def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of hosts that another cut holds apart after this one is healed."""
+    """Return the pairs of hosts that another network partition still separates after this one is healed."""
     healed = (a.one, a.other)
     return tuple(
         pair for pair in across(*healed) if any(cut != healed for cut in holding(world, *pair))
@@ -91,7 +91,7 @@ def still_apart(world: World, a: Heal) -> tuple[tuple[str, str], ...]:
 
 
 def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
-    """Return why two sets of hosts cannot be cut apart, or None when they can."""
+    """Return why two sets of hosts cannot be separated, or None if they can."""
     try:
         written = sides(hosts_on(a.one), hosts_on(a.other), hosts_of(spec))
     except BadSides as wrong:
@@ -109,7 +109,7 @@ def why_no_cut(spec: ClusterSpec, world: World, a: Cut) -> str | None:
 
 
 def why_no_heal(world: World, a: Heal) -> str | None:
-    """Return why a cut cannot be healed, or None when it can."""
+    """Return why a network partition cannot be healed, or None if it can."""
     if a.one != a.other and (a.one, a.other) in world.cuts:
         return None
     cuts = holding(world, a.one, a.other)
@@ -122,7 +122,7 @@ def why_no_heal(world: World, a: Heal) -> str | None:
 def _cuts_of_two(
     up: tuple[int, ...], applications: tuple[str, ...], cuts: tuple[tuple[str, str], ...]
 ) -> tuple[Cut, ...]:
-    """Return the cuts between two hosts that talk, brokers first; few steps change who runs and who is apart."""
+    """Return the network partitions between two connected hosts, brokers first; few steps change them."""
     brokers = tuple(map(broker_host, up))
     hosts = (*brokers, *applications)
     return tuple(
@@ -139,7 +139,7 @@ def _holds_apart(cuts: tuple[tuple[str, str], ...], one: str, other: str) -> boo
 
 @lru_cache(maxsize=64)
 def _named(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
-    """Return the cuts that a spec names: not those of two hosts, which are offered anyway."""
+    """Return the network partitions that a spec names, without those of two hosts, which are offered anyway."""
     cuts = (Cut(*sides(*two_sides(text), hosts)) for text in splits)
     return tuple(cut for cut in cuts if not are_two(cut.one, cut.other))
 

@@ -1,8 +1,8 @@
-"""The two sides of a cut in words: "B1 B3 | B5 app-1", or "B1 | *" for one host against all others.
+"""The two sides of a network partition as text: "B1 B3 | B5 app-1", or "B1 | *" for one host against all others.
 
-In an action and a world a side is the names of its hosts with a slash between them, which no name has:
-"B1/B3". Brokers stand first and by number, and the side with the first of all hosts stands first, so that
-one cut is written in one way.
+In an action and a world a side is the names of its hosts, separated by a slash, which no name contains: "B1/B3".
+Brokers come first, by number, and the side with the first of all hosts comes first, so that one network partition is
+written in one way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXAMPLE = "B1 B3 | B5 app-1"
 
 
 class BadSides(ValueError):
-    """Two sides that are none, in one sentence."""
+    """Two invalid sides, explained in one sentence."""
 
 
 @lru_cache(maxsize=4096)
@@ -31,12 +31,12 @@ def hosts_on(side: str) -> tuple[str, ...]:
 
 
 def hosts_in(words: str) -> tuple[str, ...]:
-    """Return the hosts that a person names, with spaces or commas between them."""
+    """Return the hosts that a person names, separated by spaces or commas."""
     return tuple(words.replace(",", " ").split())
 
 
 def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the hosts that are named before and after the bar.
+    """Return the hosts before and after the bar.
 
     Raises:
         BadSides: if there are not two sides.
@@ -50,12 +50,12 @@ def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -> tuple[str, str]:
-    """Return two sides as they are written, or say why they are none; `hosts` are all that there are.
+    """Return two sides in their written form; `hosts` are all existing ones.
 
     "*" on one side is all hosts but those of the other one.
 
     Raises:
-        BadSides: if a side is empty or names an unknown host, a host stands twice, or no two talk.
+        BadSides: if a side is empty or names an unknown host, a host is named twice, or no two are separated.
     """
     known = tuple(hosts)
     if left == right == (REST,):
@@ -91,7 +91,7 @@ def hosts_of(spec: ClusterSpec) -> tuple[str, ...]:
 
 
 def why_no_splits(spec: ClusterSpec) -> str:
-    """Return which of the cuts that a spec names is none, or nothing."""
+    """Return why one of the network partitions that a spec names is invalid, or ""."""
     hosts = hosts_of(spec)
     try:
         for text in spec.splits:
@@ -102,7 +102,7 @@ def why_no_splits(spec: ClusterSpec) -> str:
 
 
 def ordered(one: Iterable[str], other: Iterable[str]) -> tuple[str, str]:
-    """Return two sides as they are written: in order, and the one with the first host first."""
+    """Return two sides in their written form: in order, and the one with the first host first."""
     first, second = sorted((in_order(one), in_order(other)), key=lambda side: _place(side[0]))
     return BETWEEN.join(first), BETWEEN.join(second)
 
@@ -113,19 +113,19 @@ def in_order(hosts: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_broker(host: str) -> bool:
-    """Return whether a host is a broker: "B3"; no application is called so."""
+    """Return whether a host is a broker: "B3"; no application has such a name."""
     return host[:1] == "B" and host[1:].isdecimal()
 
 
 def both(one: str, other: str) -> str:
-    """Name the two sides of a cut: "B1 and B5", or "B1 B3 | B5 app-1" where a side has several."""
+    """Return the two sides of a network partition: "B1 and B5", or "B1 B3 | B5 app-1" if a side has several."""
     if are_two(one, other):
         return f"{one} and {other}"
     return f"{' '.join(hosts_on(one))} | {' '.join(hosts_on(other))}"
 
 
 def are_two(one: str, other: str) -> bool:
-    """Return whether a cut is one of two hosts."""
+    """Return whether a network partition is between two hosts."""
     return BETWEEN not in one + other
 
 
@@ -134,7 +134,7 @@ def _place(host: str) -> tuple[bool, int, str]:
 
 
 def hosts_in_words(side: str) -> str:
-    """Name the hosts of a side: "brokers 1 and 3 and app-1"."""
+    """Return the hosts of a side in words: "brokers 1 and 3 and app-1"."""
     hosts = hosts_on(side)
     numbers = [host[1:] for host in hosts if is_broker(host)]
     brokers = [f"broker{'s' if len(numbers) > 1 else ''} {_and(numbers)}"] if numbers else []
@@ -146,5 +146,5 @@ def _and(words: list[str]) -> str:
 
 
 def pairs_in_words(pairs: Iterable[tuple[str, str]]) -> str:
-    """Name pairs of hosts: "B1 and B2, B1 and app-1"."""
+    """Return pairs of hosts in words: "B1 and B2, B1 and app-1"."""
     return ", ".join(f"{one} and {other}" for one, other in pairs)

@@ -1,11 +1,10 @@
-"""A host that stands still: a long garbage collection, a machine that is suspended.
+"""A paused host: a long garbage collection, a machine that is suspended.
 
-Nothing runs on it and nothing on its way to it is read, but nothing breaks either: its connections
-stay open, its timers are late, and what it believes grows old. In a world it is a host that is cut
-off from itself.
+Nothing runs on it and it reads no message, but nothing breaks either: its connections stay open, its timers are late,
+and its knowledge becomes stale. In a world it is a host that is separated from itself.
 
-NOT MODELLED: that the controller fences a broker whose heartbeats stay away (a leader's move is an
-action of its own), and that such a broker takes itself for the leader until it hears of it.
+NOT MODELLED: that the controller fences a broker without heartbeats (a leader's move is an action of its own), and that
+such a broker believes to be the leader until it learns otherwise.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from kipviz.cluster.world import World, broker_host
 
 
 def paused(world: World) -> tuple[str, ...]:
-    """Return the hosts that stand still."""
+    """Return the paused hosts."""
     return tuple(one for one, other in world.cuts if one == other)
 
 
 def pausable(world: World) -> tuple[str, ...]:
-    """Return the hosts that run and may stand still next."""
+    """Return the running hosts that may be paused next."""
     running = [*map(broker_host, world.up), *(n for n, a in world.applications.items() if a.alive)]
     still = paused(world)
     return tuple(host for host in running if host not in still)
 
 
 def why_no_pause(world: World, action: Pause) -> str | None:
-    """Return why a host cannot stand still from now on, or None when it can."""
+    """Return why a host cannot be paused now, or None if it can."""
     if action.host in pausable(world):
         return None
     if action.host in paused(world):
@@ -39,5 +38,5 @@ def why_no_pause(world: World, action: Pause) -> str | None:
 
 
 def why_no_resume(world: World, action: Resume) -> str | None:
-    """Return why a host cannot continue again, or None when it can."""
+    """Return why a host cannot be resumed, or None if it can."""
     return None if action.host in paused(world) else f"{action.host} is not paused"

@@ -1,4 +1,4 @@
-"""What is on the wire, by host."""
+"""The messages in flight, by host."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kipviz.cluster.world import World, broker_host, host_of
 
 
 def towards(world: World, host: str) -> str:
-    """Name the messages that a host has not read yet."""
+    """Return the names of the messages that a host has not read yet."""
     asked = (
         e for (_, b), c in world.connections.items() if broker_host(b) == host for e in c.requests
     )
@@ -16,7 +16,7 @@ def towards(world: World, host: str) -> str:
 
 
 def between(world: World, pairs: tuple[tuple[str, str], ...]) -> str:
-    """Name the messages on the connections between the two hosts of some pairs."""
+    """Return the names of the messages on the connections between the two hosts of some pairs."""
     ends = ((host_of(source), broker_host(to), c) for (source, to), c in world.connections.items())
     return listed(
         tuple(

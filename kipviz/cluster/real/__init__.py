@@ -1,1 +1,1 @@
-"""What comes from outside the model: real clients, saved runs of theirs, and the logs of a real broker."""
+"""Input from outside the model: real clients, their saved runs, and the logs of a real broker."""

@@ -1,8 +1,7 @@
 """Clients outside the model: real ones, whose requests come from a socket or from a saved run.
 
-A guest has no state in the world but its connections. What it does next nobody knows, so a search never
-meets `Receive`; a run takes it when a request has arrived. An answer to a guest ends in the event that
-says it was delivered.
+A guest has no state in the world but its connections. Its next request is unknown, so a search never meets `Receive`; a
+run takes it when a request has arrived. The response to a guest ends in the event that it was delivered.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from kipviz.messages.message import Message
 
 
 def receive(source: str, broker: int, request: Message) -> Receive:
-    """Return the action by which a guest's request gets on its connection.
+    """Return the action by which a guest's request is sent.
 
     Args:
         source: the connection's name, "client-1/1": a host, a slash, and a name of its own.
         broker: the broker at its other end.
-        request: what the client asks.
+        request: the client's request.
     """
     return Receive(source, broker, serialize(request))
 
@@ -33,7 +32,7 @@ def request_of(action: Receive) -> Message:
     """Return the request that an action carries.
 
     Raises:
-        NotAValue: if its bytes are no request.
+        NotAValue: if its bytes are not a request.
     """
     return _read(action.request)
 
@@ -50,7 +49,7 @@ def _read(data: bytes) -> Message:
 
 
 def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
-    """Say in one sentence why a guest's request cannot get on its connection, or None when it can."""
+    """Return in one sentence why a guest's request cannot be sent, or None if it can."""
     host, slash, name = action.source.partition("/")
     if not (host and slash and name) or "#" in name:
         return f"a client names its connections like client-1/1, not {action.source!r}"

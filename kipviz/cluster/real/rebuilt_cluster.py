@@ -1,12 +1,12 @@
-"""A cluster rebuilt from the logs that a broker left: every batch is a step, read by the roles' `replay`.
+"""A cluster rebuilt from a broker's logs: every batch is a step, applied by the roles' `replay`.
 
-What a coordinator makes of a record when it takes office is what is made of it here, so a real log and
-a simulated one are read by the same code. There is one broker, number 1, which leads everything, because
-logs do not say who led what; where a recording does, each leader is elected before the next batch is read.
+A record has the same effect here as on a coordinator that loads its state, so real and simulated logs are read by the
+same code. There is one broker, number 1, which leads everything, because logs do not say which broker led a partition;
+where a recording does, each leader is elected before the next batch is read.
 
-NOT MODELLED: what no log holds. There are no clients, no messages and no timers; locks of share groups
-are in their leader's memory alone, and so is what a group of the classic protocol does between two
-generations. What stands in the logs counts as replicated. Records of streams groups are passed over.
+NOT MODELLED: what is in no log. There are no clients, no messages and no timers; locks of share groups are in their
+leader's memory alone, and so is the state of a classic group between two generations. Everything in the logs counts as
+replicated. Records of streams groups are skipped.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ GONE = "gone"
 
 
 class PassedOver(Value, frozen=True):
-    """A record of an internal topic that says nothing here: it keeps its place in the log."""
+    """A record of an internal topic without an effect here: it keeps its place in the log."""
 
     kind: str
     key: str
@@ -62,7 +62,7 @@ class PassedOver(Value, frozen=True):
 class Entry(Value, frozen=True):
     """A batch of a partition's log and when it was written; `gone` are keys that it deletes.
 
-    `at` is the time in words, `at_ms` in ms since 1970; `leader_epoch` is that of who wrote it.
+    `at` is the time as text, `at_ms` in ms since 1970; `leader_epoch` is that of the writing leader.
     """
 
     partition: str
@@ -74,7 +74,7 @@ class Entry(Value, frozen=True):
 
 
 class Election(Value, frozen=True):
-    """A partition got another leader, -1 for nobody, after so many batches had been written anywhere."""
+    """A partition got another leader, -1 for none, after `after` batches had been written anywhere."""
 
     partition: str
     leader: int
@@ -84,7 +84,7 @@ class Election(Value, frozen=True):
 
 
 class Shown(Value, frozen=True):
-    """What a page has cards for: transactional ids, and partitions by what they hold."""
+    """The cards of a page: transactional ids, and partitions by their content."""
 
     transactional_ids: tuple[str, ...]
     offsets: tuple[str, ...]
@@ -96,7 +96,7 @@ class Shown(Value, frozen=True):
 def spec_of(
     entries: tuple[Entry, ...], internal_partitions: int, placements: tuple[Placement, ...] = ()
 ) -> ClusterSpec:
-    """Return the cluster of some logs; without placements there is one broker."""
+    """Return the spec for some logs; without placements it has one broker."""
     if not placements:
         names = sorted({entry.partition for entry in entries})
         placements = tuple(Placement(name, BROKER) for name in names)
@@ -105,9 +105,9 @@ def spec_of(
     known += [
         r.producer_id for e in entries for r in e.batch.records if isinstance(r, TransactionRecord)
     ]
-    # Which ids were given out before is in no log; the next one is at least the first that was used.
+    # The ids allocated earlier are in no log; the next one is at least the first that was used.
     first = min((each for each in known if each >= 0), default=0)
-    # Only batches are read, one after the other: nothing is asked, gathered or fetched.
+    # Batches are only read, one after the other: no other setting matters.
     return SMALL.of_brokers(
         ClusterSpec(
             tuple(brokers) or (BROKER,),
@@ -122,7 +122,7 @@ def spec_of(
 
 
 class RebuiltModel(ClusterModel):
-    """The logs of a broker as a model in which one thing can happen: the next batch is read.
+    """The logs of a broker as a model with one kind of step: read the next batch.
 
     Attributes:
         entries: the batches, in the order in which they were written.
@@ -139,10 +139,10 @@ class RebuiltModel(ClusterModel):
         skipped: int = 0,
         elections: tuple[Election, ...] = (),
     ) -> None:
-        """Keep the entries.
+        """Store the entries.
 
         Raises:
-            BadSpec: if the cluster cannot be.
+            BadSpec: if such a cluster is not possible.
         """
         super().__init__(spec, brokers, clients)
         self.entries = entries
@@ -157,7 +157,7 @@ class RebuiltModel(ClusterModel):
         return type(self), (self.spec, *rules, self.entries, self.skipped, self.elections)
 
     def initial(self) -> World:
-        """Return the world before the first step: nothing is read but what is skipped."""
+        """Return the world before the first step, in which only the skipped entries are read."""
         world = super().initial()
         starts: dict[str, int] = {}
         for entry in self.entries:
@@ -177,7 +177,7 @@ class RebuiltModel(ClusterModel):
         return sum(len(log.batches) for log in world.logs.values())
 
     def enabled(self, world: World) -> tuple[ClusterAction, ...]:
-        """Return the one thing that can happen: the batch that was written next is read."""
+        """Return the only possible action: read the batch that was written next."""
         position = self.position(world)
         if position == len(self.entries):
             return ()
@@ -187,7 +187,7 @@ class RebuiltModel(ClusterModel):
         return (ReadLog(entry.partition, entry.batch.base_offset, entry.at, leader),)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
-        """Return why nothing but the next batch can be read."""
+        """Return why only the next batch can be read."""
         possible = self.enabled(world)
         if action in possible:
             return None
@@ -218,12 +218,12 @@ class RebuiltModel(ClusterModel):
 
     @property
     def shown(self) -> Shown:
-        """What there are cards for."""
+        """The subjects of the page's cards."""
         return self.showing(self.entries)
 
     @staticmethod
     def showing(entries: tuple[Entry, ...]) -> Shown:
-        """Return what there are cards for, in the order in which it turns up."""
+        """Return the subjects of the page's cards, in the order in which they appear."""
         ids: dict[str, None] = {}
         partitions: dict[str, dict[str, None]] = {}
         for entry in entries:
@@ -244,7 +244,7 @@ class RebuiltModel(ClusterModel):
     # -- reading -------------------------------------------------------------------------------
 
     def _elected(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
-        """Seat the leaders that were elected before a batch was written."""
+        """Apply the elections that came before a batch was written."""
         events: list[Event] = []
         for each in self._elected_after.get(position, ()):
             before = world.image.leader_of(each.partition)
@@ -271,7 +271,7 @@ class RebuiltModel(ClusterModel):
         return world.but(logs=world.logs.set(name, log), roles=roles), (appended, *told)
 
     def _replayed(self, role: Any, entry: Entry) -> tuple[Any, tuple[Event, ...]]:
-        """Let the role that leads the partition take over what the batch says."""
+        """Let the leader's role replay a batch."""
         batch = entry.batch
         if isinstance(role, TransactionCoordinator):
             return _transactions(role, entry)
@@ -292,7 +292,7 @@ class RebuiltModel(ClusterModel):
 def seated(
     world: World, partition: str, leader: int, epoch: int, replicas: tuple[int, ...]
 ) -> World:
-    """Return a rebuilt world in which another broker leads a partition: what its role has read goes with it."""
+    """Return a rebuilt world in which another broker leads a partition, with the state of its role."""
     key = role_key(world.image.leader_of(partition), partition)
     role = world.roles[key]
     if isinstance(role, TransactionCoordinator) and role.coordinator_epoch != epoch:
@@ -309,7 +309,7 @@ def seated(
 
 
 def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
-    """Delete what a tombstone names; a key of two names is written with a space between them."""
+    """Delete the keys of tombstones; a key of two names is written with a space between them."""
     for key in table.keys() if gone else ():
         if (key if isinstance(key, str) else " ".join(key)) in gone:
             table = table.without(key)
@@ -317,10 +317,10 @@ def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
 
 
 def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tuple[Event, ...]]:
-    """Replay offsets and members, and tell what was staged.
+    """Replay offsets and members, and emit events for staged offsets.
 
-    Offsets keep their place in the log, which says which of two counts. Compaction may have taken
-    away the older record of a group's epoch, so its members are not taken for given ones.
+    Offsets keep their place in the log, which decides between two of them. Compaction may have removed the older record
+    of a group's epoch, so its members do not count as existing before the run.
     """
     batch = entry.batch
     for at, record in enumerate(batch.records, batch.base_offset):
@@ -346,7 +346,7 @@ def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tup
 def _transactions(
     role: TransactionCoordinator, entry: Entry
 ) -> tuple[TransactionCoordinator, tuple[Event, ...]]:
-    """Replay transaction records, and tell what moved."""
+    """Replay transaction records, and emit events for transitions."""
     events: list[Event] = []
     for record in entry.batch.records:
         if not isinstance(record, TransactionRecord):
@@ -372,7 +372,7 @@ def _transactions(
 
 
 def _marked(roles: Table[Any, Any], partition: str, batch: Batch) -> Table[Any, Any]:
-    """Cross off a partition that has its marker; what is left is what a transaction waits for."""
+    """Remove a partition that has its marker; the rest is what a transaction waits for."""
     for key, role in roles.items():
         if not isinstance(role, TransactionCoordinator):
             continue

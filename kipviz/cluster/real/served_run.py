@@ -1,7 +1,7 @@
-"""A run of real clients, once more without them: the model knows their names, versions and log lines.
+"""A run of real clients, replayed without them: the model knows their names, versions and log lines.
 
-The steps of such a run carry the clients' requests (`Receive`), so nothing but the steps is needed to play it
-again. What the world has no place for stands here: which software a client is, and what it logged.
+The steps of such a run contain the clients' requests (`Receive`), so the steps are sufficient for a replay. This module
+holds what the world has no place for: a client's software, and its log lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class RealClient(Value, frozen=True):
 
     Attributes:
         name: its client.id, as far as a host of the model can have that name.
-        software: name and version of its library, as ApiVersions 3 and above has them; "" if it did not say.
+        software: name and version of its library, from ApiVersions 3 and above; "" if unknown.
         transactional_ids: those that its requests named, in their order.
         group_ids: those of consumer groups, likewise.
         partitions: those to which it produced, likewise.
@@ -32,7 +32,7 @@ class RealClient(Value, frozen=True):
 
 
 class ClientLine(Value, frozen=True):
-    """A line of a client's log, and the node of the run that was the newest when it was written."""
+    """A line of a client's log, and the newest node of the run when it was written."""
 
     client: str
     node: int
@@ -50,17 +50,17 @@ class ServedModel(ClusterModel):
         clients: tuple[RealClient, ...] = (),
         lines: tuple[ClientLine, ...] = (),
     ) -> None:
-        """Make the cluster; `clients` have sent its requests, and `lines` are what they logged."""
+        """Make the cluster; `clients` sent its requests, and `lines` are their log lines."""
         super().__init__(spec, broker_rules, client_rules)
         self.clients = clients
         self.lines = lines
 
 
 def clients_of(model: ClusterModel) -> tuple[RealClient, ...]:
-    """Return the real clients of a run, in the order in which they came."""
+    """Return the real clients of a run, in the order in which they connected."""
     return model.clients if isinstance(model, ServedModel) else ()
 
 
 def lines_of(model: ClusterModel) -> tuple[ClientLine, ...]:
-    """Return what the real clients of a run logged, the oldest line first."""
+    """Return the log lines of a run's real clients, the oldest first."""
     return model.lines if isinstance(model, ServedModel) else ()

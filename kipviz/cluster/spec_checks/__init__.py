@@ -1,1 +1,1 @@
-"""What a cluster, an application and its program may be: a spec is refused with one sentence."""
+"""Validation of a cluster, an application and its program: an invalid spec is rejected with one sentence."""

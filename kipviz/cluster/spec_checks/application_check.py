@@ -1,4 +1,4 @@
-"""Whether an application can be in a cluster: its names, its membership, its clients and what it calls."""
+"""Validation of an application: its names, its membership, its clients and its calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kipviz.records.placement import topic_of
 
 
 def check_application(spec: ClusterSpec, application: ApplicationSpec, placed: set[str]) -> None:
-    """Refuse an application that cannot be in a cluster; `placed` are the partitions that have a leader.
+    """Reject an application that is not possible in a cluster; `placed` are the partitions with a leader.
 
     Raises:
         BadSpec: what is wrong and what is allowed.
@@ -112,7 +112,7 @@ def _check_session(name: str, session: SessionSpec) -> None:
 
 
 def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
-    """Refuse what a consumer cannot be in its group, and groups in which several protocols are spoken."""
+    """Reject an impossible membership of a consumer, and groups with several protocols."""
     name = application.name
     protocols = ("", "share") if application.share else PROTOCOLS
     if application.protocol not in protocols:
@@ -157,7 +157,7 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
 
 
 def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
-    """Refuse calls of a client that a process does not have, and filters that are none."""
+    """Reject calls of a client that a process does not have, and invalid filters."""
     for line in application.program:
         operating = CALLS[line.call].of == ADMIN
         if operating != application.admin and not line.client:

@@ -1,7 +1,7 @@
-"""Which further share consumers a process can have beside its own: several sources that feed one sink (FLIP-573, draft).
+"""The further share consumers of a process: several sources that feed one sink (FLIP-573, draft).
 
 Each is a member of the process's share group and reads its source. It drains its decisions, and the process's producer
-stages them. Where the process joins its group in the run, each has a membership and an epoch of its own.
+stages them. If the process joins its group in the run, each has its own membership and epoch.
 NOT MODELLED: the hosts between source and sink.
 """
 
@@ -11,7 +11,7 @@ from kipviz.cluster.specs.spec import ApplicationSpec
 
 
 def why_no_further_members(application: ApplicationSpec) -> str:
-    """Return why a process cannot have its further share consumers, "" if it can."""
+    """Return why a process cannot have its further share consumers, or ""."""
     members, name = application.further_members, application.name
     if not members:
         return ""

@@ -1,4 +1,4 @@
-"""What the lines of an application's program may call: clients that it has, and what those can do."""
+"""The calls of an application's program: on clients that it has, and possible there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kipviz.cluster.specs.session_config import SESSION
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.messages.share_groups import AcknowledgeType
 
-# Calls of some consumers only: which ones, and whether it is one of them.
+# Calls of some consumers only: their name, and whether a consumer is one of them.
 OF_SHARE_CONSUMERS = (
     *STAGING,
     Call.ACKNOWLEDGE,
@@ -24,7 +24,7 @@ OF_MEMBERS = (Call.SUBSCRIBE, Call.UNSUBSCRIBE)
 
 
 def why_no_program(app: ApplicationSpec) -> str:
-    """Return which line of a program calls what is not there, or nothing; a line behind the last is the end."""
+    """Return which line of a program calls something impossible, or ""; a line number after the last is the end."""
     return next(filter(None, (_why_no_line(app, line) for line in app.program)), "")
 
 

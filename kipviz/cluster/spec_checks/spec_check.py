@@ -1,4 +1,4 @@
-"""Whether a cluster can be: its brokers, topics, groups, rights, releases, clock and applications."""
+"""Validation of a cluster: its brokers, topics, groups, rights, releases, clock and applications."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 
 def check(spec: ClusterSpec) -> None:
-    """Refuse a cluster that cannot be, with one sentence.
+    """Reject an impossible cluster, with one sentence.
 
     Raises:
         BadSpec: what is wrong and what is allowed.
@@ -97,7 +97,7 @@ def _check_acls(spec: ClusterSpec) -> None:
 
 
 def _check_releases(spec: ClusterSpec) -> None:
-    """Refuse brokers without a release, and releases that do not know what is finalized."""
+    """Reject brokers without a release, and releases that do not support the finalized levels."""
     named = tuple(broker for broker, _ in spec.releases)
     if spec.releases and sorted(named) != sorted(spec.brokers):
         raise BadSpec(f"either no broker has a release or each has one, not {named}")

@@ -1,4 +1,4 @@
-"""Which topics of a cluster may come and go: what a spec cannot ask for."""
+"""Validation of topics that may be created and deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def why_no_coming_topics(
     remade: tuple[str, ...],
     filled: tuple[str, ...],
 ) -> str:
-    """Return why topics cannot come and go like this, or nothing.
+    """Return why topics cannot be created and deleted like this, or "".
 
     `usable` are users' topics that are placed and have an id, `filled` those with records at the start.
     """

@@ -1,1 +1,1 @@
-"""What a cluster is: its spec, the limits of each field, and what a profile leaves out."""
+"""The spec of a cluster, the limits of each field, and what a profile leaves out."""

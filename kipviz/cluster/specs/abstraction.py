@@ -1,10 +1,10 @@
-"""The two named profiles that say how much of Kafka a cluster leaves out; what each row leaves out is in `simplifications`.
+"""The two profiles of how much of Kafka a cluster leaves out; `simplifications` has the rows.
 
-    kafka-defaults    what nobody says is as Kafka has it; every new spec begins so
-    small             fewer states: what the stories and the searches run on
+    kafka-defaults    unset fields are as in Kafka; every new spec starts so
+    small             fewer states: the stories and the searches use it
 
-A spec holds values and no profile's name. Which profile it has is read from its values (`profile_of`), so that the name
-can never say something else than the cluster does.
+A spec holds values and no profile's name. Its profile is derived from its values (`profile_of`), so that the name
+always fits the cluster.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kipviz.core.values import Value
 
 
 class UnknownProfile(ValueError):
-    """A profile of a name that there is not."""
+    """An unknown name of a profile."""
 
 
 class Profile(Value, frozen=True):
-    """A named choice of simplifications: its name, a sentence, and whether it takes the simple values."""
+    """A named choice of simplifications: its name, a sentence, and whether it has the simple values."""
 
     name: str
     sentence: str
@@ -33,19 +33,19 @@ class Profile(Value, frozen=True):
     def of_application(self, app: ApplicationSpec, said: Container[str] = ()) -> ApplicationSpec:
         """Return an application with this profile's values in place of the other one's.
 
-        What is neither one's stays, and so do the fields that `said` names.
+        Values of neither profile stay, and so do the fields that `said` names.
         """
         changes = self._changes(Owner.APPLICATION, app, app)
         return app.but(**{name: value for name, value in changes if name not in said})
 
     def of_brokers(self, spec: ClusterSpec, said: Container[str] = ()) -> ClusterSpec:
-        """Return a cluster with this profile's values in place of the other one's, but for its applications."""
+        """Return a cluster with this profile's values in place of the other one's, except in its applications."""
         changes = self._changes(Owner.CLUSTER, spec, spec)
         own = {name: value for name, value in changes if name not in said}
         return spec.but(settings=self.of_settings(spec.settings, said), **own)
 
     def of_settings(self, settings: BrokerSettings, said: Container[str] = ()) -> BrokerSettings:
-        """Return the settings of brokers with this profile's values in place of the other one's."""
+        """Return brokers' settings with this profile's values in place of the other one's."""
         changes = self._changes(Owner.BROKERS, settings, settings)
         return settings.but(**{name: value for name, value in changes if name not in said})
 
@@ -76,7 +76,7 @@ def profile_named(name: str) -> Profile:
     """Return a profile by its name.
 
     Raises:
-        UnknownProfile: if there is none; the message has the names.
+        UnknownProfile: for an unknown name; the message lists the profiles.
     """
     found = next((profile for profile in PROFILES if profile.name == name), None)
     if found is None:
@@ -87,10 +87,10 @@ def profile_named(name: str) -> Profile:
 
 
 class Abstracted(Value, frozen=True):
-    """How a cluster is simplified; only what makes a difference in this cluster is named.
+    """The simplifications of a cluster; only those that make a difference in this cluster are named.
 
     Attributes:
-        profile: `small` if the cluster leaves out one thing at least that the model has.
+        profile: `small` if the cluster leaves out at least one thing that the model has.
         left_out: what it leaves out.
         as_in_kafka: what is as in Kafka although the profile `small` leaves it out.
         lacking: what it leaves out because the model has nothing else for such a process.
@@ -103,7 +103,7 @@ class Abstracted(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """The profile's name, what the cluster leaves out, and what it has although the profile leaves it out."""
+        """The profile's name, what the cluster leaves out, and what it has in spite of the profile."""
         said = [", ".join(self.left_out)] if self.left_out else []
         if self.left_out and self.as_in_kafka:
             said.append(f"as in Kafka: {', '.join(self.as_in_kafka)}")
@@ -113,7 +113,7 @@ class Abstracted(Value, frozen=True):
 
 
 def profile_of(spec: ClusterSpec) -> Abstracted:
-    """Return how a cluster is simplified, read from its values."""
+    """Return the simplifications of a cluster, derived from its values."""
     left_out: list[str] = []
     as_in_kafka: list[str] = []
     lacking: list[str] = []
@@ -131,7 +131,7 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
 
 
 def _values(row: Simplification, spec: ClusterSpec) -> Iterator[tuple[Any, Any]]:
-    """Return what a cluster has in a row and what Kafka has, of each application that it makes a difference for."""
+    """Return a cluster's and Kafka's values of a row, for each application where they make a difference."""
     if row.owner is Owner.APPLICATION:
         for app in spec.applications:
             if row.occurs(app):

@@ -1,8 +1,8 @@
-"""Kafka's defaults for what a client's spec leaves out, as far as the model has them for that client.
+"""Kafka's defaults for the unset fields of a client's spec, as far as the model has them for that client.
 
-A field of an application's spec that was not given is resolved here, when the spec is made; a spec never holds
-one of these placeholders. Where the model lacks Kafka's behaviour for one kind of process, that process gets the nearest
-that there is, and the reason stands beside it here.
+An unset field of an application's spec is resolved here, when the spec is made; a spec never holds one of these
+placeholders. Where the model lacks Kafka's behaviour for one kind of process, that process gets the nearest behaviour,
+with the reason beside it here.
 
 WHERE IN KAFKA: ProducerConfig, ConsumerConfig, ShareSessionHandler.
 """
@@ -19,15 +19,15 @@ from kipviz.messages.reset_policy import LATEST
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec
 
-# What stands in a field that was not given, of text and of a number.
+# The placeholders of an unset field, for text and for a number.
 DEFAULT, DEFAULT_NUMBER = "default", -(2**31)
-# How a consumer becomes a member of its group; "" is one that is in it since before the run.
+# How a consumer becomes a member of its group; "" means that it has been one since before the run.
 CLASSIC, SHARE, GIVEN = "classic", "share", ""
 MAX_POLL_RECORDS = 500
 
 
 def resolved(app: ApplicationSpec) -> dict[str, Any]:
-    """Return the fields of an application that were not given, with Kafka's values."""
+    """Return the unset fields of an application, with Kafka's values."""
     found: dict[str, Any] = {}
     if app.protocol == DEFAULT:
         found["protocol"] = default_protocol(app)
@@ -43,10 +43,11 @@ def resolved(app: ApplicationSpec) -> dict[str, Any]:
 
 
 def default_protocol(app: ApplicationSpec) -> str:
-    """Return group.protocol of a regular group's consumer, and the only one that a share group has.
+    """Return group.protocol of a regular group's consumer, or the only protocol of a share group.
 
-    A process with several threads, a consumer that seeks and one that reads uncommitted records are in their regular group
-    before the run: members that join have no threads and do not seek here, and a reader of uncommitted records is there to show what it reads.
+    A process with several threads, a consumer that seeks and one that reads uncommitted records are in their regular
+    group before the run: here members that join have no threads and do not seek, and a reader of uncommitted records is
+    only there to show what it reads.
     """
     if app.share:
         return SHARE
@@ -55,22 +56,23 @@ def default_protocol(app: ApplicationSpec) -> str:
 
 
 def default_reset(app: ApplicationSpec) -> str:
-    """Return auto.offset.reset of a regular group's consumer; a share group has one of its own."""
+    """Return auto.offset.reset of a regular group's consumer; a share group has its own."""
     return "" if app.share or app.admin else LATEST
 
 
 def default_in_flight(app: ApplicationSpec) -> int:
     """Return max.in.flight.requests.per.connection.
 
-    The producer of a TransactionSession has one batch at a time here; one without a transactional id has its number in `plain`.
+    The producer of a TransactionSession has one batch at a time here; a producer without a transactional id has its
+    number in `plain`.
     """
     return 1 if app.admin or app.session is not None or app.plain is not None else MAX_IN_FLIGHT
 
 
 def reads_by_session(app: ApplicationSpec) -> bool:
-    """Return whether a share consumer asks each broker for all of its partitions in one ShareFetch, as Kafka's does.
+    """Return whether a share consumer fetches all partitions of a broker in one ShareFetch, as Kafka's does.
 
-    In explicit mode, with one partition, and where calls are about the records of one partition, it asks for one
+    In explicit mode, with one partition, and if calls are about the records of one partition, it fetches from one
     partition at a time here.
     """
     alone = app.threads or app.session or app.further_members or app.explicit

@@ -1,12 +1,12 @@
-"""What a TransactionSession is configured with (KIP-1310 2.2, draft), and what its constructor refuses.
+"""The configuration of a TransactionSession (KIP-1310 2.2, draft), and what its constructor rejects.
 
-The page lists six rows, "a subset of existing producer configs plus one". Anything else is not used, as a
-client of Kafka says in its log: so is transaction.two.phase.commit.enable, without which
-prepareTransaction() throws. The sentences have the form of Kafka's ConfigException; what transaction.timeout.ms
-may be is said by the broker (INVALID_TRANSACTION_TIMEOUT), as today.
+The page lists six rows, "a subset of existing producer configs plus one". Any other config is unused, as a Kafka client
+logs it: so is transaction.two.phase.commit.enable, without which prepareTransaction() throws. The sentences have the
+form of Kafka's ConfigException; the limit of transaction.timeout.ms is checked by the broker
+(INVALID_TRANSACTION_TIMEOUT), as today.
 
-NOT MODELLED: bootstrap.servers, security.* and client.id are read and mean nothing to the model: clients know
-the leaders, and no connection is encrypted.
+NOT MODELLED: bootstrap.servers, security.* and client.id are read but have no effect in the model: clients know the
+leaders, and no connection is encrypted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec
 
 SESSION = NAME_OF_SESSION
-# What a cluster must have for the question to come up which of two identities a producer has.
+# What a cluster must have for the question which of two identities a producer has.
 BOTH = "both"
 EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -33,16 +33,16 @@ ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,\[\]]+):(\d{1,5})")
 
 
 class ConfigException(ValueError):
-    """A value that the constructor of a session refuses, in one sentence."""
+    """A value that the constructor of a session rejects, in one sentence."""
 
 
 class SessionSpec(Value, frozen=True):
     """The TransactionSession of an application (KIP-1310, draft).
 
-    `producers` are the names of the producers bound to it: "producer" is the one that every
-    application has, any other one is made for the session. `session_timeout_ms` is
-    transaction.session.timeout.ms, -1 to have no heartbeat. How often a session beats is on no page: a
-    third of it, so that the three intervals of KIP-1309 are the time-out; our inference.
+    `producers` are the names of the producers bound to it: "producer" is the one that every application has, any other
+    is made for the session. `session_timeout_ms` is transaction.session.timeout.ms, -1 for no heartbeats. The interval
+    of a session's heartbeats is on no page: a third of the timeout, so that it equals the three intervals of KIP-1309;
+    our inference.
     """
 
     producers: tuple[str, ...] = ("producer",)
@@ -50,12 +50,12 @@ class SessionSpec(Value, frozen=True):
 
     @property
     def heartbeat_interval_ms(self) -> int:
-        """After how long the session beats again, 0 for never."""
+        """The interval of the session's heartbeats, 0 for none."""
         return max(1, self.session_timeout_ms // 3) if self.session_timeout_ms > 0 else 0
 
 
 class Config(Value, frozen=True):
-    """One row of KIP-1310 2.2: its name, where it is from, and what it is for."""
+    """One row of KIP-1310 2.2: its name, its source, and its purpose."""
 
     name: str
     source: str
@@ -75,7 +75,7 @@ ID, TIMEOUT, SESSION_TIMEOUT, SERVERS, _, CLIENT = (row.name for row in CONFIGS)
 
 
 class SessionConfig(Value, frozen=True):
-    """A configuration that was read. `unused` are the names that a session makes nothing of."""
+    """A parsed configuration. `unused` are the names that a session ignores."""
 
     transactional_id: str
     bootstrap_servers: tuple[str, ...]
@@ -87,10 +87,10 @@ class SessionConfig(Value, frozen=True):
 
 
 def parse(configs: Mapping[str, object]) -> SessionConfig:
-    """Read what `new TransactionSession(configs)` is given.
+    """Parse the argument of `new TransactionSession(configs)`.
 
     Raises:
-        ConfigException: if something required is missing, or a value is none of its configuration.
+        ConfigException: if a required config is missing, or a value is not valid.
     """
     for name in (ID, SERVERS):
         if name not in configs:
@@ -114,7 +114,7 @@ def parse(configs: Mapping[str, object]) -> SessionConfig:
 
 
 def why_no_such_call(app: ApplicationSpec) -> str:
-    """Return which call of a program has no session to be made on, or nothing."""
+    """Return which call of a program has no session, or ""."""
     for line in app.program:
         if line.call is Call.NEW_PRODUCER and app.session is None:
             return f"{app.name} has no session that a producer could be made for"
@@ -125,10 +125,10 @@ def why_no_such_call(app: ApplicationSpec) -> str:
 
 
 def session_timeout(value: object) -> int:
-    """Read transaction.session.timeout.ms.
+    """Parse transaction.session.timeout.ms.
 
     Raises:
-        ConfigException: if it is neither -1 nor above 0. That 0 is refused is our inference.
+        ConfigException: if it is neither -1 nor above 0. The rejection of 0 is our inference.
     """
     timeout_ms = _whole(SESSION_TIMEOUT, value)
     if timeout_ms != OFF and timeout_ms < 1:
@@ -137,7 +137,7 @@ def session_timeout(value: object) -> int:
 
 
 def configured(app: ApplicationSpec, configs: Mapping[str, object]) -> ApplicationSpec:
-    """Return an application whose session is made with these configurations.
+    """Return an application whose session has these configurations.
 
     Raises:
         ConfigException: as `parse` does.

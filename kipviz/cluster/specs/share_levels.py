@@ -1,7 +1,7 @@
-"""Which level of share.version is finalized in a cluster when it starts, and which a spec may ask for.
+"""The finalized level of share.version when a cluster starts, and the levels that a spec may set.
 
-WHERE IN KAFKA: ShareVersion (0: no share groups, 1: KIP-932, 2: dead-letter queues of KIP-1191). KIP-1289
-(draft) adds what the model has as level 3 (finding X9).
+WHERE IN KAFKA: ShareVersion (0: no share groups, 1: KIP-932, 2: dead-letter queues of KIP-1191). KIP-1289 (draft) adds
+what the model has as level 3 (finding X9).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SHARE_VERSION = 2
 
 
 def share_level(spec: ClusterSpec) -> int:
-    """Return the finalized level: the highest that all releases know, unless a lower one is asked for."""
+    """Return the finalized level: the highest that all releases support, unless the spec sets a lower one."""
     binaries = (release(name).share_version for _, name in spec.releases)
     known = spec.share_rollout or min(binaries, default=STAGING_LEVEL)
     return min(known, spec.share_version) if spec.share_version < SHARE_VERSION else known
 
 
 def why_no_share_version(spec: ClusterSpec) -> str:
-    """Return why a cluster cannot begin with its level of share.version, or ""."""
+    """Return why a cluster cannot start with its level of share.version, or ""."""
     if not 0 <= spec.share_version <= SHARE_VERSION:
         return f"share_version is 0, 1 or {SHARE_VERSION}, not {spec.share_version}"
     if spec.share_rollout not in (0, STAGING_LEVEL - 1, STAGING_LEVEL):

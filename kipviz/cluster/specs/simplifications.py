@@ -1,8 +1,8 @@
 """What the model leaves out of Kafka, row by row: each row is one simplification.
 
-A row of `CHOSEN` has two values, Kafka's and a simple one, between which a profile chooses (`abstraction`). A row of
-`ALWAYS` is in every cluster unless its spec says else, under every profile: the model has nothing else, or Kafka's value
-lies far beyond any run that can be looked at step by step.
+A row of `CHOSEN` has two values, Kafka's and a simple one; a profile chooses between them (`abstraction`). A row of
+`ALWAYS` applies to every cluster under every profile, unless its spec differs: the model has nothing else, or Kafka's
+value is far beyond any run that can be followed step by step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 
 
 class Owner(StrEnum):
-    """Whose field a row is about: an application's, the cluster's or its brokers'; the model's is in none."""
+    """The owner of a row's field: an application, the cluster or its brokers; a row of the model itself has no field."""
 
     APPLICATION = "application"
     CLUSTER = "cluster"
@@ -49,18 +49,18 @@ class Simplification(Value, frozen=True):
     """One thing that a cluster of the model may leave out.
 
     Attributes:
-        owner: whose field it is.
-        field: the field's name, "clock.kind" for one inside another; "" if no field says it.
+        owner: the owner of the field.
+        field: the field's name, "clock.kind" for one inside another; "" without a field.
         setting: Kafka's name of it, a setting or the class that does it.
         kafka: what Kafka does, in words; "{}" stands for the value.
         small: what is there instead.
         lost: what can then not be seen.
         source: the KIP or class.
-        values: Kafka's value and the simple one. A row that is in every cluster has only the simple one, in second place.
+        values: Kafka's value and the simple one. A row of every cluster has only the simple one, in second place.
         configures: whether the simple value is one that Kafka can be configured with, too.
         occurs: whether it makes a difference for an application or a cluster.
-        default: Kafka's value for one application or cluster, the simple one where the model has no other; None takes the
-            first of `values`.
+        default: Kafka's value for one application or cluster, the simple one where the model has no other; None means
+            the first of `values`.
     """
 
     owner: Owner
@@ -77,7 +77,7 @@ class Simplification(Value, frozen=True):
 
     @property
     def chosen(self) -> bool:
-        """Whether a profile chooses; else the row is in every cluster."""
+        """Whether a profile chooses; otherwise the row applies to every cluster."""
         return bool(self.field) and self.values[0] is not None
 
     def kafkas(self, holder: Any) -> Any:
@@ -106,7 +106,7 @@ def _shares_several(app: ApplicationSpec) -> bool:
 
 
 def _any(of: Callable[[ApplicationSpec], bool]) -> Callable[[ClusterSpec], bool]:
-    """Return whether it occurs in a cluster: an application does it, or whoever is connected may."""
+    """Return whether it occurs in a cluster: in an application, or possibly in an external client."""
     return lambda spec: not spec.applications or any(of(app) for app in spec.applications)
 
 

@@ -1,4 +1,4 @@
-"""What exists in a cluster, and how fine the model looks at it."""
+"""The spec of a cluster: what exists in it, and its level of detail."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from kipviz.records.transaction_state import TransactionRecord
 KAFKA_VERSION = "4.4.0"
 TRANSACTION_VERSION = 2
 TRANSACTION_VERSIONS = (0, 1, 2)
-TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer that nobody configures
+TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer without a configuration
 # How the consumer of a regular group becomes a member of it (group.protocol).
 PROTOCOLS = ("", MODERN, CLASSIC)
 INSTANT, STEPWISE = "instant", "stepwise"
 MIN_INSYNC_REPLICAS = ((TRANSACTION_STATE, 2),)  # transaction.state.log.min.isr
 
-# For how long it is counted how long ago a transaction began, where an operator asks.
+# The highest age of a transaction that is counted for an operator's query.
 OLDEST_MS = 3_600_000
 
 
 class FaultBudget(Value, frozen=True):
     """How many faults of each kind may still happen. Repairs are free.
 
-    `expire_lock`, `time_out` and `run_out` are timers that run out: with an untimed clock a timer may fire at any
-    moment after it was set, so a search needs a bound for them as for faults. With a timed one time ends before a timer
-    that is not allowed to run out. So are the clients' `request_timeout` (a request stays on its way, its connection is
-    given up) and `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature level, `pause` a
-    host that stands still, `acls` an operator's change of one ACL, `restart` a broker that is stopped to get another
-    release, `max_block` a blocking call of a producer that comes back before its result is there, `delete_records` a
-    partition's oldest batch that is deleted, `miss_poll` a member of a regular group that does not call poll() in time.
+    `expire_lock`, `time_out` and `run_out` are timers that expire: with an untimed clock a timer may expire at any
+    moment after it was set, so a search needs a bound for them as for faults. With a timed clock, time stops before a
+    timer that is not allowed to expire. So are the clients' `request_timeout` (a request stays in flight, its
+    connection is abandoned) and `delivery_timeout` (a batch expires). `upgrade` is an operator's change of a feature
+    level, `pause` a paused host, `acls` an operator's change of one ACL, `restart` a broker that is stopped to install
+    another release, `max_block` a blocking call of a producer that returns without its result, `delete_records` the
+    deletion of a partition's oldest batch, `miss_poll` a member of a regular group that does not call poll() in time.
     """
 
     crash_broker: int = 0
@@ -72,7 +72,7 @@ class FaultBudget(Value, frozen=True):
 
 
 class Placement(Value, frozen=True):
-    """Who leads a partition at the start, and which other brokers have a copy."""
+    """The leader of a partition at the start, and the other brokers with a replica."""
 
     partition: str
     leader: int
@@ -80,10 +80,10 @@ class Placement(Value, frozen=True):
 
 
 class Durations(Value, frozen=True):
-    """How long timers take that belong to the cluster as a whole, in ms; a timed clock reads them.
+    """The durations of timers that belong to the cluster as a whole, in ms; a timed clock uses them.
 
-    The defaults are Kafka's. `cluster.timing.durations.DURATIONS` has Kafka's name of each, and those that
-    lie elsewhere: in the brokers' settings, and in what an application is configured with.
+    The defaults are Kafka's. `cluster.timing.durations.DURATIONS` has Kafka's name of each, and the durations that are
+    elsewhere: in the brokers' settings, and in an application's configuration.
     """
 
     consumer_session_timeout_ms: int = 45_000
@@ -110,7 +110,7 @@ class Durations(Value, frozen=True):
 
 
 class PlainSpec(Value, frozen=True):
-    """A producer without a transactional id: enable.idempotence, and how many batches are on the way.
+    """A producer without a transactional id: enable.idempotence, and the number of batches in flight.
 
     `max_in_flight` is max.in.flight.requests.per.connection.
     """
@@ -122,31 +122,31 @@ class PlainSpec(Value, frozen=True):
 class ApplicationSpec(Value, frozen=True):
     """One application process.
 
-    `session` is there if its transactions are those of a TransactionSession. `share` says whether its consumer is in a
-    share group, `explicit` whether that one has to acknowledge every record (share.acknowledgement.mode). What is not
-    said is as Kafka's clients have it, where the model has that for such a process (`kafka_defaults`); `abstraction`
-    says what is left out where a spec says less. `source` and `output` are partitions. `two_phase_commit` is the
-    producer's transaction.two.phase.commit.enable (KIP-939); `database` says that it writes to an external database,
-    too. `heartbeat_interval_ms` is the producer's transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none.
-    `admin` says that it is an operator's: it has an admin client and uses neither of the others. `read_uncommitted` is
-    the isolation level that a consumer has unless it is configured; here it has to be asked for. `protocol` is how the
-    consumer of a regular group becomes a member: "" it is one since before the run, at one epoch forever; "consumer" it
-    joins with its first poll (KIP-848), subscribes to the topic of its source, and is given partitions; "classic",
-    Kafka's default, the same by JoinGroup and SyncGroup, where `member_id` is its client.id, of which the coordinator
-    makes its id, and `instance_id` its group.instance.id; a member of a share group does so with "share". `listener`
-    says whether partitions are given and taken in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the
-    newest version of OffsetFetch that its client knows (6: before KIP-447). `tasks` are the names of further producers
-    with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender` of further
-    ids of one producer (KIP-447, rejected). `work_ms` is how long it works on a batch before it commits (timed clock).
-    `acquire_mode` is share.acquire.mode, `callback` says that there is an acknowledgement callback. `further_sources`
-    are more partitions that a member of a share group reads; one that `gathers` comes back from poll() with what all of
-    them have, not with the first that has some, and with `by_session` asks a broker for all that it leads in one
-    ShareFetch, as Kafka's does. `plain` is there if its producer has no transactional id, which is "" then. `shares`
-    names the database that it writes to if several processes do. `max_in_flight` is
+    `session` is set if its transactions are those of a TransactionSession. `share` says whether its consumer is in a
+    share group, `explicit` whether that one has to acknowledge every record (share.acknowledgement.mode). Unset fields
+    are as in Kafka's clients, if the model has that for such a process (`kafka_defaults`); `abstraction` names what a
+    spec leaves out. `source` and `output` are partitions. `two_phase_commit` is the producer's
+    transaction.two.phase.commit.enable (KIP-939); `database` means that it writes to an external database, too.
+    `heartbeat_interval_ms` is the producer's transaction.heartbeat.interval.ms (KIP-1309, draft), 0 for none. `admin`
+    means that it is an operator's: it has an admin client and neither a producer nor a consumer. `read_uncommitted` is
+    the default isolation level of a Kafka consumer; here it has to be set. `protocol` is how the consumer of a regular
+    group becomes a member: "" it has been one since before the run, and its epoch never changes; "consumer" it joins
+    with its first poll (KIP-848), subscribes to the topic of its source, and gets partitions; "classic", Kafka's
+    default, the same by JoinGroup and SyncGroup, where `member_id` is its client.id, from which the coordinator makes
+    its id, and `instance_id` its group.instance.id; a member of a share group does so with "share". `listener` says
+    whether partitions are assigned and revoked in poll() only (ConsumerRebalanceListener), `offset_fetch_version` the
+    newest version of OffsetFetch that its client supports (6: before KIP-447). `tasks` are the names of further
+    producers with a transactional id each, as Kafka Streams had one for every task until 2.6, or with `shares_sender`
+    of further ids of one producer (KIP-447, rejected). `work_ms` is how long it processes a batch before it commits
+    (timed clock). `acquire_mode` is share.acquire.mode, `callback` means that it has an acknowledgement callback.
+    `further_sources` are more partitions that a member of a share group reads. With `gathers` poll() returns the
+    records of all of them, not only of the first one with records; with `by_session` it fetches all partitions of a
+    broker in one ShareFetch, as Kafka's does. `plain` is set if its producer has no transactional id, which is "" then.
+    `shares` names the database that it writes to if several processes do. `max_in_flight` is
     max.in.flight.requests.per.connection of a producer with a transactional id. Such a producer may have a `buffer`:
-    how many batches buffer.memory has room for, 0 for any number. `auto_offset_reset` is what the consumer of a regular
-    group does without a position that the log has: earliest, latest or none; "" is earliest, without the round trips.
-    `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those of its next lives.
+    the number of batches that fit into buffer.memory, 0 for any number. `auto_offset_reset` is what the consumer of a
+    regular group does without a valid position: earliest, latest or none; "" is earliest, without the round trips.
+    `assignors` are the partition.assignment.strategy of a classic consumer, `later_assignors` those after its restarts.
     `threads` are further application threads of the process, `rack` is its consumer's client.rack. `further_members`
     are the member ids of further share consumers of the process, which a line names as its client.
     """
@@ -197,7 +197,7 @@ class ApplicationSpec(Value, frozen=True):
 
 
 class Remade(Value, frozen=True):
-    """A topic that may be deleted and made again under its name: its next id, and what is in it."""
+    """A topic that may be deleted and created again under its name: its next id and records."""
 
     topic: str
     topic_id: str
@@ -207,25 +207,26 @@ class Remade(Value, frozen=True):
 class ClusterSpec(Value, frozen=True):
     """A whole cluster at its start.
 
-    `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or "stepwise" (that is an
-    action of its own). `records` are the source records of each partition and the offset of the first one.
-    `internal_partitions` is the number of partitions of each internal topic; only those that something hashes to are
-    kept. `dead_letter_topics` are those that allow it (errors.deadletterqueue.group.enable). `share_version` is the
-    finalized level of share.version if it is 0 (no share groups) or 1 (no dead-letter queues); 2 is the highest level
-    that all releases know. `transaction_version` is the finalized level of the feature transaction.version.
-    `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2 or 3; 0 is no
-    rollout: what the draft adds is there. Without `acls` everything is allowed, with some only what they allow; an
-    operator may delete these, create them again, and create those of `further_acls`. `transactions` is what earlier
-    producers have left in `__transaction_state`. `min_insync_replicas` are (topic, number) of topics that need more
-    than their leader in sync. `releases` names the release of every broker, and `binaries` those that an operator may
-    give it; without them every broker knows everything. `inter_broker_protocol` is 0 where the roll-out of KIP-447
-    begins, as its drafts describe it. `staging_level` is the level of share.version that turns KIP-1289 on: 3, or 2 as
-    its draft has it. `staging_transaction_version` is the lowest transaction.version under which acknowledgements are
-    staged: 2 as KIP-1289 has it, or 1, where an epoch lasts for many transactions (the early iteration does not ask; no
-    source runs it). `deletable_topics` may be deleted for good; `later_topics` are not there until an operator makes
-    them. `topic_ids_from` is the version of TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected).
-    `transactional_group_id` says that producers of classic groups have that config (KIP-447, first draft). `splits` are
-    cuts between sets of hosts that searches and dice try besides those of two hosts, each as "B1 B3 | B5 app-1".
+    `replication` is "instant" (a batch is on every in-sync replica as soon as it is appended) or "stepwise"
+    (replication is a separate action). `records` are the source records of each partition and the offset of the first
+    one. `internal_partitions` is the number of partitions of each internal topic; only those that some key hashes to
+    are kept. `dead_letter_topics` are those that allow dead letters (errors.deadletterqueue.group.enable).
+    `share_version` is the finalized level of share.version if it is 0 (no share groups) or 1 (no dead-letter queues); 2
+    is the highest level that all releases support. `transaction_version` is the finalized level of the feature
+    transaction.version. `share_rollout` is the level of share.version at which a rollout of KIP-1289 (draft) begins, 2
+    or 3; with 0 there is no rollout: what the draft adds is available. Without `acls` everything is allowed, otherwise
+    only what they allow; an operator may delete these, create them again, and create those of `further_acls`.
+    `transactions` are the records of earlier producers in `__transaction_state`. `min_insync_replicas` are (topic,
+    number) of topics that need more than their leader in sync. `releases` names the release of every broker, and
+    `binaries` those that an operator may install; without them every broker supports everything.
+    `inter_broker_protocol` is 0 at the start of KIP-447's rollout, as its drafts describe it. `staging_level` is the
+    level of share.version that turns KIP-1289 on: 3, or 2 as its draft has it. `staging_transaction_version` is the
+    lowest transaction.version under which acknowledgements are staged: 2 as KIP-1289 has it, or 1, where an epoch lasts
+    for many transactions (the early iteration does not check it; no source runs it). `deletable_topics` may be deleted
+    for good; `later_topics` do not exist until an operator creates them. `topic_ids_from` is the version of
+    TxnOffsetCommit with topic ids: 6, or 7 (KIP-1319, rejected). `transactional_group_id` means that producers of
+    classic groups have that config (KIP-447, first draft). `splits` are network partitions between sets of hosts that
+    searches and dice try besides those of two hosts, each as "B1 B3 | B5 app-1".
     """
 
     brokers: tuple[int, ...]
@@ -266,9 +267,9 @@ class ClusterSpec(Value, frozen=True):
 
     @property
     def members(self) -> tuple[ApplicationSpec, ...]:
-        """The applications with a producer and a consumer: all but the operators'."""
+        """The applications with a producer and a consumer: all except the operators'."""
         return tuple(a for a in self.applications if not a.admin)
 
 
 class BadSpec(ValueError):
-    """A cluster that cannot be."""
+    """An impossible cluster."""

@@ -1,7 +1,7 @@
-"""What the fields of a cluster's spec may be, one by one: their types, and from where to where numbers go.
+"""The limits of the fields of a cluster's spec: types and ranges.
 
-Where a number is a setting of Kafka's the range is the one that Kafka checks when a broker starts. What
-depends on other fields is checked in `spec`.
+For one of Kafka's settings the range is the one that Kafka checks when a broker starts. Limits that depend on other
+fields are checked in `spec`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RELEASE = re.compile(r"\d+\.\d+\.\d+")
 
 
 class Limit(Value, frozen=True):
-    """From where to where a number goes, and what Kafka calls it; "" if it is no setting of Kafka's."""
+    """The range of a number, and Kafka's name of the setting; "" if it is not one of Kafka's."""
 
     lowest: int
     highest: int
@@ -37,9 +37,9 @@ class Limit(Value, frozen=True):
 
 # GroupCoordinatorConfig, ShareGroupConfig, ShareCoordinatorConfig, TransactionStateManagerConfig.
 OF_BROKERS: dict[str, Limit] = {
-    # Kafka begins at 2; where the first delivery is the last one, a search is as small as can be.
+    # Kafka's minimum is 2; with a single delivery, a search is as small as possible.
     "delivery_count_limit": Limit(1, 10, "group.share.delivery.count.limit"),
-    # Kafka begins at 100: more than can be looked at record by record.
+    # Kafka's minimum is 100: too many to follow record by record.
     "record_locks_max": Limit(1, 10_000, "group.share.partition.max.record.locks"),
     "updates_per_snapshot": Limit(0, 500, "share.coordinator.snapshot.update.records.per.snapshot"),
     "transaction_max_timeout_ms": Limit(1, INT32, "transaction.max.timeout.ms"),
@@ -55,7 +55,7 @@ OF_BROKERS: dict[str, Limit] = {
     "log_retention_ms": Limit(-1, INT64, "log.retention.ms"),
     "consumer_assignment_interval_ms": Limit(0, 15_000, "group.consumer.assignment.interval.ms"),
 }
-# Of one share group; 0 leaves it to the broker.
+# Settings of one share group; 0 means the broker's.
 OF_GROUPS: dict[str, Limit] = {
     "delivery_count_limit": Limit(2, 10, "share.delivery.count.limit"),
     "record_locks_max": Limit(1, 10_000, "share.partition.max.record.locks"),
@@ -67,7 +67,7 @@ OF_APPLICATIONS: dict[str, Limit] = {
     "max_records": Limit(1, INT32),
     "acquire_mode": Limit(0, 1, "share.acquire.mode, 0 for batch_optimized, 1 for record_limit,"),
 }
-# TransactionLogValue.json, and what TransactionMetadata can be. An epoch of -1 is never written.
+# TransactionLogValue.json, and the possible values of TransactionMetadata. An epoch of -1 is never written.
 OF_TRANSACTIONS: dict[str, Limit] = {
     "producer_epoch": Limit(0, INT16, "the producer epoch"),
     "previous_producer_id": Limit(-1, INT64, "the previous producer id"),
@@ -88,7 +88,7 @@ OF_CLUSTERS: dict[str, Limit] = {
 
 
 def why_no_type(spec: Any) -> str:
-    """Return which field has not the type that it has to have, or nothing."""
+    """Return which field has the wrong type, or ""."""
     try:
         msgspec.convert(msgspec.to_builtins(spec), type(spec))
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError) as wrong:
@@ -99,13 +99,13 @@ def why_no_type(spec: Any) -> str:
             .replace("object", "a value of its own kind")
         )
         return f"a field of the cluster has the wrong type: {told}"
-    # A dict, say, where a value of a class has to be, or a number beyond 64 bits.
+    # For example, a dict in place of a value of a class, or a number beyond 64 bits.
     found = why_not_as_declared(spec, type(spec), "the cluster")
     return f"a field of the cluster has the wrong type: {found}" if found else ""
 
 
 def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
-    """Return which number is too small or too large, or nothing; `of` says whose it is."""
+    """Return which number is too small or too large, or ""; `of` names its owner."""
     for field, limit in limits.items():
         wrong = why_no_number(limit, getattr(held, field), limit.name or field, of)
         if wrong:
@@ -114,7 +114,7 @@ def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
 
 
 def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
-    """Return why a number is none for a setting, or nothing."""
+    """Return why a number is not valid for a setting, or ""."""
     if limit.lowest <= number <= limit.highest:
         return ""
     whose = f" of {of}" if of else ""
@@ -122,7 +122,7 @@ def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
 
 
 def why_no_transactions(spec: Any) -> str:
-    """Return why the log cannot hold what earlier producers have left in it, or "".
+    """Return why the log cannot hold the records of earlier producers, or "".
 
     Source: TransactionLogValue.json, TransactionState.validPreviousStates.
     """
@@ -165,12 +165,12 @@ def _numbers(spec: Any) -> Iterator[tuple[Limit, int, str, str]]:
 
 
 def why_no_settings(settings: BrokerSettings) -> str:
-    """Return which setting no broker starts with, or nothing."""
+    """Return which setting is rejected by brokers, or ""."""
     return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
 
 
 def why_no_retention(spec: Any) -> str:
-    """Return why logs of a cluster cannot be deleted by their age, or nothing."""
+    """Return why logs of a cluster cannot be deleted by age, or ""."""
     if spec.settings.log_retention_ms < 0 or spec.clock.stamps:
         return ""
     return (
@@ -180,14 +180,14 @@ def why_no_retention(spec: Any) -> str:
 
 
 def why_no_own_limits(config: GroupConfig) -> str:
-    """Return which limit of a share group's own is none, or nothing."""
+    """Return which limit of a share group is not valid, or ""."""
     own = {field: limit for field, limit in OF_GROUPS.items() if getattr(config, field)}
     wrong = why_out_of_range(own, config, config.group_id)
     return f"{wrong}; 0 is the broker's" if wrong else ""
 
 
 def why_no_isolation(app: Any) -> str:
-    """Return why a process cannot read uncommitted records of its own accord, or nothing."""
+    """Return why a process cannot have an isolation level of its own, or ""."""
     if not (app.share and app.read_uncommitted):
         return ""
     return (
@@ -197,7 +197,7 @@ def why_no_isolation(app: Any) -> str:
 
 
 def why_no_names(spec: Any) -> str:
-    """Return which name or id cannot be, or stands twice, or nothing."""
+    """Return which name or id is invalid, or occurs twice, or ""."""
     return next(_names(spec), "")
 
 

@@ -1,4 +1,4 @@
-"""What further application threads a process has, and which ones it cannot have."""
+"""The further application threads of a process, and their limits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kipviz.core.values import Value
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 
-# What a cluster must have for the question to come up what several threads may do with one session.
+# What a cluster must have for the question what several threads may do with one session.
 THREADS = "threads"
 
 
 class ThreadSpec(Value, frozen=True):
-    """A further application thread: its name, and the line of the program with which it begins.
+    """A further application thread: its name, and its first line of the program.
 
-    `consumer` names a consumer of its own that reads `source` as member `member_id` of the process's group;
-    "" is none. A thread begins when the program submits it, and may be submitted again.
+    `consumer` names a consumer of its own that reads `source` as member `member_id` of the process's group, "" for
+    none. A thread begins when the program submits it, and may be submitted again.
     """
 
     name: str
@@ -30,7 +30,7 @@ class ThreadSpec(Value, frozen=True):
 
 
 def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
-    """Return why a process cannot have these threads, or which call of a thread has no object, or nothing."""
+    """Return why a process cannot have these threads, or which call of a thread has no object, or ""."""
     name, lines = application.name, len(application.program)
     names = [t.name for t in application.threads]
     for line in application.program:

@@ -1,17 +1,17 @@
-"""Two clocks: one on which a timer may run out at any moment, and one on which it has to be due.
+"""Two clocks: with one, a timer may expire at any moment; with the other, it has to be due.
 
-Untimed, a search finds everything that some choice of time-outs allows, and more. Timed, it finds
-what the configured durations allow. Times are relative: a deadline is what is left, so that equal
-situations at different times are equal worlds.
+Untimed, a search finds everything that some choice of timeouts allows, and more. Timed, it finds what the configured
+durations allow. Times are relative: a deadline is the time left, so that equal situations at different times are equal
+worlds.
 
-Time passes in an action of its own, `Tick`. With `tick="exact"` it passes in units of the greatest
-common divisor of all durations: every order of events that real-valued times allow is then an order
-of some ticks as well, because every bound here is closed (Henzinger, Manna and Pnueli 1992, "What good
-are digital clocks?"). With `tick="next"` it passes at once to the next moment at which something is
-due, which visits far fewer states and only ever leaves runs out: a break that it finds is one.
+Time passes in an action of its own, `Tick`. With `tick="exact"` it passes in units of the greatest common divisor of
+all durations: every order of events that real-valued times allow is then an order of some ticks as well, because every
+bound here is closed (Henzinger, Manna and Pnueli 1992, "What good are digital clocks?"). With `tick="next"` it passes
+at once to the next moment at which something is due. That visits far fewer states and only ever omits runs, so every
+violation that it finds is real.
 
-NOT MODELLED: clocks that drift apart; a timer that fires late because its thread is busy (but for the
-scan of the transaction coordinator, whose interval is a bound).
+NOT MODELLED: clocks that drift apart; a timer that expires late because its thread is busy (except for the scan of the
+transaction coordinator, whose interval is a bound).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NEVER = -1
 class Clock(Value, frozen=True):
     """How a cluster's time passes.
 
-    `delay_max_ms` is how long a message is in flight at most, and a replica or a new coordinator takes for its reading;
-    `pause_max_ms` is how long a client's thread that could continue stands still at most. -1 is as long as it likes.
-    `refresh_ms` is how often a share-partition leader looks up what became of the transactional acknowledgements that
-    it holds (our inference), -1 whenever it likes. `stamps` says that records carry the time at which they were
-    written, in ms since the run began (see `record_timestamps`). `backs_off` says that a producer's sender rests for
-    retry.backoff.ms before a transactional request goes out again, which makes an exact tick a short one; where delays
-    are free, a longer one says the same. With `max_in_flight` it always rests.
+    `delay_max_ms` is the longest time of a message in flight, of a replication and of a coordinator's loading;
+    `pause_max_ms` is the longest pause of a client's thread that could continue. -1 is no limit. `refresh_ms` is the
+    interval at which a share-partition leader queries the outcome of transactional acknowledgements (our inference), -1
+    for any time. `stamps` means that records carry the time at which they were written, in ms since the run began (see
+    `record_timestamps`). `backs_off` means that a producer's sender waits for retry.backoff.ms before it repeats a
+    transactional request, which makes an exact tick a short one; with unlimited delays, a longer delay has the same
+    effect. With `max_in_flight` it always waits.
     """
 
     kind: str = UNTIMED
@@ -54,7 +54,7 @@ class Clock(Value, frozen=True):
 
     @property
     def words(self) -> str:
-        """What a verdict says of it."""
+        """The clock in the words of a verdict."""
         if not self.timed:
             return UNTIMED
         wire = "free delays" if self.delay_max_ms < 0 else f"delays up to {ms(self.delay_max_ms)}"
@@ -66,9 +66,9 @@ class Clock(Value, frozen=True):
 class Deadline(Value, frozen=True):
     """Something that is due: not before `after` ms, and time does not pass beyond `by` ms.
 
-    `kind` and `place` say what it is: ("lock", (broker, share-partition, lock)),
-    ("transaction", (transactional id,)), or what is "on the wire", "replicated", "loaded", "sent",
-    "gone on" with or "looked up", with the fields of its action. A `by` of -1 is never.
+    `kind` and `place` identify it: ("lock", (broker, share-partition, lock)), ("transaction", (transactional id,)), or
+    what is "on the wire", "replicated", "loaded", "sent", "gone on" with or "looked up", with the fields of its action.
+    A `by` of -1 is never.
     """
 
     kind: str
@@ -81,7 +81,7 @@ def clock_named(kind: str, delay_max_ms: int = NEVER, tick: str = TICKS[0]) -> C
     """Return a clock by its name.
 
     Raises:
-        ValueError: if there is none, in one sentence.
+        ValueError: for an unknown name, in one sentence.
     """
     clock = Clock(kind, delay_max_ms, tick)
     wrong = why_no_clock(clock)
@@ -108,7 +108,7 @@ def why_no_clock(clock: Clock) -> str | None:
 
 
 def unit_of(durations: Iterable[int]) -> int:
-    """Return the longest tick that meets every one of these durations."""
+    """Return the longest tick that divides every one of these durations."""
     return gcd(*(duration for duration in durations if duration > 0)) or 1
 
 
@@ -121,7 +121,7 @@ def passed(deadlines: Iterable[Deadline], elapsed: int) -> tuple[Deadline, ...]:
 
 
 def next_tick(deadlines: Iterable[Deadline], unit: int, tick: str) -> int:
-    """Return how much time passes in one tick; 0 when there is nothing left to wait for."""
+    """Return how much time passes in one tick; 0 if nothing is due."""
     left = [ms for d in deadlines for ms in (d.after, d.by) if ms > 0]
     if not left:
         return 0
@@ -129,7 +129,7 @@ def next_tick(deadlines: Iterable[Deadline], unit: int, tick: str) -> int:
 
 
 def ms(duration: int) -> str:
-    """Say a duration in words: "30 s", "2.5 s", "200 ms"."""
+    """Return a duration in words: "30 s", "2.5 s", "200 ms"."""
     if duration < 1_000:
         return f"{duration} ms"
     whole, rest = divmod(duration, 1_000)

@@ -1,12 +1,12 @@
-"""What is due when: the deadlines of a world, folded step by step.
+"""The deadlines of a world, folded step by step.
 
-A deadline begins with what it is about and ends with it; what ends and starts over within one step is told by the
-step's events. Where it lies:
+A deadline starts and ends with its object; if that ends and starts over within one step, the step's events say so.
+Where it is kept:
 
-- a lock dies with the broker's memory, as its timer does there;
-- a transaction's continues while its coordinator is elsewhere or loading, because the log has the time at which the
-  transaction began (TransactionLogValue.TransactionStartTimestampMs). That is so whether or not the records say it here
-  (`record_timestamps`): what is left is what decides.
+- a lock ends with the broker's memory, as its timer does there;
+- a transaction's deadline continues while its coordinator moves or loads, because the log has the time at which the
+  transaction began (TransactionLogValue.TransactionStartTimestampMs). That holds whether or not the records carry it
+  here (`record_timestamps`): the time left decides.
 """
 
 from __future__ import annotations
@@ -84,13 +84,13 @@ def unit(spec: ClusterSpec) -> int:
 
 
 def tick_of(spec: ClusterSpec, world: World) -> int:
-    """Return how much time the next tick takes, 0 when nothing is left to wait for."""
+    """Return how much time the next tick takes, 0 if nothing is due."""
     exact = spec.clock.tick == TICKS[0]
     return next_tick(world.deadlines, unit(spec) if exact else 1, spec.clock.tick)
 
 
 def place_of(world: World, action: ClusterAction) -> Place | None:
-    """Return the deadline that an action keeps, or None for what has none."""
+    """Return the deadline of an action, or None if it has none."""
     match action:
         case ExpireLock(broker, key, lock):
             return LOCK, (broker, key, lock)
@@ -127,7 +127,7 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
 
 
 def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
-    """Return the deadline of a timer: those whose time is in a log are known by what they are of, whoever leads it."""
+    """Return the deadline of a timer; a timer whose time is in a log does not depend on its leader."""
     match timer:
         case TransactionalIdExpiry(name):
             return timers.EXPIRY, (name,)
@@ -152,7 +152,7 @@ def _batch_of(world: World, source: str) -> Place | None:
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
-    """Return the action that keeps a deadline; an age (`timers.AGES`) has none."""
+    """Return the action of a deadline; an age (`timers.AGES`) has none."""
     kind, place = deadline.kind, deadline.place
     if kind == TRANSACTION:
         home = world.image.home_of_transactions(place[0])
@@ -194,7 +194,7 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
 
 
 def not_due(world: World, action: ClusterAction) -> str | None:
-    """Return how long an action has to wait yet, or None when its time has come."""
+    """Return how long an action still has to wait, or None if it is due."""
     deadline = deadline_of(world, action)
     if deadline is None or not deadline.after:
         return None
@@ -202,7 +202,7 @@ def not_due(world: World, action: ClusterAction) -> str | None:
 
 
 def deadline_of(world: World, action: ClusterAction) -> Deadline | None:
-    """Return the deadline that an action keeps, if one is running."""
+    """Return the deadline of an action, if one is running."""
     return find(world, place_of(world, action))
 
 
@@ -218,9 +218,9 @@ def after_step(
     events: Sequence[Event],
     context: timers.Contexts,
 ) -> tuple[Deadline, ...]:
-    """Return the deadlines of a world that a step led to; it has those that went on.
+    """Return the deadlines of a world after a step, including those that continue.
 
-    `context` gives what a role on a broker may look at.
+    `context` returns what a role on a broker may read.
     """
     bounded = spec.clock.delay_max_ms >= 0
     named = timers.of_roles(spec) or timers.of_clients(spec) or bool(timers.asked_ages(spec))
@@ -246,16 +246,16 @@ def after_step(
         fresh += timers.deadlines(spec, after, known, context)
     if clients_are_timed(spec):
         fresh += _of_clients(spec, after)
-    # In an order of its own, so that equal situations are equal worlds.
+    # In a fixed order, so that equal situations are equal worlds.
     fresh.sort(key=lambda d: (d.kind, d.place))
     return tuple(known.get((d.kind, d.place), d) for d in fresh)
 
 
 def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
-    """Return the transactions that one scan finds: the one asked for, and all that are overdue beside it.
+    """Return the transactions that one scan finds: the given one, and all other overdue ones.
 
-    A broker looks through everything that it coordinates; untimed nothing is overdue, and each is found for itself.
-    Source: TransactionStateManager.timedOutTransactions.
+    A broker scans everything that it coordinates; untimed nothing is overdue, and each is found by itself. Source:
+    TransactionStateManager.timedOutTransactions.
     """
     names = [action.transactional_id]
     overdue = (d.place[0] for d in world.deadlines if d.kind == TRANSACTION and not d.after)
@@ -267,7 +267,7 @@ def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
 
 
 def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return every acquisition lock, also one whose record is staged: its timer was set."""
+    """Return every acquisition lock, even if its record is staged: its timer was started."""
     left = spec.settings.record_lock_duration_ms
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):
@@ -280,7 +280,7 @@ def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 def _transactions(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline]
 ) -> Iterator[Deadline]:
-    """Return every transaction that is open, and those whose coordinator is not loaded."""
+    """Return every open transaction, and those whose coordinator has not loaded."""
     for partition, held in world.image.leaders.items():
         if not partition.startswith(TRANSACTION_STATE):
             continue
@@ -300,7 +300,7 @@ def _transactions(
 
 
 def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return what a bounded delay is a bound of: the heads of connections, replication, loading."""
+    """Return everything with a bounded delay: the heads of connections, replication, loading."""
     most = spec.clock.delay_max_ms
     for (source, broker), connection in world.connections.items():
         if connection.open and connection.requests and connection.serving is None:
@@ -316,7 +316,7 @@ def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return every leader that holds transactional acknowledgements, while it is not looking up what became of them."""
+    """Return every leader with transactional acknowledgements that is not querying their outcome."""
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):
             continue
@@ -328,18 +328,18 @@ def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def clients_are_timed(spec: ClusterSpec) -> bool:
-    """Return whether something of an application has a deadline."""
+    """Return whether any part of an application has a deadline."""
     return spec.clock.pause_max_ms >= 0 or any(app.work_ms for app in spec.applications)
 
 
 def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return when each thread of an application continues: after its work, and after a pause at most."""
+    """Return when each thread of an application continues: after its work, and after the longest pause."""
     pause = spec.clock.pause_max_ms
     for made_from in spec.applications:
         app = world.applications[made_from.name]
         for name, seen in every_thread(app):
             if why_no_step(seen) is None:
-                # Who has waited for a lock, or stands between two looks, has done its work before that.
+                # A thread that waits for a lock, or is between two checks, has done its work before.
                 begins = not seen.waiting and not seen.gate
                 commits = seen.program[seen.line].call is Call.COMMIT_TRANSACTION and begins
                 work = made_from.work_ms if commits else 0
@@ -354,7 +354,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
-    """Return what ended in a step and may have begun again under the same name."""
+    """Return the deadlines that ended in a step and may have started again under the same name."""
     for app in world.applications.values():
         was = before.applications[app.name]
         if was is app:
@@ -378,9 +378,9 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
 
 
 def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
-    """Return the lock under which a record was just delivered, if its leader holds it still.
+    """Return the lock under which a record was just delivered, if its leader still holds it.
 
-    One that a failed write gives back to its member keeps the timer that it had.
+    A lock that a failed write returns to its member keeps its timer.
     """
     for (broker, _, _), role in world.roles.items():
         if not isinstance(role, ShareLeader):

@@ -1,4 +1,4 @@
-"""Which durations cannot be, alone or together: what Kafka refuses when it reads its configuration."""
+"""Invalid durations, alone or together: what Kafka rejects when it reads its configuration."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Every duration that a timed clock reads: Kafka's name of the setting, its default, where that stands.
+"""Every duration of a timed clock: Kafka's name of the setting, its default, and where it is set.
 
-Untimed nothing here is read. The values are the spec's: those of brokers and clients that have no
-other place are fields of `Durations`, one for the whole cluster; a lock's and the scan's are in
-`BrokerSettings`, a transaction's and its heartbeat's belong to an application. All are in ms.
+Untimed nothing here is used. The values are the spec's: those of brokers and clients without another place are fields
+of `Durations`, one for the whole cluster; a lock's and the scan's are in `BrokerSettings`, a transaction's and its
+heartbeat's belong to an application. All are in ms.
 
-A tick has to meet every one of them that can begin in a cluster, so a row says when it can: a cluster
-without members that join has no session to run out, and no shorter tick for its sake.
+A tick has to divide every duration that can occur in a cluster, so a row says when it can: a cluster without members
+that join has no sessions, and no shorter tick because of them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
 
 
 class Duration(Value, frozen=True):
-    """One row: the setting as Kafka calls it, its default in ms, and who has it.
+    """One row: the setting as Kafka calls it, its default in ms, and its owner.
 
-    `values` gives what a cluster has of it, nothing where it cannot begin.
+    `values` returns a cluster's values of it, none if it cannot occur.
     """
 
     setting: str
@@ -39,17 +39,17 @@ class Duration(Value, frozen=True):
 
 
 def _of(name: str, occurs: Callable[[ClusterSpec], bool]) -> Callable[..., tuple[int, ...]]:
-    """Return a value of the cluster's `durations` where it can begin."""
+    """Return a value of the cluster's `durations` if it can occur."""
     return lambda spec: (getattr(spec.durations, name),) if occurs(spec) else ()
 
 
 def joins(spec: ClusterSpec) -> bool:
-    """Return whether members of a regular group come and go."""
+    """Return whether members join and leave a regular group."""
     return any(a.protocol and not a.share for a in spec.applications)
 
 
 def joins_by_heartbeat(spec: ClusterSpec) -> bool:
-    """Return whether members of a regular group come and go by KIP-848."""
+    """Return whether members join and leave a regular group by KIP-848."""
     return any(a.protocol == MODERN for a in spec.applications)
 
 
@@ -59,22 +59,22 @@ def _interval(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def joins_classic(spec: ClusterSpec) -> bool:
-    """Return whether members of a regular group come and go by the classic protocol."""
+    """Return whether members join and leave a regular group by the classic protocol."""
     return any(a.protocol == CLASSIC for a in spec.applications)
 
 
 def joins_shares(spec: ClusterSpec) -> bool:
-    """Return whether members of a share group come and go."""
+    """Return whether members join and leave a share group."""
     return any(a.protocol and a.share for a in spec.applications)
 
 
 def rests(spec: ClusterSpec) -> bool:
-    """Return whether a share consumer asks several brokers in turn, and rests where none has anything."""
+    """Return whether a share consumer asks several brokers in turn, and backs off if none has records."""
     return any(a.share and (a.protocol or a.further_sources) for a in spec.applications)
 
 
 def resets_by_time(spec: ClusterSpec) -> bool:
-    """Return whether a consumer begins at a record that is not too old (auto.offset.reset=by_duration)."""
+    """Return whether a consumer resets to a record by its age (auto.offset.reset=by_duration)."""
     return any(reset_duration_ms(a.auto_offset_reset) >= 0 for a in spec.applications)
 
 
@@ -84,27 +84,27 @@ def turns_away(spec: ClusterSpec) -> bool:
 
 
 def looks_up(spec: ClusterSpec) -> bool:
-    """Return whether producers ask for the ids of topics."""
+    """Return whether producers look up the ids of topics."""
     return spec.look_up_topics
 
 
 def expires(spec: ClusterSpec) -> bool:
-    """Return whether a transactional id that nobody uses may be forgotten."""
+    """Return whether an unused transactional id may expire."""
     return spec.settings.transactional_ids_expire
 
 
 def forgets(spec: ClusterSpec) -> bool:
-    """Return whether a log may forget a producer that it does not hear of."""
+    """Return whether a log may forget an idle producer."""
     return spec.settings.producer_ids_expire
 
 
 def retains(spec: ClusterSpec) -> bool:
-    """Return whether a log is deleted by its age."""
+    """Return whether a log is deleted by age."""
     return spec.settings.log_retention_ms >= 0
 
 
 def forgets_offsets(spec: ClusterSpec) -> bool:
-    """Return whether offsets that nobody needs may be forgotten."""
+    """Return whether unused offsets may expire."""
     return spec.settings.offsets_expire
 
 
@@ -114,7 +114,7 @@ def offsets_retention_ms(spec: ClusterSpec) -> int:
 
 
 def gives_up(spec: ClusterSpec) -> bool:
-    """Return whether a request may time out; else it is on its way for as long as it likes."""
+    """Return whether a request may time out; otherwise it may be in flight without a limit."""
     return bool(spec.budget.request_timeout)
 
 
@@ -124,12 +124,12 @@ def gives_batches_up(spec: ClusterSpec) -> bool:
 
 
 def backs_off(spec: ClusterSpec) -> bool:
-    """Return whether a producer with transactions rests before it asks again."""
+    """Return whether a producer with transactions backs off before it retries."""
     return spec.clock.backs_off or pipelines(spec)
 
 
 def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
-    """Return retry.backoff.ms, and the shorter one of whoever adds its first partitions itself."""
+    """Return retry.backoff.ms, and the shorter one of a client that adds its first partitions itself."""
     first_ms = spec.durations.retry_backoff_ms
     if not (joins(spec) or looks_up(spec) or backs_off(spec)):
         return ()
@@ -139,12 +139,12 @@ def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
 
 
 def pipelines(spec: ClusterSpec) -> bool:
-    """Return whether a producer with transactions has several batches on the way, and backs off."""
+    """Return whether a producer with transactions has several batches in flight, and backs off."""
     return any(a.max_in_flight > 1 for a in spec.applications)
 
 
 def times_calls_out(spec: ClusterSpec) -> bool:
-    """Return whether a blocking call of a producer may come back without its result."""
+    """Return whether a blocking call of a producer may return without its result."""
     return bool(spec.budget.max_block)
 
 
@@ -459,7 +459,7 @@ FIELDS: dict[str, str] = {
 
 
 def occurring(spec: ClusterSpec) -> Iterator[tuple[Duration, tuple[int, ...]]]:
-    """Return the durations that can begin in a cluster, with their values there."""
+    """Return the durations that can occur in a cluster, with their values there."""
     for row in DURATIONS:
         values = tuple(value for value in row.values(spec) if value > 0)
         if values:

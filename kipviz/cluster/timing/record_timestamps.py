@@ -1,12 +1,11 @@
-"""Times in records, and how a search keeps them from telling equal situations apart.
+"""Timestamps of records, and how a search keeps them from distinguishing equal situations.
 
-Where a spec asks for it (`Clock.stamps`), a batch carries the time of its append, a record of
-`__transaction_state` when its transaction began and when it was changed last, and a log when it heard of
-a producer. These are ms since the run began, as they would stand in the log: so no state would ever be met
-twice. What happens next depends on how long ago something was, and on that only as far as somebody looks
-back. So a search sets the clock back: it is always the same time, what was written is as old as it was, and
-what is older than the horizon is as old as the horizon. Where nobody looks back the horizon is 0, and a
-search visits as many states as without times.
+If a spec sets `Clock.stamps`, a batch carries the time of its append, a record of `__transaction_state` has the start
+of its transaction and the time of its last change, and a log has the time of a producer's last batch. These are ms
+since the run began, as they would be in the log: so no state would ever be met twice. What happens next depends on how
+long ago something was, and only as far as some role looks back. So a search sets the clock back: the time is always the
+same, what was written keeps its age, and what is older than the horizon is as old as the horizon. If no role looks back
+the horizon is 0, and a search visits as many states as without timestamps.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from kipviz.core.values import Value
 from kipviz.messages.reset_policy import reset_duration_ms
 from kipviz.records.batches import NO_TIMESTAMP
 
-# A field that has a time is called so, as in Kafka's schemas.
+# The suffix of fields with a time, as in Kafka's schemas.
 STAMP = "timestamp_ms"
 
 
 def horizon_of(spec: ClusterSpec) -> int:
-    """Return how far back, in ms, anybody of a cluster looks: an operator does, up to an hour.
+    """Return how far back, in ms, any part of a cluster looks: an operator does, up to an hour.
 
-    A share group that begins by_duration has to tell what is just old enough from what is older; so has a regular
-    consumer, whose question has a time in it while it is on its way: for as long as the clock lets it, else for an
-    hour. A log that is deleted by age is looked at as far back as that.
+    A share group that starts by_duration has to distinguish records that are just old enough from older ones. So has a
+    regular consumer, whose request has a timestamp while it is in flight: for as long as the clock allows, otherwise
+    for an hour. A log that is deleted by age is read as far back as that.
     """
     resets = (reset_duration_ms(config.auto_offset_reset) + 1 for config in spec.group_configs)
     on_its_way = spec.clock.delay_max_ms if spec.clock.delay_max_ms >= 0 else OLDEST_MS
@@ -42,9 +41,9 @@ def horizon_of(spec: ClusterSpec) -> int:
 
 
 def set_back(world: World, horizon_ms: int) -> World:
-    """Return the same situation at the time `horizon_ms`: what was written is as old as it was.
+    """Return the same situation at the time `horizon_ms`: what was written keeps its age.
 
-    What is older than the horizon is as old as the horizon. Nothing changes where records carry no time.
+    What is older than the horizon is as old as the horizon. Nothing changes if records carry no timestamps.
     """
     if world.now_ms in (NO_TIMESTAMP, horizon_ms):
         return world
@@ -59,7 +58,7 @@ def set_back(world: World, horizon_ms: int) -> World:
 
 
 def _earlier(value: Any, by: int) -> Any:
-    """Return a value with all its times set back; the same object if it has none."""
+    """Return a value with all its timestamps set back; the same object if it has none."""
     if isinstance(value, Table):
         pairs = [(key, each, _earlier(each, by)) for key, each in value.items()]
         for key, each, after in pairs:

@@ -1,9 +1,9 @@
-"""When offsets are forgotten on a timed clock: a week after their commit, or after their group became empty.
+"""The expiry of offsets on a timed clock: a week after their commit, or after their group became empty.
 
 The times are in the log (OffsetCommitValue.CommitTimestamp, GroupMetadataValue.CurrentStateTimestamp), so they pass
-also while a coordinator is elsewhere or loading. How old an offset is passes at any time; whether that counts is asked
-when its timer is set (`brokers.groups.group_retention.timers`): an offset that is older than a week when its topic loses
-its last reader is forgotten by the next check.
+also while a coordinator moves or loads. An offset's age always passes; whether it matters is decided when its timer is
+set (`brokers.groups.group_retention.timers`): an offset that is older than a week when its topic loses its last reader
+expires with the next check.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from kipviz.cluster.timing.durations import offsets_retention_ms
 from kipviz.cluster.world import World, in_office
 from kipviz.records.placement import CONSUMER_OFFSETS
 
-# What is due of an offset, of all offsets of a group, and how old an offset is, which has no action.
+# The deadlines of an offset and of all offsets of a group, and the age of an offset, which has no action.
 OFFSET, GROUP, OFFSET_AGE = "offset", "offsets of a group", "age of an offset"
 Place = tuple[str, tuple[object, ...]]
 
 
 def place_of(timer: GroupRetention | OffsetRetention) -> Place:
-    """Return the deadline that a timer of a group coordinator keeps."""
+    """Return the deadline of a group coordinator's timer."""
     if isinstance(timer, GroupRetention):
         return GROUP, (timer.group_id,)
     return OFFSET, (timer.group_id, timer.partition)
 
 
 def timer_of(kind: str, place: tuple[object, ...]) -> GroupRetention | OffsetRetention:
-    """Return the timer that keeps a deadline."""
+    """Return the timer of a deadline."""
     if kind == GROUP:
         return GroupRetention(str(place[0]))
     return OffsetRetention(str(place[1]), str(place[0]))
 
 
 def home(world: World, place: tuple[object, ...]) -> str:
-    """Return the partition in which the offsets of a group are."""
+    """Return the partition that holds the offsets of a group."""
     return world.image.home_of(CONSUMER_OFFSETS, str(place[0]))
 
 
 def deadlines(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Callable[[int], Context]
 ) -> Iterator[Deadline]:
-    """Return how old every offset is, and what is due; it passes for those who are not in office, too."""
+    """Return the age of every offset, and the deadlines; they pass while a coordinator is not active, too."""
     keeps, check = offsets_retention_ms(spec), spec.durations.offsets_retention_check_ms
     for key, role in world.roles.items():
         if not isinstance(role, GroupCoordinator) or role.loading:
@@ -59,7 +59,7 @@ def deadlines(
             age = known.get((OFFSET_AGE, place))
             left = keeps if age is None else age.after
             if kind == GROUP and not _has_offsets(role, place[0]):
-                left = 0  # There is nothing to keep it for: it goes with the next check.
+                left = 0  # No reason is left to keep it: it expires with the next check.
             yield Deadline(*due, left, left + check)
     for (kind, place), deadline in known.items():
         if kind in (OFFSET, GROUP, OFFSET_AGE) and not in_office(world, home(world, place)):
@@ -67,7 +67,7 @@ def deadlines(
 
 
 def committed_again(before: World, world: World) -> Iterator[Place]:
-    """Return what a commit restarts."""
+    """Return the deadlines that a commit restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, GroupCoordinator) or was is None or was.loading:

@@ -1,4 +1,4 @@
-"""What roles wait for before they continue by themselves: it costs nothing when it is over."""
+"""Delays of roles before they continue; their end costs no fault budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.timers import RoleDelay
 from kipviz.cluster.world import BrokerRole
 
-# By the kind of role: who says what it waits for (`delays`), and what comes when that is over (`on_delay`).
+# By the kind of role: the module with its `delays` and its `on_delay`.
 DELAYED_BY: dict[type[BrokerRole], Any] = {
     GroupCoordinator: group_coordinator,
     ShareLeader: share_sessions,
@@ -20,13 +20,13 @@ DELAYED_BY: dict[type[BrokerRole], Any] = {
 
 
 def delays(role: BrokerRole) -> tuple[RoleDelay, ...]:
-    """Return what a role waits for now."""
+    """Return the delays of a role now."""
     module = DELAYED_BY.get(type(role))
     found: tuple[RoleDelay, ...] = module.delays(role) if module is not None else ()
     return found
 
 
 def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects:
-    """Let a role continue that has waited."""
+    """Continue a role after its delay."""
     done: Effects = DELAYED_BY[type(role)].on_delay(role, delay, on)
     return done

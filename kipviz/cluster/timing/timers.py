@@ -1,16 +1,17 @@
-"""The deadlines of timers that have a name: those of roles, of clients, of requests and of batches.
+"""The deadlines of timers with a name: those of roles, of clients, of requests and of batches.
 
-When each begins again is Kafka's: a member's session with every heartbeat that its coordinator takes, a heartbeat
-interval when the last heartbeat was sent, a transactional id's with every change of its transaction (the log has that
-time, so a new coordinator continues counting), a producer's in a log with each batch and marker (the same), a batch's
-when it was made. What a coordinator has in memory only, sessions and rebalance time-outs, a new one counts afresh.
+When each starts again is Kafka's rule: a member's session with every heartbeat that its coordinator accepts, a
+heartbeat interval when the last heartbeat was sent, a transactional id's with every change of its transaction (the log
+has that time, so a new coordinator continues counting), a producer's in a log with each batch and marker (the same), a
+batch's when it was created. Timers that a coordinator has in memory only, sessions and rebalance timeouts, start again
+at a new coordinator.
 
-A broker's timer runs out when its time is over. A client's may be late, because its thread may stand still: by as much
-as the clock's `pause_max_ms` allows. Where an operator asks, it is counted how long ago each transaction began, up to
-an hour: that is no timer, it has a place among the deadlines because it passes as they do.
-NOT MODELLED: of several requests on one connection the time of the second one counts from the answer to the first; only
-back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts from when poll() came back,
-not from when it was called.
+A broker's timer expires when its time is over. A client's may be late, because its thread may be paused: by as much as
+the clock's `pause_max_ms` allows. For an operator's query, the age of each transaction is counted, up to an hour: an
+age is not a timer, it is among the deadlines because it passes as they do.
+NOT MODELLED: of several requests on one connection the time of the second one counts from the response to the first;
+only back-offs of batches grow; all clients have the same durations. max.poll.interval.ms counts from the return of
+poll(), not from its call.
 """
 
 from __future__ import annotations
@@ -84,18 +85,18 @@ from kipviz.records.transaction_state import TransactionState
 TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
 PRODUCER, FRONT = "producer id", "front of a log"
 CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
-# What has no action: how long ago a transaction began, by its name and what is asked for.
+# An age without an action: how long ago a transaction began, by its name and the queried duration.
 AGE = "age"
-# What passes and is never due: that, and how long ago an offset was committed.
+# Ages pass and are never due: that of a transaction, and that of a committed offset.
 AGES = (AGE, retention.OFFSET_AGE)
 Place = tuple[str, tuple[object, ...]]
 Contexts = Callable[[int], Context]
-# An answer that is no refusal: the member was heard.
+# Responses after which a member counts as heard.
 HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
 
 
 def thread_place(application: str, thread: str) -> tuple[str, ...]:
-    """Return the place of what a thread does or waits for; the first one needs no name."""
+    """Return the place of a thread's work or wait; the first thread needs no name."""
     return (application, thread) if thread else (application,)
 
 
@@ -116,7 +117,7 @@ def of_roles(spec: ClusterSpec) -> bool:
 
 
 def asked_ages(spec: ClusterSpec) -> tuple[int, ...]:
-    """Return the durations that operators ask for, and the longest one that is counted; else nothing."""
+    """Return the durations that operators query, and the longest one that is counted; otherwise nothing."""
     lines = [line for a in spec.applications if a.admin for line in a.program]
     if not any(line.call in (Call.LIST_TRANSACTIONS, Call.DESCRIBE_TRANSACTIONS) for line in lines):
         return ()
@@ -134,7 +135,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
 
 
 def of_clients(spec: ClusterSpec) -> bool:
-    """Return whether a client of a cluster has a timer, or gives up what it asked."""
+    """Return whether a client of a cluster has a timer, or may time out."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
     late = times_calls_out(spec) or misses_polls(spec) or backs_off(spec)
     return told or gives_up(spec) or gives_batches_up(spec) or late
@@ -143,7 +144,7 @@ def of_clients(spec: ClusterSpec) -> bool:
 def deadlines(
     spec: ClusterSpec, world: World, known: dict[Place, Deadline], context: Contexts
 ) -> Iterator[Deadline]:
-    """Return every timer with a name whose time passes in a world, with all of its time left."""
+    """Return every named timer whose time passes in a world, with all of its time left."""
     if of_roles(spec):
         yield from _of_roles(spec, world, known, context)
     if of_clients(spec):
@@ -154,7 +155,7 @@ def deadlines(
 
 
 def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
-    """Return the timers that were restarted in a step, under the names that they had before."""
+    """Return the timers that restarted in a step, by their earlier names."""
     for event in events:
         match event:
             case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
@@ -173,7 +174,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
 
 
 def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
-    """Return whether a request was answered with an error in the step in which it was taken."""
+    """Return whether a request was answered with an error in the step in which it was handled."""
     return any(
         isinstance(event, MessageSent)
         and (event.source, event.broker, event.way) == (source, broker, "response")
@@ -183,20 +184,20 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
 
 
 def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
-    """Return what a heartbeat that was taken restarts at its coordinator."""
+    """Return the timers that an accepted heartbeat restarts at its coordinator."""
     if not api_of(message).heartbeat:
         return
     key = dispatch.role_for(message, broker, world.image)
     if isinstance(message, TxnHeartbeat):
         timer: RoleTimer = TransactionLiveness(message.transactional_id)
     else:
-        member: Any = message  # every other heartbeat names one
+        member: Any = message  # every other heartbeat names a member
         timer = MemberSession(member.member_id, member.group_id)
     yield TIMER, (*key, timer)
 
 
 def _changed_transactions(before: World, world: World) -> Iterator[Place]:
-    """Return what a change of a transaction, or its beginning, restarts."""
+    """Return the timers that a change of a transaction, or its start, restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, TransactionCoordinator) or was is None:
@@ -212,7 +213,7 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
 
 
 def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
-    """Return the producers of which a log has got something more."""
+    """Return the producers with a new batch or marker in a log."""
     for deadline in before.deadlines:
         if deadline.kind == PRODUCER:
             partition, producer_id = deadline.place
@@ -222,7 +223,7 @@ def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
 
 
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
-    """Return delays that begin once more, and the sessions of members who are answered at last."""
+    """Return delays that start once more, and the sessions of members whose responses were sent."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
         if was is role or not isinstance(role, GroupCoordinator) or was is None:
@@ -277,7 +278,7 @@ def _of_roles(
 
 
 def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return when logs forget producers: from the last batch on, whoever leads the partition."""
+    """Return when logs forget producers: counted from the last batch, whichever broker leads the partition."""
     left = spec.durations.producer_id_expiration_ms
     for partition, log in world.logs.items():
         if topic_of(partition) in INTERNAL_TOPICS:
@@ -289,13 +290,13 @@ def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def front_of(world: World, partition: str) -> Place:
-    """Return the deadline of a log's oldest batch: with that the next one is another's."""
+    """Return the deadline of a log's oldest batch; after its deletion the next one has its own."""
     batches = world.logs[partition].batches
     return FRONT, (partition, batches[0].base_offset if batches else -1)
 
 
 def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
-    """Return when the oldest batch of each log is too old; its time is in the log, so it passes whoever leads it."""
+    """Return when the oldest batch of each log expires; its time is in the log, so it passes under any leader."""
     keeps, check = spec.settings.log_retention_ms, spec.durations.log_retention_check_ms
     for partition, log in world.logs.items():
         led = world.image.leader_of(partition) >= 0 and topic_of(partition) not in INTERNAL_TOPICS
@@ -305,7 +306,7 @@ def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
 
 
 def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) -> Iterator[Deadline]:
-    """Return how long ago the last transaction of each name began; it has no end of its own."""
+    """Return the age of each producer's last transaction; it has no end of its own."""
     for role in world.roles.values():
         if isinstance(role, TransactionCoordinator) and not role.loading:
             for name, transaction in role.transactions.items():
@@ -322,7 +323,7 @@ def _is_ongoing(transaction: TransactionMetadata) -> bool:
 
 
 def _left(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) -> int | None:
-    """Return how long a timer of a role takes that begins now; None for one that has no duration."""
+    """Return the duration of a role's timer that starts now; None for one without a duration."""
     durations = spec.durations
     match timer:
         case TransactionLiveness(name):
@@ -379,7 +380,7 @@ def _late(left: int, pause: int) -> int:
 
 
 def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
-    """Return how long a timer of a client takes that begins now."""
+    """Return the duration of a client's timer that starts now."""
     durations = spec.durations
     if isinstance(client, Producer) and timer.startswith(BATCH_BACK_OFF):
         return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)

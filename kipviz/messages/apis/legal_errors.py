@@ -28,8 +28,9 @@ class Never:
 
 @dataclass(frozen=True)
 class OnlyRecorded(Never):
-    """Errors that no broker of the model returns and a recorded one did; `kipviz.accept` follows the clients that got
-    them.
+    """Errors that no broker of the model returns, but a recorded one did.
+
+    `kipviz.accept` follows the clients that got them.
     """
 
 
