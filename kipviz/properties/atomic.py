@@ -160,8 +160,7 @@ def silent_groups(world: Any) -> tuple[str, ...]:
 def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.appended(ledger.open, event)
     if opened is not ledger.open:
-        cut = outputs.without(ledger.cut, event) if ledger.cut else ledger.cut
-        return ledger.but(open=opened, cut=cut)
+        return ledger.but(open=opened, cut=outputs.without(ledger.cut, event))
     if event.plain and (put := outputs.put_out(event)):
         return ledger.but(plain=ledger.plain.set((event.partition, event.base_offset), put))
     for record in () if event.control else event.records:

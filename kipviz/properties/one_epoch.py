@@ -51,7 +51,7 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
             return facts
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
             # A late marker, in the middle of a transaction, is not the one that is due.
-            undecided = facts.due.get((partition, pid), False)
+            undecided = facts.due.get((partition, pid))
             return facts if undecided else facts.but(due=facts.due.without((partition, pid)))
         case _:
             return facts

@@ -93,7 +93,7 @@ class Clause(NamedTuple):
     world: Any = WORLD
 
 
-OTHERS_ABORT = decided(committed=False, pid=10)
+OTHERS_ABORT, OTHERS_COMMIT = (decided(committed=c, pid=10) for c in (False, True))
 # The output of another producer's transaction is not in the log of the new leader.
 EMPTY = with_log(PartitionLog("out-0"))
 CUT_OFF = (output(100, pid=10), LeaderMoved("out-0", 3, 1, 1), completed())
@@ -330,6 +330,12 @@ CLAUSES = {
         OWED,
         (output(100, pid=10), completed(), TopicDeleted("src", "SRC-ID"), OTHERS_ABORT),
     ),
+    "what a new leader lacks of a topic that is gone is sent again for no record": Clause(
+        (*CUT_OFF[:2], TopicDeleted("src", "SRC-ID"), completed()),
+        OWED,
+        (*CUT_OFF[:2], TopicDeleted("other", "a"), completed()),
+        EMPTY,
+    ),
     "a record that was free and is held again may be committed": Clause(
         (moves(AVAILABLE, 100, 101), moves(RecordState.TX_PENDING, 101), *DONE),
         FREE,
@@ -563,3 +569,16 @@ def test_a_reader_passes_over_markers_and_aborted_records_and_over_nothing_else(
     assert findings(Atomic(), OffsetCommitted("cg", "src-1", 2), world=there)[-1].status == HOLDS
     found = findings(Atomic(), OffsetCommitted("cg", "src-1", 3), world=there)[-1]
     assert found.reason == READ.replace("src-0@100", "src-1@2")
+
+
+def test_a_reader_passes_over_the_marker_of_a_committed_transaction_and_not_over_its_records() -> (
+    None
+):
+    log = append(PartitionLog("src-1"), Batch(0, (DataRecord("a"),), 9, 0, 0, transactional=True))
+    log = append(log, Batch(1, (), 9, 0, control="COMMIT", transactional=True))
+    there = with_log(replicate(log))
+    begun = (BatchAppended("out-0", 0, (DataRecord("f", "src-1@0"),), 10, 0, ""), OTHERS_COMMIT)
+    read = OffsetCommitted("cg", "src-1", 2)
+    assert findings(Atomic(), *begun, read, world=there)[-1].status == HOLDS
+    found = findings(Atomic(), read, world=there)[-1]
+    assert found.reason == READ.replace("src-0@100", "src-1@0")
