@@ -111,9 +111,6 @@ def level_of(world: World) -> int:
 
 def batch_of(event: BatchAppended, world: World) -> SentBatch:
     """Return the key of a data batch in the log, with -1 for no sequence."""
-    sequence = -1
-    for batch in reversed(tuple(world.logs[event.partition].batches)):
-        if batch.base_offset == event.base_offset:
-            sequence = batch.base_sequence
-            break
-    return (event.partition, event.producer_id, event.producer_epoch, sequence)
+    newest_first = reversed(tuple(world.logs[event.partition].batches))
+    mine = (batch.base_sequence for batch in newest_first if batch.base_offset == event.base_offset)
+    return (event.partition, event.producer_id, event.producer_epoch, next(mine, -1))

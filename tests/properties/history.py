@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -53,6 +54,11 @@ def states(prop: Property, *events: Event | tuple[Event, ...], world: Any = WORL
 def world(**parts: Any) -> SimpleNamespace:
     """The small world of these histories with other parts."""
     return SimpleNamespace(**vars(WORLD) | parts)
+
+
+def with_log(log: PartitionLog) -> SimpleNamespace:
+    """The small world of these histories with one more log, or with another one."""
+    return world(logs=WORLD.logs.set(log.name, log))
 
 
 def states_from(prop: Property, state: Any, event: Event, world: Any) -> Any:

@@ -21,10 +21,8 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.features import Features
 from kipviz.properties.atomic import Atomic
-from kipviz.properties.outputs import appended, closed_with_others, truncated
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import ABORT, Batch, DataRecord
-from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, StateBatch
 from tests.properties.history import (
     KEY,
@@ -40,6 +38,7 @@ from tests.properties.history import (
     resolved,
     states,
     states_from,
+    with_log,
     world,
 )
 
@@ -67,10 +66,6 @@ TAKEN = (
 def version(level: int) -> SimpleNamespace:
     image = SimpleNamespace(**vars(WORLD.image) | {"features": Features(transaction_version=level)})
     return world(image=image)
-
-
-def with_log(log: PartitionLog) -> SimpleNamespace:
-    return world(logs=WORLD.logs.set(log.name, log))
 
 
 def reset(start: int, topic_id: str = "SRC-ID", index: int = 0) -> Event:
@@ -479,86 +474,6 @@ def test_a_break_keeps_what_was_known_before_it() -> None:
     assert broken.broken
     assert list(broken.plain) == [("out-0", 0)]
     assert broken.committed == Table.of()
-
-
-# -- a new leader of the output's partition --------------------------------------------------------
-
-
-def test_a_new_leader_keeps_the_outputs_that_its_log_has_and_forgets_the_others() -> None:
-    def batch(at: int, record: str, pid: int = 9, epoch: int = 0) -> Batch:
-        return Batch(at, (DataRecord("f", record),), pid, epoch, 0, transactional=True)
-
-    mine = Table.of({(9, 0): (("src-0@1", "out-0"), ("src-0@2", "out-0"), ("src-0@3", "out-1"))})
-    log = append(PartitionLog("out-0"), batch(0, "src-0@2"))
-    log = append(log, batch(1, "src-0@7", pid=10))
-    log = append(log, batch(2, "src-0@8", epoch=1))
-    log = append(log, batch(3, ""))
-    log = append(log, Batch(4, (), 10, 0, control="COMMIT", transactional=True))
-    log = append(log, Batch(5, (OffsetTombstone("g", "src-0"),), 9, 0, 1, transactional=True))
-    there = with_log(log)
-    left = truncated(mine, "out-0", there)
-    assert dict(left.items()) == {(9, 0): (("src-0@2", "out-0"), ("src-0@3", "out-1"))}
-    assert truncated(left, "out-0", there) is left
-    assert truncated(left, "out-2", there) is left
-    elsewhere = mine.set((8, 0), (("src-0@9", "out-1"),))
-    assert truncated(elsewhere, "out-0", there) == left.set((8, 0), (("src-0@9", "out-1"),))
-    ledger = states(Atomic(), output(100), LeaderMoved("out-1", 3, 1, 1), world=there)
-    assert ledger[-1] is ledger[-2]
-
-
-def test_what_is_sent_again_is_cut_off_no_longer_and_what_is_decided_neither() -> None:
-    sent = (output(100, 101), LeaderMoved("out-0", 3, 1, 1))
-    *_, before = states(Atomic(), *sent, world=EMPTY)
-    assert dict(before.cut.items()) == {(9, 0): (("src-0@100", "out-0"), ("src-0@101", "out-0"))}
-    *_, again = states(Atomic(), *sent, output(100), world=EMPTY)
-    assert dict(again.cut.items()) == {(9, 0): (("src-0@101", "out-0"),)}
-    *_, whole = states(Atomic(), *sent, output(100), output(101), world=EMPTY)
-    assert whole == states(Atomic(), output(100), output(101))[-1]
-    *_, over = states(Atomic(), *sent, ABORTS, world=EMPTY)
-    assert over.cut == Table.of()
-
-
-def test_only_what_the_new_leader_lacks_is_cut_off_of_whom_it_lacks_something() -> None:
-    mine = (output(100), output(101, to="out-1"))
-    sent = (*mine, output(102, pid=10, to="out-1"), LeaderMoved("out-0", 3, 1, 1))
-    *_, ledger = states(Atomic(), *sent, world=EMPTY)
-    assert dict(ledger.cut.items()) == {(9, 0): (("src-0@100", "out-0"),)}
-    assert dict(ledger.open.items()) == {
-        (9, 0): (("src-0@101", "out-1"),),
-        (10, 0): (("src-0@102", "out-1"),),
-    }
-
-
-def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer() -> None:
-    waiting = Table.of(
-        {
-            (8, 0): (("src-0@6", "out-0"),),
-            (9, 0): (("src-0@1", "out-0"), ("src-0@2", "out-1")),
-            (9, 1): (("src-0@3", "out-0"),),
-            (9, 2): (("src-0@4", "out-0"),),
-            (10, 0): (("src-0@5", "out-0"),),
-        }
-    )
-    committing = BatchAppended("out-0", 1, (), 9, 2, "COMMIT")
-    left, ended = closed_with_others(waiting, committing)
-    assert ended == (("src-0@1", "out-0"), ("src-0@3", "out-0"))
-    assert dict(left.items()) == {
-        (8, 0): (("src-0@6", "out-0"),),
-        (9, 0): (("src-0@2", "out-1"),),
-        (9, 2): (("src-0@4", "out-0"),),
-        (10, 0): (("src-0@5", "out-0"),),
-    }
-    aborting = BatchAppended("out-0", 1, (), 9, 2, "ABORT")
-    assert closed_with_others(waiting, aborting) == (left, ())
-
-
-def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -> None:
-    waiting = appended(Table.of(), output(100))
-    assert appended(waiting, marker("ABORT", epoch=0, to="out-1")) is waiting
-    assert appended(waiting, marker("COMMIT", epoch=0)) is waiting
-    assert appended(waiting, marker("ABORT", epoch=0)) == Table.of()
-    bare = BatchAppended("out-0", 0, (DataRecord("f"),), 10, 0, "")
-    assert appended(waiting, bare) is waiting
 
 
 def test_a_reader_passes_over_markers_and_aborted_records_and_over_nothing_else() -> None:

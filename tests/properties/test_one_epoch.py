@@ -20,6 +20,7 @@ from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.one_epoch import (
+    batch_of,
     learned_below_2,
     learned_in_order,
     learned_of_old_clients,
@@ -220,8 +221,9 @@ def test_a_batch_that_enlists_its_partition_begins_the_next_transaction_where_no
 def test_a_partition_that_is_added_leaves_noted_that_the_transaction_began_before() -> None:
     begun = learned_of_old_clients(BEFORE, moved(S.COMPLETE_COMMIT, S.ONGOING), world(1))
     added = learned_of_old_clients(begun, moved(S.ONGOING, S.ONGOING), world(1))
-    decided = learned_below_2(added, moved(S.ONGOING, S.PREPARE_ABORT))
-    assert (9, 1) not in decided.markers
+    late = added.but(markers=added.markers.set((9, 1), "COMMIT"))
+    decided = learned_below_2(late, moved(S.ONGOING, S.PREPARE_ABORT))
+    assert (9, 1) not in decided.markers, "it is the one before's, as at version 2"
 
 
 @pytest.mark.parametrize("second", [ENDS["ABORT"], MARKERS["ABORT"]])
@@ -233,3 +235,11 @@ def test_a_transaction_that_is_complete_keeps_its_outcome_until_the_next_one_beg
     at_2 = level(2, 0)
     assert set(broken_by(*((event, at_2) for event in (*whole, second)))) == {"one outcome"}
     assert broken_by(*((event, at_2) for event in (*whole, *next_one, second))) == {}
+
+
+def test_a_batch_is_known_by_its_sequence_in_the_log_wherever_it_stands_there() -> None:
+    later = Batch(4, (DataRecord("r"),), 9, 1, 1, transactional=True)
+    there = SimpleNamespace(logs=Table.of({"out-0": SimpleNamespace(batches=(BATCH, later))}))
+    assert batch_of(APPENDED, there) == ("out-0", 9, 1, 0)
+    gone = SimpleNamespace(logs=Table.of({"out-0": SimpleNamespace(batches=(later,))}))
+    assert batch_of(APPENDED, gone) == ("out-0", 9, 1, -1), "a new leader lacks it"
