@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import hashlib
 import json
 import math
 import os
@@ -43,6 +44,7 @@ RECORD = HERE / "record.json"
 QUICK = "not slow and not thorough and not spark and not browser"
 START = 30.0  # seconds of CPU that a new Python may need to read the tests
 FEW = 4  # files of tests that a change that needs a new Python is put to first
+LONG = 120  # characters of a run's name
 SURVIVED, EXPECTED = "survived", "equivalent"
 
 
@@ -60,14 +62,15 @@ def main(words: Sequence[str] | None = None) -> int:
     folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
     try:
-        pytest.main([*options, *folders], plugins=[session])
+        if pytest.main([*options, *folders], plugins=[session]) == pytest.ExitCode.INTERNAL_ERROR:
+            session.refused = session.refused or "an error of its own, above, ended it"
     except KeyboardInterrupt:
         session.stopped = True
     if session.stopped:
         print("\nmutants: stopped; --resume goes on from here", file=sys.stderr)
         return 130
     if session.refused:
-        print(f"mutants: {session.refused}: nothing was tried", file=sys.stderr)
+        print(f"mutants: {session.refused}: no result is told", file=sys.stderr)
         return 2
     return session.told()
 
@@ -146,6 +149,8 @@ class Trials:
         self.refused = ""
         name = f"{arguments.floor or 'all'}-{(arguments.file or '').replace('/', '.')}"
         name += f"-{arguments.kind}" if arguments.kind else ""
+        if len(name) > LONG:  # many files: a folder takes no name of any length
+            name = f"{name[:LONG]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         self._kept = KEPT / f"run-{name}-{arguments.seed}-{arguments.count}.jsonl"
         if arguments.line:
             self._kept = KEPT / "run-line.jsonl"

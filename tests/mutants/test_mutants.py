@@ -239,7 +239,28 @@ def test_where_too_many_tests_are_red_by_themselves_nothing_is_said_to_have_died
     assert program.main(["--floor", "properties", "--count", "1"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "3 of 9 tests of properties are red without any change: nothing was tried" in said.err
+    assert "3 of 9 tests of properties are red without any change: no result is told" in said.err
+
+
+def test_a_run_of_many_files_is_kept_under_a_name_that_a_folder_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(pytest, "main", lambda _, plugins: made.append(plugins[0]._kept.name))
+    for first in ("atomic.py", "pending.py"):
+        files = ",".join((first, *(f"properties/{number}.py" for number in range(40))))
+        assert program.main(["--file", files, "--count", "1"]) == 0
+    assert len(set(made)) == 2
+    assert max(map(len, made)) < 200
+
+
+def test_a_run_that_ends_in_an_error_of_its_own_tells_no_result(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pytest, "main", lambda *_, **__: pytest.ExitCode.INTERNAL_ERROR)
+    assert program.main(["--floor", "properties", "--count", "1"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "no result is told" in said.err) == ("", True)
 
 
 def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:
