@@ -1,8 +1,8 @@
 """The timers and delays of a broker's roles: each is a value that says what it belongs to.
 
 A timer expires (`RunOut`), a delay ends (`DelayOver`); what happens then is in the role that owns it. The text of each
-is a language: saved runs, links and stories contain it, so it is never reworded. The words on the screen are in
-`cluster.behaviour.timer_words`.
+is a language: saved runs, links and stories contain it, so it is never reworded. A reader sees `WORDS` where a timer
+has them.
 """
 
 from __future__ import annotations

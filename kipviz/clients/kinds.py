@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from kipviz.clauses import Clause
 from kipviz.clients.groups import classic_consumer, consumer, group_consumer
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
@@ -23,6 +24,7 @@ from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares import share_consumer, share_member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.messages.features import Features
@@ -118,7 +120,7 @@ def on_disconnected(me: C, broker: int) -> C:
     return told
 
 
-def timers(me: Client) -> tuple[str, ...]:
+def timers(me: Client) -> tuple[TimerOfClient, ...]:
     """Return the timers of a client that are set.
 
     A module with timers has the functions `timers(client)` and `on_timer(client, timer)`.
@@ -127,7 +129,7 @@ def timers(me: Client) -> tuple[str, ...]:
     return ask(me) if ask is not None else ()
 
 
-def running(me: Client) -> tuple[str, ...]:
+def running(me: Client) -> tuple[TimerOfClient, ...]:
     """Return the timers of a client that run, including those that cannot fire right now.
 
     A module whose timers run while they cannot fire has the function `running(client)`.
@@ -136,9 +138,16 @@ def running(me: Client) -> tuple[str, ...]:
     return ask(me) if ask is not None else timers(me)
 
 
-def on_timer(me: Any, timer: str) -> Any:
+def on_timer(me: Any, timer: TimerOfClient) -> Any:
     """Fire a timer of a client."""
     return getattr(KINDS[type(me)], "on_timer")(me, timer)  # noqa: B009  not every kind has it
+
+
+def clause_of_timer(me: Client | None, timer: TimerOfClient) -> Clause:
+    """Give where the rule of a client's timer is written: a heartbeat of a transaction is a draft's, one of a member is not."""
+    if isinstance(timer, HeartbeatInterval) and isinstance(me, Holder):
+        return timer.OF_TRANSACTIONS
+    return timer.CLAUSE
 
 
 def awaits_poll(me: Client) -> bool:

@@ -10,6 +10,7 @@ from typing import ClassVar, TypeAlias
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.timers import RoleDelay, RoleTimer, read_delay, read_timer
+from kipviz.clients.timers import TimerOfClient, read_client_timer
 from kipviz.core.model import Action
 from kipviz.core.values import Written
 
@@ -136,8 +137,9 @@ class ClientTimer(Action, frozen=True):
     """
 
     KIND: ClassVar[str] = "refresh"
+    WRITTEN: ClassVar[Mapping[str, Callable[[str], Written]]] = {"timer": read_client_timer}
     source: str
-    timer: str
+    timer: TimerOfClient
 
 
 class Refresh(Action, frozen=True):

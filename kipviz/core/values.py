@@ -61,15 +61,21 @@ class Written(Value, frozen=True, tag=True, tag_field="class"):
     """A small value that is stored as a text: `TEXT`, with a %s for each of its fields.
 
     The text is a language: new texts are added, and none is ever reworded. The fingerprint of the value is that of its
-    text, and values are in the order of their texts.
+    text, and values are in the order of their texts. `WORDS` are what a reader sees, in the same form; "" means the text.
     """
 
     TEXT: ClassVar[str] = ""
+    WORDS: ClassVar[str] = ""
 
     @property
     def text(self) -> str:
         """The value as text."""
         return self.TEXT % astuple(self)
+
+    @property
+    def words(self) -> str:
+        """The words for it on the screen."""
+        return (self.WORDS or self.TEXT) % astuple(self)
 
     def __str__(self) -> str:
         return self.text

@@ -19,9 +19,9 @@ from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.timers import MaxIdle
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.clients.transactions.topic_ids import MAX_IDLE
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -346,7 +346,7 @@ def _topic_forgotten(moment: Moment) -> bool:
     return (
         bool(moment.actions)
         and isinstance(moment.actions[-1], ClientTimer)
-        and moment.actions[-1].timer == MAX_IDLE
+        and isinstance(moment.actions[-1].timer, MaxIdle)
     )
 
 

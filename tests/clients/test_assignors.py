@@ -17,6 +17,7 @@ from kipviz.clients.groups import classic_consumer as consumer
 from kipviz.clients.groups.assignors import assigned, cooperative, sticky
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
+from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
@@ -175,7 +176,7 @@ def holding(**changes: Any) -> ClassicConsumer:
 
 
 def rejoining() -> ClassicConsumer:
-    me = consumer.on_timer(holding(), consumer.HEARTBEAT)
+    me = consumer.on_timer(holding(), HeartbeatInterval())
     me, _ = send(me)
     return consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS))
 
@@ -201,13 +202,13 @@ def test_what_it_is_not_given_again_it_gives_up_and_joins_once_more() -> None:
 
 def test_who_has_lost_its_name_or_its_generation_has_lost_its_partitions() -> None:
     for error in (E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION):
-        me, _ = send(consumer.on_timer(holding(), consumer.HEARTBEAT))
+        me, _ = send(consumer.on_timer(holding(), HeartbeatInterval()))
         assert consumer.on_response(me, HeartbeatResponse(error)).owned == ()
 
 
 def test_with_an_eager_assignor_beside_it_a_consumer_gives_everything_up() -> None:
     assert not fresh(assignors=BOUNCED).coordinator.cooperative
-    me, _ = send(consumer.on_timer(changed(holding(), assignors=BOUNCED), consumer.HEARTBEAT))
+    me, _ = send(consumer.on_timer(changed(holding(), assignors=BOUNCED), HeartbeatInterval()))
     assert consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS)).owned == ()
 
 

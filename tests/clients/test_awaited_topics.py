@@ -6,6 +6,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending import producer as sending
 from kipviz.clients.sending.awaited_topics import KnownTopics
+from kipviz.clients.timers import RetryBackOff
 from kipviz.clients.transactions.producer_errors import said
 from kipviz.cluster.actions import (
     ClientTimer,
@@ -29,7 +30,7 @@ from kipviz.scenarios.script import next_by_itself
 from tests.clients.parts import changed, producer_of
 from tests.cluster.small_clusters import small_spec
 
-BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
+BACK_OFF = ClientTimer("app-1/producer", RetryBackOff())
 
 
 class Run(Cluster):
@@ -159,7 +160,7 @@ def _sent(producer, batch):
 def test_on_a_timed_clock_the_back_off_takes_its_time():
     run = Run(timed=True)
     assert BACK_OFF not in run.model.enabled(run.world)
-    due = [d.by for d in run.world.deadlines if d.place == ("app-1/producer", "the retry back-off")]
+    due = [d.by for d in run.world.deadlines if d.place == ("app-1/producer", RetryBackOff())]
     assert due
 
 

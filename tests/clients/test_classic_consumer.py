@@ -8,8 +8,8 @@ from kipviz.clients.groups import classic_consumer as classic
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import ranges
 from kipviz.clients.groups.consumer_coordinator import TRANSITIONS, MemberState
-from kipviz.clients.groups.group_reading import BACK_OFF, HEARTBEAT
 from kipviz.clients.groups.subscription_state import ASKED
+from kipviz.clients.timers import HeartbeatInterval, RetryBackOff
 from kipviz.core.table import Table
 from kipviz.messages.classic_groups import (
     Assigned,
@@ -79,7 +79,7 @@ def back(me):
 
 
 def heard(me, error):
-    me, _ = send(classic.on_timer(me, HEARTBEAT))
+    me, _ = send(classic.on_timer(me, HeartbeatInterval()))
     return classic.on_response(me, HeartbeatResponse(error))
 
 
@@ -130,8 +130,8 @@ def test_an_offset_that_is_not_stable_is_asked_for_after_a_back_off():
     me, _ = send(stable())
     me = classic.on_response(me, OffsetFetchResponse(E.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert classic.next_request(me) is None
-    assert BACK_OFF in classic.timers(me)
-    assert isinstance(classic.next_request(classic.on_timer(me, BACK_OFF)), OffsetFetch)
+    assert RetryBackOff() in classic.timers(me)
+    assert isinstance(classic.next_request(classic.on_timer(me, RetryBackOff())), OffsetFetch)
 
 
 def test_everything_is_given_up_before_joining_again():
@@ -177,10 +177,10 @@ def test_a_coordinator_that_is_not_there_is_asked_again_after_a_back_off():
     for me in (joining()[0], syncing()[0]):
         lost = classic.on_disconnected(me, 4)
         assert classic.next_request(lost) is None
-        assert isinstance(classic.next_request(classic.on_timer(lost, BACK_OFF)), JoinGroup)
+        assert isinstance(classic.next_request(classic.on_timer(lost, RetryBackOff())), JoinGroup)
     assert classic.on_disconnected(joining()[0], 5).on_wire is not None
     moved = classic.on_response(joining()[0], JoinGroupResponse(E.NOT_COORDINATOR, "C1.1"))
-    assert classic.timers(moved) == (BACK_OFF,)
+    assert classic.timers(moved) == (RetryBackOff(),)
 
 
 def test_what_nobody_can_mend_is_thrown_out_of_poll():
@@ -216,10 +216,10 @@ def test_who_unsubscribes_says_so_and_waits_for_no_answer():
 
 def test_heartbeats_are_sent_in_a_generation_only():
     assert classic.timers(fresh()) == ()
-    me, request = send(classic.on_timer(back(stable()), HEARTBEAT))
+    me, request = send(classic.on_timer(back(stable()), HeartbeatInterval()))
     assert request == Heartbeat("g", 1, "C1.1")
     assert classic.on_response(me, HeartbeatResponse(E.NONE)).state is S.STABLE
-    assert HEARTBEAT in classic.timers(back(stable()))
+    assert HeartbeatInterval() in classic.timers(back(stable()))
 
 
 def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name():
@@ -314,8 +314,8 @@ def test_a_join_that_is_lost_with_its_connection_is_made_again_and_a_fetch_is_no
 def test_time_for_a_heartbeat_passes_in_a_generation_only_also_while_something_is_on_the_wire():
     assert classic.running(joining()[0]) == ()
     me, _ = send(stable())
-    assert (classic.timers(me), classic.running(me)) == ((), (HEARTBEAT,))
-    assert classic.timers(classic.on_timer(stable(), HEARTBEAT)) == ()
+    assert (classic.timers(me), classic.running(me)) == ((), (HeartbeatInterval(),))
+    assert classic.timers(classic.on_timer(stable(), HeartbeatInterval())) == ()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.groups import classic_consumer as consumer
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
-from kipviz.clients.groups.group_reading import FETCH_WAIT
+from kipviz.clients.timers import FetchWait
 from kipviz.messages.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
@@ -75,8 +75,8 @@ def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None
     me, _ = send(waiting())
     me, _ = send(consumer.on_response(me, FetchResponse(E.NONE, "src-0", (), 5)))
     me = consumer.on_response(me, FetchResponse(E.NONE, "src-1", (), 7))
-    assert consumer.timers(me) == (FETCH_WAIT,)
-    assert isinstance(consumer.next_request(consumer.on_timer(me, FETCH_WAIT)), Fetch)
+    assert consumer.timers(me) == (FetchWait(),)
+    assert isinstance(consumer.next_request(consumer.on_timer(me, FetchWait())), Fetch)
 
 
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
+from kipviz.clients.timers import FetchWait, HeartbeatInterval, RetryBackOff
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, OffsetFetchResponse
 from kipviz.messages.membership import (
@@ -77,8 +77,8 @@ def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
         assert request.partition == partition
         me = member.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
     assert member.next_request(me) is None
-    assert member.timers(me) == (group_reading.HEARTBEAT, group_reading.FETCH_WAIT)
-    assert isinstance(member.next_request(member.on_timer(me, group_reading.FETCH_WAIT)), Fetch)
+    assert member.timers(me) == (HeartbeatInterval(), FetchWait())
+    assert isinstance(member.next_request(member.on_timer(me, FetchWait())), Fetch)
 
 
 def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
@@ -102,8 +102,8 @@ def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
     me, _ = send(joined("src-0"))
     me = member.on_response(me, OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert member.next_request(me) is None
-    assert group_reading.BACK_OFF in member.timers(me)
-    assert isinstance(member.next_request(member.on_timer(me, group_reading.BACK_OFF)), OffsetFetch)
+    assert RetryBackOff() in member.timers(me)
+    assert isinstance(member.next_request(member.on_timer(me, RetryBackOff())), OffsetFetch)
 
 
 def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
@@ -115,7 +115,7 @@ def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
 @pytest.mark.parametrize(("listener", "state"), [(True, S.RECONCILING), (False, S.ACKNOWLEDGING)])
 def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, group_reading.HEARTBEAT))
+    me, _ = send(member.on_timer(me, HeartbeatInterval()))
     me = member.on_response(me, told(2, "src-0"))
     assert me.state is state
     assert me.owned == (BOTH if listener else ("src-0",))
@@ -128,7 +128,7 @@ def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, sta
 @pytest.mark.parametrize(("listener", "state"), [(True, S.FENCED), (False, S.JOINING)])
 def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, group_reading.HEARTBEAT))
+    me, _ = send(member.on_timer(me, HeartbeatInterval()))
     me = member.on_response(me, told(0, error=error))
     assert (me.state, me.owned, len(me.subscription.positions)) == (state, (), 0)
     me = member.poll(me)
@@ -146,7 +146,7 @@ def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
 
 def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
     me = reading(*BOTH)
-    me, request = send(member.on_timer(me, group_reading.HEARTBEAT))
+    me, request = send(member.on_timer(me, HeartbeatInterval()))
     assert request == ConsumerGroupHeartbeat("g", "C1", 2)
     me = member.on_disconnected(me, 4)
     assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)
@@ -183,9 +183,7 @@ def test_the_next_life_is_another_member():
 @pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
 def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
     me, _ = send(
-        member.on_timer(
-            changed(reading(*BOTH), polling=False, listener=True), group_reading.HEARTBEAT
-        )
+        member.on_timer(changed(reading(*BOTH), polling=False, listener=True), HeartbeatInterval())
     )
     me = member.unsubscribe(member.on_response(me, told(0, error=error)))
     assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
@@ -269,7 +267,7 @@ def test_who_is_out_of_its_group_commits_without_an_epoch_and_is_otherwise_silen
 @pytest.mark.parametrize("error", [Errors.NONE, Errors.UNKNOWN_MEMBER_ID])
 def test_an_answer_to_a_heartbeat_from_before_it_left_is_of_no_interest(error):
     """max.poll.interval.ms is over while the heartbeat is on the wire."""
-    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), group_reading.HEARTBEAT))
+    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
     gone = member.on_missed_poll(me)
     assert (gone.state, gone.membership.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
     after = member.on_response(gone, told(5, "src-0", error=error))
@@ -299,7 +297,7 @@ def test_a_static_member_says_that_it_will_be_back():
 
 
 def test_an_answer_to_a_heartbeat_is_not_taken_for_one_to_the_goodbye_behind_it():
-    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), group_reading.HEARTBEAT))
+    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
     me = member.on_response(member.unsubscribe(me), told(2, *BOTH))
     assert (me.state, me.done, me.owned) == (S.LEAVING, False, ())
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -1)

@@ -6,8 +6,8 @@ import pytest
 
 from kipviz.clients import kinds
 from kipviz.clients.sending import producer as p
+from kipviz.clients.timers import HeartbeatInterval
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
 from kipviz.messages.transactions import EndTxn
@@ -80,6 +80,6 @@ def test_a_producer_hears_from_its_heartbeat_that_it_is_fenced(error, state):
 
 def test_the_next_interval_begins_with_a_heartbeat_and_not_with_its_answer():
     me, _ = written()
-    me, _ = asks(p.on_timer(me, INTERVAL))
-    assert (kinds.timers(me), kinds.running(me)) == ((), (INTERVAL,))
+    me, _ = asks(p.on_timer(me, HeartbeatInterval()))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (HeartbeatInterval(),))
     assert kinds.running(p.end_transaction(me, committed=True)) == ()

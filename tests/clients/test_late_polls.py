@@ -12,7 +12,7 @@ from kipviz.clients.groups import group_consumer as modern
 from kipviz.clients.groups.consumer_coordinator import MemberState as Classic
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.groups.group_consumer import GroupConsumer
-from kipviz.clients.groups.group_reading import HEARTBEAT
+from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
 from kipviz.core.trace import Trace
@@ -56,7 +56,7 @@ def test_a_static_classic_consumer_leaves_without_a_word_and_beats_no_more() -> 
 
 
 def test_a_commit_that_is_not_sent_yet_fails_with_its_member() -> None:
-    beating = classic.on_timer(back(stable()), HEARTBEAT)
+    beating = classic.on_timer(back(stable()), HeartbeatInterval())
     beating, _ = classic_send(beating)
     waiting = classic.commit_sync(beating)
     for out in (
@@ -126,7 +126,7 @@ def test_who_is_stale_commits_without_an_epoch_and_unsubscribes_at_once() -> Non
 
 
 def test_the_answer_to_an_earlier_heartbeat_is_not_that_to_the_goodbye() -> None:
-    me, _ = send(modern.on_timer(reading(*BOTH).but(polling=False), HEARTBEAT))
+    me, _ = send(modern.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
     me = modern.unsubscribe(me)
     me = modern.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2))
     assert (me.state, me.done) == (S.LEAVING, False)

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
 from kipviz.clients.groups.subscription_state import ASKED
+from kipviz.clients.timers import FetchWait, ResetWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse
@@ -106,12 +107,12 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(clients):
     assert [dated(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
     me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
     assert clients.next_request(me) is None
-    assert group_reading.RESET_WAIT in clients.timers(me)
-    me = clients.on_timer(me, group_reading.RESET_WAIT)
+    assert ResetWait() in clients.timers(me)
+    me = clients.on_timer(me, ResetWait())
     found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
     me, _ = answered(clients, me, ListOffsets, found)
     assert clients.next_request(me).offset == 7
-    assert group_reading.RESET_WAIT not in clients.timers(me)
+    assert ResetWait() not in clients.timers(me)
 
 
 @BOTH
@@ -122,5 +123,5 @@ def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(clien
     fetch = clients.next_request(me)
     assert (fetch.partition, fetch.offset) == ("src-1", 4)
     me, _ = answered(clients, me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))
-    assert group_reading.FETCH_WAIT in clients.timers(me)
+    assert FetchWait() in clients.timers(me)
     assert clients.next_request(me) is None

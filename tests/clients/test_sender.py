@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.sending import producer as clients
+from kipviz.clients.timers import SenderBackOff, ShortSenderBackOff
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
@@ -68,10 +69,10 @@ def test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out(erro
     me, asked = goes_out(send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
     for _ in range(3):
         me = clients.on_response(me, TxnOffsetCommitResponse(error))
-        assert clients.timers(me) == clients.running(me) == (managing.REST,)
-        assert managing.rest_ms(managing.REST, 100) == 100
+        assert clients.timers(me) == clients.running(me) == (SenderBackOff(),)
+        assert managing.rest_ms(SenderBackOff(), 100) == 100
         assert clients.next_request(me) is None
-        me, again = goes_out(clients.on_timer(me, managing.REST), TxnOffsetCommit)
+        me, again = goes_out(clients.on_timer(me, SenderBackOff()), TxnOffsetCommit)
         assert again == asked
         assert clients.timers(me) == ()
 
@@ -85,7 +86,7 @@ def test_without_a_clock_it_goes_out_again_at_once():
 def test_a_request_whose_connection_broke_rests_too():
     me, _ = goes_out(send_offsets(writing(backs_off=True), *OFFSETS), TxnOffsetCommit)
     assert clients.timers(clients.on_disconnected(me, 7)) == (), "that was another broker"
-    assert clients.timers(clients.on_disconnected(me, 1)) == (managing.REST,)
+    assert clients.timers(clients.on_disconnected(me, 1)) == (SenderBackOff(),)
 
 
 def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_before():
@@ -93,17 +94,17 @@ def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_befo
     me, _ = goes_out(writing(backs_off=True, version=1), AddPartitionsToTxn)
     busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
     refused = clients.on_response(me, busy)
-    assert clients.timers(refused) == (managing.SHORT_REST,)
-    assert managing.rest_ms(managing.SHORT_REST, 100) == 20
-    assert managing.rest_ms(managing.SHORT_REST, 5) == 5, "never longer than retry.backoff.ms"
+    assert clients.timers(refused) == (ShortSenderBackOff(),)
+    assert managing.rest_ms(ShortSenderBackOff(), 100) == 20
+    assert managing.rest_ms(ShortSenderBackOff(), 5) == 5, "never longer than retry.backoff.ms"
     loading = AddPartitionsToTxnResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",))
-    assert clients.timers(clients.on_response(me, loading)) == (managing.REST,)
+    assert clients.timers(clients.on_response(me, loading)) == (SenderBackOff(),)
 
 
 def test_further_partitions_wait_as_long_as_everything_else():
     me, _ = goes_out(writing(backs_off=True, version=1, partitions=("out-1",)), AddPartitionsToTxn)
     busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
-    assert clients.timers(clients.on_response(me, busy)) == (managing.REST,)
+    assert clients.timers(clients.on_response(me, busy)) == (SenderBackOff(),)
 
 
 def test_an_error_that_ends_the_transaction_ends_the_rest():
@@ -118,16 +119,16 @@ def test_an_end_that_is_refused_for_now_rests_and_the_call_waits():
     me = clients.end_transaction(changed(writing(backs_off=True), batches=()), committed=True)
     me, _ = goes_out(me, EndTxn)
     me = clients.on_response(me, EndTxnResponse(Errors.CONCURRENT_TRANSACTIONS))
-    assert (me.done, clients.timers(me)) == (False, (managing.REST,))
+    assert (me.done, clients.timers(me)) == (False, (SenderBackOff(),))
 
 
 def test_with_several_in_flight_it_rests_alike():
     me = changed(send_offsets(writing(backs_off=True), *OFFSETS), max_in_flight=5)
     me, request = goes_out(me, TxnOffsetCommit)
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    assert clients.timers(me) == (managing.REST,)
+    assert clients.timers(me) == (SenderBackOff(),)
     assert clients.next_request(me) is None
-    assert clients.next_request(clients.on_timer(me, managing.REST)) == request
+    assert clients.next_request(clients.on_timer(me, SenderBackOff())) == request
 
 
 @pytest.mark.parametrize(("found", "broker", "finds"), [(True, 1, True), (True, 7, False)])
@@ -158,5 +159,5 @@ def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent()
     about = TxnOffsetCommitResponse(Errors.FENCED_INSTANCE_ID)
     failed = managing.failed(me.manager, managing.Failure(about, about.error))
     assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
-    assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")
+    assert (failed.queue, failed.to_add, failed.rests) == ((), (), None)
     assert failed.error == "TxnOffsetCommit: FENCED_INSTANCE_ID"

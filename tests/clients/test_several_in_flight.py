@@ -10,6 +10,7 @@ from kipviz.clients.sending import producer as clients
 from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
+from kipviz.clients.timers import BatchBackOff
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.specs.spec import ApplicationSpec, PlainSpec, SessionSpec
 from kipviz.core.table import Table
@@ -279,12 +280,12 @@ def test_a_send_that_waits_when_the_transaction_fails_sends_nothing():
 def test_a_batch_that_was_refused_rests_twice_as_long_each_time():
     """KIP-580: retry.backoff.ms, doubled up to retry.backoff.max.ms."""
     me, _ = all_out(writing("ab", backs_off=True))
-    (timer,) = ("the retry back-off of batch 1",)
+    (timer,) = (BatchBackOff(1),)
     waits = []
     me = answer(me, 2, GAP)
     for _ in range(5):
         me = answer(me, 1, RETRY)
-        assert clients.timers(me) == clients.running(me) == (timer, "the retry back-off of batch 2")
+        assert clients.timers(me) == clients.running(me) == (timer, BatchBackOff(2))
         waits.append(clients.back_off(me, timer, 100, 1_000))
         assert clients.next_request(me) is None, "b waits behind a, and a rests"
         me, said = all_out(clients.on_timer(me, timer))
@@ -292,7 +293,7 @@ def test_a_batch_that_was_refused_rests_twice_as_long_each_time():
     assert waits == [100, 200, 400, 800, 1_000]
     me = answer(me, 1)
     assert clients.next_request(me) is None
-    _, said = all_out(clients.on_timer(me, "the retry back-off of batch 2"))
+    _, said = all_out(clients.on_timer(me, BatchBackOff(2)))
     assert said == [("b", 1)]
 
 
@@ -300,7 +301,7 @@ def test_a_lost_connection_makes_batches_rest_too_and_other_timers_are_those_of_
     me, _ = all_out(writing("a", backs_off=True, heartbeat_interval_ms=5_000))
     me = clients.on_disconnected(me, 1)
     interval, back_off = clients.timers(me)
-    assert back_off == "the retry back-off of batch 1"
+    assert back_off == BatchBackOff(1)
     assert len(clients.on_timer(me, interval).manager.queue) == 1
 
 

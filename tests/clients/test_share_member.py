@@ -6,11 +6,11 @@ import pytest
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.groups.consumer_membership import MemberState
-from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.clients.sessions.binding import settle
 from kipviz.clients.shares import share_member as member
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.timers import HeartbeatInterval
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -94,11 +94,14 @@ def test_a_member_in_its_group_tells_its_topic_no_more_and_its_epoch_each_time()
 
 def test_one_heartbeat_is_on_the_wire_at_a_time_and_time_passes_meanwhile():
     me = beating()
-    assert (member.next_request(member.on_timer(me, HEARTBEAT)), member.timers(me)) == (None, ())
-    assert member.running(me) == (HEARTBEAT,)
-    due = member.on_timer(joined(), HEARTBEAT)
-    assert (member.timers(due), member.running(due)) == ((), (HEARTBEAT,))
-    assert member.timers(joined()) == (HEARTBEAT,)
+    assert (member.next_request(member.on_timer(me, HeartbeatInterval())), member.timers(me)) == (
+        None,
+        (),
+    )
+    assert member.running(me) == (HeartbeatInterval(),)
+    due = member.on_timer(joined(), HeartbeatInterval())
+    assert (member.timers(due), member.running(due)) == ((), (HeartbeatInterval(),))
+    assert member.timers(joined()) == (HeartbeatInterval(),)
     assert member.running(ShareMember("app-1/member", "g1", "M1", "src")) == ()
 
 
@@ -114,7 +117,7 @@ def test_a_heartbeat_that_is_lost_with_its_connection_goes_out_again():
 def test_without_a_right_to_the_topic_a_member_says_so_and_stays_what_it_is():
     me = told(beating(), Errors.TOPIC_AUTHORIZATION_FAILED)
     assert (me.state, me.error) == (S.STABLE, "ShareGroupHeartbeat: TOPIC_AUTHORIZATION_FAILED")
-    assert (me.partitions, member.timers(me)) == (("src-0",), (HEARTBEAT,))
+    assert (me.partitions, member.timers(me)) == (("src-0",), (HeartbeatInterval(),))
 
 
 def test_share_group_metadata_needs_an_epoch_that_a_coordinator_has_given():

@@ -13,6 +13,7 @@ from kipviz.clients.shares import share_consumer as sc
 from kipviz.clients.shares.acknowledge_requests import Completed
 from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.timers import FetchWait
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.producing import FetchedRecord
@@ -99,8 +100,8 @@ def test_each_broker_is_asked_in_its_turn_in_a_session_of_its_own():
     assert (second.partition, second.further, second.session_epoch) == ("src-1", (), 0)
     me = has(me, "src-1")
     assert (me.resting, me.done, sc.next_request(me)) == (True, False, None)
-    assert sc.timers(me) == (requesting.FETCH_WAIT,)
-    third, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
+    assert sc.timers(me) == (FetchWait(),)
+    third, me = sends(sc.on_timer(me, FetchWait()), HERE)
     assert (third.partition, third.session_epoch, me.resting) == ("src-0", 1, False)
     fourth, me = sends(has(me, "src-0"), THERE)
     assert (fourth.partition, fourth.session_epoch) == ("src-1", 1)
@@ -156,7 +157,7 @@ def test_an_old_session_is_taken_up_again_where_it_was_left():
         1,
         ((HERE, 1, "src-0"),),
     )
-    _, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
+    _, me = sends(sc.on_timer(me, FetchWait()), HERE)
     assert (me.sessions.broker, me.sessions.epoch, me.sessions.others) == (
         HERE,
         1,
@@ -181,7 +182,7 @@ def test_a_connection_that_breaks_takes_its_own_session_along(gone, present, oth
 
 def test_a_request_that_is_lost_with_its_connection_begins_a_new_session_and_no_other_does():
     me = asked_both()
-    _, me = sends(sc.on_timer(me, requesting.FETCH_WAIT), HERE)
+    _, me = sends(sc.on_timer(me, FetchWait()), HERE)
     assert sc.on_disconnected(me, THERE).on_wire == me.on_wire
     me = sc.on_disconnected(me, HERE)
     again, me = sends(me, HERE)

@@ -9,6 +9,7 @@ import pytest
 from kipviz.clients.application import Call, Line
 from kipviz.clients.sending import appending
 from kipviz.clients.thread import why_no_step
+from kipviz.clients.timers import RetryBackOff
 from kipviz.clients.transactions import results
 from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.workers import seen_by
@@ -37,7 +38,7 @@ STUCK = scenario("kip-98-threads-stuck-commit")
 FIRST, SECOND = Step("app-1"), Step("app-1", "worker")
 BUDGET = FaultBudget(max_block=2, delivery_timeout=1)
 GIVEN = (DataRecord("f(x)", "src-0@1"),)
-BACK_OFF = ClientTimer("app-1/producer", "the retry back-off")
+BACK_OFF = ClientTimer("app-1/producer", RetryBackOff())
 
 
 class Run(Cluster):

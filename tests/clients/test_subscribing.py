@@ -12,6 +12,7 @@ from kipviz.clients.groups.assignors import assigned
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
+from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import first_world
@@ -99,7 +100,7 @@ def told(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
 
 
 def beaten(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    return told(modern.on_timer(me, modern.HEARTBEAT))
+    return told(modern.on_timer(me, HeartbeatInterval()))
 
 
 def joined(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:

@@ -7,6 +7,7 @@ import pytest
 from kipviz.clients import kinds
 from kipviz.clients.sending import producer as client
 from kipviz.clients.sending.producer import Producer
+from kipviz.clients.timers import MaxBlock, MaxIdle, RetryBackOff
 from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import TopicIds
@@ -123,27 +124,27 @@ def test_an_unknown_id_is_sent_again_after_the_back_off_until_max_block_ms():
     me, request = send(staging(started(SRC)))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
     assert client.next_request(me) is None
-    assert client.timers(me) == (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
-    assert client.next_request(client.on_timer(me, topic_ids.BACK_OFF)) == request
-    over = client.on_timer(me, topic_ids.MAX_BLOCK)
+    assert client.timers(me) == (RetryBackOff(), MaxBlock())
+    assert client.next_request(client.on_timer(me, RetryBackOff())) == request
+    over = client.on_timer(me, MaxBlock())
     assert (over.manager.state, over.done) == (ProducerState.IN_TRANSACTION, True)
     assert over.manager.timed_out == "sendOffsetsToTransaction"
-    assert client.timers(over) == (topic_ids.BACK_OFF,), "the call is over, the request is not"
+    assert client.timers(over) == (RetryBackOff(),), "the call is over, the request is not"
 
 
 def test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for():
     """TransactionManager.Priority: ADD_PARTITIONS_OR_OFFSETS goes before END_TXN, also in an abort."""
     me, request = send(staging(started(SRC)))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
-    me = changed(client.on_timer(me, topic_ids.MAX_BLOCK), timed_out="")
+    me = changed(client.on_timer(me, MaxBlock()), timed_out="")
     me = client.end_transaction(me, committed=False)
     assert [type(m).__name__ for m in me.manager.queue] == ["TxnOffsetCommit", "EndTxn"]
     for _ in range(2):
         assert client.next_request(me) is None
-        me, again = send(client.on_timer(me, topic_ids.BACK_OFF))
+        me, again = send(client.on_timer(me, RetryBackOff()))
         assert again == request
         me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
-    me, _ = send(client.on_timer(me, topic_ids.BACK_OFF))
+    me, _ = send(client.on_timer(me, RetryBackOff()))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
     assert isinstance(client.next_request(me), EndTxn)
     assert not me.done
@@ -163,7 +164,7 @@ def test_a_partition_that_is_refused_is_asked_for_alone():
     refused = (RefusedOffset("other-1", Errors.UNKNOWN_TOPIC_ID),)
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE, refused))
     assert not me.done
-    _, again = send(client.on_timer(me, topic_ids.BACK_OFF))
+    _, again = send(client.on_timer(me, RetryBackOff()))
     assert again.offsets == OFFSETS[1:]
 
 
@@ -171,8 +172,8 @@ def test_what_is_idle_is_forgotten_between_two_transactions_only():
     me = started(SRC)
     assert client.timers(me) == ()
     me = changed(me, state=ProducerState.READY)
-    assert client.timers(me) == (topic_ids.MAX_IDLE,)
-    me = client.on_timer(me, topic_ids.MAX_IDLE)
+    assert client.timers(me) == (MaxIdle(),)
+    me = client.on_timer(me, MaxIdle())
     assert me.manager.topics == TopicIds(True)
     assert client.timers(me) == ()
 
@@ -186,13 +187,13 @@ def test_who_does_not_look_topics_up_sets_no_timer():
 
 
 def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
-    waiting = (topic_ids.BACK_OFF, topic_ids.MAX_BLOCK)
+    waiting = (RetryBackOff(), MaxBlock())
     me, _ = send(staging(started(SRC)))
-    assert (kinds.timers(me), kinds.running(me)) == ((), (topic_ids.MAX_BLOCK,))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.UNKNOWN_TOPIC_ID))
     assert kinds.timers(me) == kinds.running(me) == waiting
-    me, _ = send(client.on_timer(me, topic_ids.BACK_OFF))
-    assert (kinds.timers(me), kinds.running(me)) == ((), (topic_ids.MAX_BLOCK,))
+    me, _ = send(client.on_timer(me, RetryBackOff()))
+    assert (kinds.timers(me), kinds.running(me)) == ((), (MaxBlock(),))
     me = client.on_response(me, TxnOffsetCommitResponse(Errors.NONE))
     assert kinds.running(me) == ()
     me, _ = send(staging(started(looks_up=False)))
@@ -202,6 +203,6 @@ def test_the_time_of_the_call_goes_on_while_its_request_is_on_the_way_again():
 def test_max_block_ms_is_the_time_of_a_call_and_ends_with_it():
     """KafkaProducer.sendOffsetsToTransaction: what it asked for goes on when it has come back."""
     me, _ = send(staging(started(SRC)))
-    assert kinds.running(me) == (topic_ids.MAX_BLOCK,)
+    assert kinds.running(me) == (MaxBlock(),)
     assert kinds.running(changed(me, done=True)) == ()
     assert kinds.running(changed(me, state=ProducerState.ABORTABLE_ERROR)) == ()

@@ -16,11 +16,10 @@ from kipviz.clients.sessions import binding
 from kipviz.clients.sessions import transaction_session as s
 from kipviz.clients.sessions.session_calls import Resumed, resume_target, resumed_by_reflection
 from kipviz.clients.sessions.transaction_session import TransactionSession
-from kipviz.clients.transactions import transaction_manager as managing
+from kipviz.clients.timers import HeartbeatInterval, SenderBackOff
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import parse
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.clients.transactions.producer_timers import INTERVAL
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.world import first_world
@@ -503,11 +502,11 @@ def test_heartbeat_logic() -> None:
         assert s.timers(me.session) == ()  # nothing is open yet
         me, _ = step(me)
         me, _ = step(me)
-        assert (INTERVAL in s.timers(me.session)) is beats
+        assert (HeartbeatInterval() in s.timers(me.session)) is beats
         told = s.heartbeat(me.session)
         assert s.next_request(told) == (TxnHeartbeat("t", 9, 4) if beats else None)
         assert s.heartbeat(told) == told  # one at a time
-        assert INTERVAL not in s.timers(s.close(me.session, aborts=False))
+        assert HeartbeatInterval() not in s.timers(s.close(me.session, aborts=False))
 
 
 def test_a_session_that_is_fenced_hears_it_from_its_heartbeat() -> None:
@@ -582,7 +581,7 @@ def test_partitions_are_only_noted_and_a_heartbeat_of_the_applications_own_is_se
     assert raised == [""]
     request, me = answered(me, "app-1/session", TxnHeartbeatResponse(Errors.NONE))
     assert request == TxnHeartbeat("t", 9, 4)
-    assert s.running(me.session) == (INTERVAL,)
+    assert s.running(me.session) == (HeartbeatInterval(),)
     me, _ = step(me)
     assert s.running(me.session) == ()
 
@@ -614,8 +613,8 @@ def test_a_session_rests_before_it_asks_again_where_the_clock_has_rests() -> Non
     assert s.restarted(made, 1).manager.backs_off
     session = asking(changed(sent_one().session, backs_off=True))
     session = s.on_response(session, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    assert (s.timers(session), s.next_request(session)) == ((managing.REST,), None)
-    assert isinstance(s.next_request(s.on_timer(session, managing.REST)), TxnOffsetCommit)
+    assert (s.timers(session), s.next_request(session)) == ((SenderBackOff(),), None)
+    assert isinstance(s.next_request(s.on_timer(session, SenderBackOff())), TxnOffsetCommit)
 
 
 def test_only_a_resumed_session_may_complete_what_it_did_not_begin():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.clients.application import Call, Line
+from kipviz.clients.timers import BatchBackOff
 from kipviz.cluster.actions import ClientTimer, CrashBroker, Send, Step, Tick
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
 from kipviz.cluster.timing.clock import Clock
@@ -101,7 +102,7 @@ def test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while()
     spec = spec_of(min_insync_replicas=(("output-A", 2),)).but(
         clock=Clock("timed", tick="next"), budget=NO_FAULTS.but(crash_broker=1)
     )
-    rests = ClientTimer("app-1/producer", "the retry back-off of batch 1")
+    rests = ClientTimer("app-1/producer", BatchBackOff(1))
     model = model_of(spec, "kafka")
     # It has the other replica of the output.
     world = model.step(model.initial(), CrashBroker(5)).world

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.timers import GroupSync, InitialRebalanceDelay
+from kipviz.clients.timers import FetchWait, HeartbeatInterval
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -22,7 +24,6 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, script_name
-from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
@@ -120,10 +121,16 @@ def test_a_high_watermark_stands_while_too_few_replicas_are_in_sync() -> None:
 @pytest.mark.parametrize(
     ("action", "sentence"),
     [
-        (RunOut(9, "group_coordinator", "nowhere-0", "t"), "broker 9 does not have nowhere-0"),
-        (RunOut(9, "share_leader", "", "t"), "broker 9 does not have share_leader"),
-        (DelayOver(9, "group_coordinator", "nowhere-0", "d"), "broker 9 does not have nowhere-0"),
-        (ClientTimer("nobody/consumer", "heartbeat"), "there is no client nobody/consumer"),
+        (
+            RunOut(9, "group_coordinator", "nowhere-0", GroupSync("g")),
+            "broker 9 does not have nowhere-0",
+        ),
+        (RunOut(9, "share_leader", "", GroupSync("g")), "broker 9 does not have share_leader"),
+        (
+            DelayOver(9, "group_coordinator", "nowhere-0", InitialRebalanceDelay("g")),
+            "broker 9 does not have nowhere-0",
+        ),
+        (ClientTimer("nobody/consumer", HeartbeatInterval()), "there is no client nobody/consumer"),
         (
             ReadLog("src-0", 0, "now"),
             "this cluster is not rebuilt from logs: there is no log to read",
@@ -140,8 +147,8 @@ def test_a_delay_that_a_coordinator_does_not_keep_is_not_over() -> None:
     model = group()
     world = model.initial()
     key = next(k for k in world.roles if k[1] == "group_coordinator")
-    why = model.why_not(world, DelayOver(*key, "d"))
-    assert why == "nothing waits for 'd' there; waited for: nothing"
+    why = model.why_not(world, DelayOver(*key, InitialRebalanceDelay("g")))
+    assert why == "nothing waits for 'the initial delay of g' there; waited for: nothing"
 
 
 def test_a_topic_is_made_again_once_and_only_where_it_may_be() -> None:
@@ -166,13 +173,13 @@ def test_a_timer_that_is_not_set_is_told_with_those_that_are() -> None:
     spec = small_spec("group", budget=BUDGET)
     joins = spec.but(applications=tuple(a.but(protocol="consumer") for a in spec.applications))
     model = model_of(joins, "kafka")
-    wrong = ClientTimer("app-1/consumer", "the fetch wait")
+    wrong = ClientTimer("app-1/consumer", FetchWait())
     world = model.initial()
     assert str(model.why_not(world, wrong)).endswith("set are: none")
     while not any(isinstance(action, ClientTimer) for action in model.enabled(world)):
         world = model.step(world, model.enabled(world)[0]).world
     (timer,) = {a.timer for a in model.enabled(world) if isinstance(a, ClientTimer)}
-    assert str(model.why_not(world, wrong)).endswith(f"set are: {timer_words(timer)}")
+    assert str(model.why_not(world, wrong)).endswith(f"set are: {timer.words}")
 
 
 def test_who_goes_on_has_to_be_there_down_to_its_thread() -> None:
@@ -185,9 +192,9 @@ def test_who_goes_on_has_to_be_there_down_to_its_thread() -> None:
 
 def test_a_timer_that_runs_out_is_told_with_its_client() -> None:
     model = model_of(small_spec("group", budget=BUDGET), "kafka")
-    action = ClientTimer("app-1/consumer", "the fetch wait")
+    action = ClientTimer("app-1/consumer", FetchWait())
     looks = next(each for each in BEHAVIOURS if each.action is ClientTimer).looks_at
     assert tuple(looks(model.initial(), action)) == (
-        ("timer", timer_words("the fetch wait")),
+        ("timer", FetchWait().words),
         ("of", "app-1/consumer"),
     )

@@ -15,7 +15,8 @@ from kipviz.brokers.timers import (
     read_delay,
     read_timer,
 )
-from kipviz.cluster.actions import ClusterAction, RunOut, Step
+from kipviz.clients.timers import CLIENT_TIMERS, BatchBackOff, RetryBackOff, read_client_timer
+from kipviz.cluster.actions import ClientTimer, ClusterAction, RunOut, Step
 from kipviz.core.values import Value, fingerprint
 from kipviz.core.written import ActionReader, action_to_json
 
@@ -26,11 +27,12 @@ class Holder(Value, frozen=True):
     place: tuple[object, ...]
 
 
-@pytest.mark.parametrize("kind", [*ROLE_TIMERS, *ROLE_DELAYS])
+@pytest.mark.parametrize("kind", [*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS])
 def test_a_text_is_read_back_as_the_value_that_it_was_written_from(kind: type) -> None:
     fields = [4 if f.type is int else f"{f.name}-1" for f in msgspec.structs.fields(kind)]
     timer = kind(*fields)
-    read = read_timer if kind in ROLE_TIMERS else read_delay
+    of_clients = read_client_timer if kind in CLIENT_TIMERS else read_delay
+    read = read_timer if kind in ROLE_TIMERS else of_clients
     assert read(timer.text) == timer
     assert type(read(timer.text)) is kind
 
@@ -42,6 +44,29 @@ def test_texts_that_begin_alike_are_told_apart() -> None:
         12, "__transaction_state-4"
     )
     assert read_timer("the session of C in a in g") == MemberSession("C in a", "g")
+
+
+def test_a_timer_of_a_client_in_a_saved_run_has_its_text_as_ever() -> None:
+    for text, timer in {
+        "the retry back-off": RetryBackOff(),
+        "the retry back-off of batch 12": BatchBackOff(12),
+    }.items():
+        stored = f'{{"class":"ClientTimer","source":"app-1/producer","timer":"{text}"}}'.encode()
+        action = ClientTimer("app-1/producer", timer)
+        assert action_to_json(action) == stored
+        assert ActionReader(ClusterAction).read(stored) == action
+
+
+def test_words_on_the_screen_change_neither_the_text_nor_the_fingerprint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = fingerprint(BatchBackOff(3))
+    monkeypatch.setattr(BatchBackOff, "WORDS", "batch %s is at rest")
+    assert (BatchBackOff(3).words, BatchBackOff(3).text) == (
+        "batch 3 is at rest",
+        "the retry back-off of batch 3",
+    )
+    assert fingerprint(BatchBackOff(3)) == before
 
 
 def test_a_text_of_nothing_that_is_waited_for_is_refused_with_what_is() -> None:

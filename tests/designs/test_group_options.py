@@ -8,8 +8,8 @@ from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer_membership import MemberState
+from kipviz.clients.timers import RetryBackOff
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
@@ -66,7 +66,7 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
     assert request == OffsetFetch("g", "src-0", require_stable=False, version=6)
     me = member.on_response(me, OffsetFetchResponse(error, "src-0"))
     assert member.next_request(me) is None
-    assert member.next_request(member.on_timer(me, group_reading.BACK_OFF)) == request
+    assert member.next_request(member.on_timer(me, RetryBackOff())) == request
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 import kipviz
-from kipviz.brokers.timers import InitialRebalanceDelay, MemberSession
+from kipviz.brokers.timers import ROLE_DELAYS, ROLE_TIMERS, InitialRebalanceDelay, MemberSession
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.alternative_run import Course
 from kipviz.checking.single_run.permalink import open_link, permalink
-from kipviz.clients.sending.producer import BATCH_BACK_OFF
+from kipviz.clients.timers import CLIENT_TIMERS, BatchBackOff
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
-from kipviz.cluster.behaviour import action_name, timer_words
+from kipviz.cluster.behaviour import action_name
 from kipviz.cluster.behaviour.action_name import ON_SCREEN
 from kipviz.cluster.behaviour.catalogue import VERBS, label, named, script_name
-from kipviz.cluster.behaviour.timer_words import kind_of
+from kipviz.core.values import Written
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
@@ -28,6 +28,7 @@ from kipviz.scenarios.script import ScriptError
 from kipviz.widgets.lab import stepper_of
 
 EVERY = 9
+TIMERS: tuple[type[Written], ...] = (*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS)
 
 
 @pytest.fixture
@@ -37,9 +38,9 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
         places = sorted(set(re.findall(r"\{\d\}", verb.in_scripts)), reverse=True)
         words = f"Nr. {number}: {' / '.join(places)}"
         monkeypatch.setitem(action_name.ON_SCREEN, verb.name, words)
-    for number, (kind, text) in enumerate(timer_words.ON_SCREEN.items()):
-        places = "" if isinstance(kind, str) else "".join(" / %s" for _ in range(text.count("%s")))
-        monkeypatch.setitem(timer_words.ON_SCREEN, kind, f"timer {number}{places}")
+    for number, kind in enumerate(TIMERS):
+        places = " / %s" * kind.TEXT.count("%s")
+        monkeypatch.setattr(kind, "WORDS", f"timer {number}{places}")
 
 
 def actions(run: runs.Run) -> list[object]:
@@ -58,24 +59,22 @@ def test_every_action_has_a_text_in_scripts_and_words_on_the_screen_with_the_sam
 
 @pytest.mark.slow
 def test_every_timer_of_a_story_is_a_known_one() -> None:
-    unknown, seen = set(), set()
+    seen = set()
     for known in LIBRARY:
         run = runs.play(known.name)
         for action in actions(run):
             name = getattr(action, "timer", getattr(action, "delay", None))
             if name is not None:
-                kind = kind_of(name) if isinstance(name, str) else type(name)
-                seen.add(kind)
-                unknown |= set() if kind in timer_words.ON_SCREEN else {(known.name, name)}
-    assert not unknown
-    assert len(seen) > 10
+                seen.add(type(name))
+    assert seen <= set(TIMERS)
+    assert len(seen) > 15
 
 
 @pytest.mark.usefixtures("reworded")
 @pytest.mark.parametrize(
     ("action", "words"),
     [
-        (ClientTimer("app-1/consumer", f"{BATCH_BACK_OFF} 3"), "timer 20 3"),
+        (ClientTimer("app-1/producer", BatchBackOff(3)), "timer 20 / 3"),
         (RunOut(1, "group_coordinator", "x", MemberSession("M1", "g1")), "timer 0 / M1 / g1"),
         (DelayOver(1, "group_coordinator", "x", InitialRebalanceDelay("g1")), "timer 14 / g1"),
     ],
@@ -84,8 +83,9 @@ def test_a_timer_is_reworded_wherever_a_reader_sees_it(action: ClusterAction, wo
     model = scenario("kip-1289-small").model(design("repaired"))
     world = model.initial()
     assert words in label(world, action)
-    timer = getattr(action, "timer", getattr(action, "delay", ""))
-    assert (timer if isinstance(timer, str) else timer.text) in script_name(world, action)
+    timer = getattr(action, "timer", getattr(action, "delay", None))
+    assert isinstance(timer, Written)
+    assert timer.text in script_name(world, action)
 
 
 def test_stories_play_and_links_open_as_before_when_all_words_are_others(

@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.timers import InitialRebalanceDelay, MemberSession
+from kipviz.clients.timers import RetryBackOff
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
@@ -93,7 +94,7 @@ ACTIONS: dict[ClusterAction, str] = {
     DeleteTopic("src"): "An operator deletes src.",
     CreateTopic("src"): "An operator creates src.",
     RemakeTopic("src"): "An operator deletes src and creates a topic of the same name.",
-    ClientTimer("app-1/consumer", "the retry back-off"): (
+    ClientTimer("app-1/consumer", RetryBackOff()): (
         "The retry back-off of the consumer of app-1 is over."
     ),
     DelayOver(5, "group_coordinator", "__consumer_offsets-7", InitialRebalanceDelay("g")): (

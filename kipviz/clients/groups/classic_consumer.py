@@ -16,8 +16,8 @@ from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import assigned
 from kipviz.clients.groups.consumer import NOT_ALLOWED
 from kipviz.clients.groups.consumer_coordinator import BETWEEN, ConsumerCoordinator, MemberState
-from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.classic_groups import (
     NO_MEMBER,
     Assigned,
@@ -280,19 +280,19 @@ def on_missed_poll(me: ClassicConsumer) -> ClassicConsumer:
     return _reset(me.but(coordinator=goodbye), forget=True)
 
 
-def timers(me: ClassicConsumer) -> tuple[str, ...]:
+def timers(me: ClassicConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set. They cost nothing, and each may fire at any moment."""
     return () if me.on_wire is not None or me.coordinator.beat else running(me)
 
 
-def running(me: ClassicConsumer) -> tuple[str, ...]:
+def running(me: ClassicConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run, also while a request is in flight."""
-    return (*((HEARTBEAT,) if me.state is S.STABLE else ()), *group_reading.timers(me))
+    return (*((HeartbeatInterval(),) if me.state is S.STABLE else ()), *group_reading.timers(me))
 
 
-def on_timer(me: ClassicConsumer, timer: str) -> ClassicConsumer:
+def on_timer(me: ClassicConsumer, timer: TimerOfClient) -> ClassicConsumer:
     """Fire a timer: send a heartbeat, retry, or fetch new records."""
-    if timer == HEARTBEAT:
+    if isinstance(timer, HeartbeatInterval):
         return me.but(coordinator=me.coordinator.but(beat=True))
     return group_reading.on_timer(me, timer)
 

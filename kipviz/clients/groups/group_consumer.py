@@ -20,8 +20,8 @@ from kipviz.clients.groups.consumer_membership import (
     ConsumerMembership,
     MemberState,
 )
-from kipviz.clients.groups.group_reading import HEARTBEAT
 from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -222,21 +222,21 @@ def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
 # -- timers ---------------------------------------------------------------------------------------
 
 
-def timers(me: GroupConsumer) -> tuple[str, ...]:
+def timers(me: GroupConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set. They cost nothing; without a clock each may fire at any moment."""
     return () if me.on_wire is not None or me.membership.beat else running(me)
 
 
-def running(me: GroupConsumer) -> tuple[str, ...]:
+def running(me: GroupConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run, also while a request is in flight."""
     if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
         return ()
-    return (HEARTBEAT, *group_reading.timers(me))
+    return (HeartbeatInterval(), *group_reading.timers(me))
 
 
-def on_timer(me: GroupConsumer, timer: str) -> GroupConsumer:
+def on_timer(me: GroupConsumer, timer: TimerOfClient) -> GroupConsumer:
     """Fire a timer: send a heartbeat, retry, or fetch new records."""
-    if timer == HEARTBEAT:
+    if isinstance(timer, HeartbeatInterval):
         return me.but(membership=me.membership.but(beat=True))
     return group_reading.on_timer(me, timer)
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 from kipviz.clients.groups.consumer import NONE, where_to
 from kipviz.clients.groups.reading_member import ReadingMember
 from kipviz.clients.groups.subscription_state import ASKED
+from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import (
     OffsetCommitResponse,
@@ -23,9 +24,6 @@ from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, FetchResponse
 
-HEARTBEAT, BACK_OFF, FETCH_WAIT = "the heartbeat interval", "the retry back-off", "the fetch wait"
-# The wait before a partition is asked again in which every record was too old: request.timeout.ms.
-RESET_WAIT = "the wait for another reset"
 # The OffsetFetch versions that first ask for stable offsets, and that first name the member.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
 # Errors that are retried only after a back-off, because another process must resolve them.
@@ -134,21 +132,21 @@ def on_records(me: M, answer: FetchResponse) -> M:
     return read.but(partition=partition, records=answer.records, polling=False, done=True)
 
 
-def timers(me: ReadingMember) -> tuple[str, ...]:
+def timers(me: ReadingMember) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
     idle = set(mine.owned) <= {*resting, *mine.unfound}
     rests = bool(me.polling and mine.owned and resting and idle)
     looks = any(mine.positions.get(partition) == ASKED for partition in mine.unfound)
-    found = ((BACK_OFF, me.backing_off), (FETCH_WAIT, rests), (RESET_WAIT, looks))
+    found = ((RetryBackOff(), me.backing_off), (FetchWait(), rests), (ResetWait(), looks))
     return tuple(timer for timer, is_set in found if is_set)
 
 
-def on_timer(me: M, timer: str) -> M:
+def on_timer(me: M, timer: TimerOfClient) -> M:
     """Fire one of these timers: retry, or fetch new records."""
-    if timer == BACK_OFF:
+    if isinstance(timer, RetryBackOff):
         return me.but(backing_off=False)
-    if timer == FETCH_WAIT:
+    if isinstance(timer, FetchWait):
         return me.but(fetcher=me.fetcher.anew)
-    assert timer == RESET_WAIT, timer
+    assert isinstance(timer, ResetWait), timer
     return me.but(subscription=me.subscription.but(unfound=()))

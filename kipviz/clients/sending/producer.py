@@ -16,9 +16,10 @@ from typing import TypeVar
 from kipviz.clients.sending import appending, awaited_topics, sender
 from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.sending.in_flight import replaced
-from kipviz.clients.sending.outgoing import OutgoingBatch, without_unsent
+from kipviz.clients.sending.outgoing import without_unsent
 from kipviz.clients.sending.record_accumulator import RecordAccumulator
 from kipviz.clients.sending.txn_partition_map import TxnPartitionMap
+from kipviz.clients.timers import BatchBackOff, RetryBackOff, TimerOfClient
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.managed_client import ManagedClient
@@ -31,8 +32,6 @@ from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 
 S = ProducerState
-# The timer of a batch that backs off, followed by its number.
-BATCH_BACK_OFF = "the retry back-off of batch"
 
 
 class Producer(ManagedClient, frozen=True):
@@ -204,40 +203,36 @@ def restarted(me: P, life: int) -> P:
 # -- what is due of itself -----------------------------------------------------------------------
 
 
-def timers(me: Producer) -> tuple[str, ...]:
+def timers(me: Producer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set: those of its manager, and one for each batch that backs off."""
     mine = producer_timers.timers(me.manager, resting=me.metadata.resting)
     return (*mine, *_resting(me)) if me.accumulator.backs_off else mine
 
 
-def running(me: Producer) -> tuple[str, ...]:
+def running(me: Producer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run."""
     mine = producer_timers.running(me.manager, resting=me.metadata.resting)
     return (*mine, *_resting(me)) if me.accumulator.backs_off else mine
 
 
-def on_timer(me: P, timer: str) -> P:
+def on_timer(me: P, timer: TimerOfClient) -> P:
     """Fire a timer: a batch may be sent again, or its manager continues."""
-    if timer.startswith(BATCH_BACK_OFF):
+    if isinstance(timer, BatchBackOff):
         batches = me.accumulator.batches
-        return replaced(me, [(b, b.but(rests=False)) for b in batches if _name(b) == timer])
+        return replaced(me, [(b, b.but(rests=False)) for b in batches if b.serial == timer.number])
     me = me.but(manager=producer_timers.on_timer(me.manager, timer))
-    return awaited_topics.asked_again(me) if timer == producer_timers.BACK_OFF else me
+    return awaited_topics.asked_again(me) if isinstance(timer, RetryBackOff) else me
 
 
-def back_off(me: Producer, timer: str, first_ms: int, most_ms: int) -> int:
+def back_off(me: Producer, timer: BatchBackOff, first_ms: int, most_ms: int) -> int:
     """Return how long a batch backs off, in ms: twice as long each time (KIP-580).
 
     NOT MODELLED: the jitter of 20 %; that a batch does not back off if its leader has changed (KIP-951).
     """
-    attempts = next(b.attempts for b in me.accumulator.batches if _name(b) == timer)
+    attempts = next(b.attempts for b in me.accumulator.batches if b.serial == timer.number)
     doubled: int = first_ms * 2 ** (attempts - 1)
     return min(doubled, most_ms)
 
 
-def _resting(me: Producer) -> tuple[str, ...]:
-    return tuple(_name(b) for b in me.accumulator.batches if b.rests)
-
-
-def _name(batch: OutgoingBatch) -> str:
-    return f"{BATCH_BACK_OFF} {batch.serial}"
+def _resting(me: Producer) -> tuple[BatchBackOff, ...]:
+    return tuple(BatchBackOff(b.serial) for b in me.accumulator.batches if b.rests)

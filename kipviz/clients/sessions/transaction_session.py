@@ -12,6 +12,7 @@ A session is a transaction manager outside every producer: the same object with 
 
 from __future__ import annotations
 
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.managed_client import ManagedClient
@@ -162,24 +163,24 @@ def heartbeat(me: TransactionSession) -> TransactionSession:
 
     Without a heartbeat thread (transaction.session.timeout.ms of -1) nothing is sent.
     """
-    due = producer_timers.INTERVAL in timers(me)
-    return on_timer(me, producer_timers.INTERVAL) if due else me
+    beat = HeartbeatInterval()
+    return on_timer(me, beat) if beat in timers(me) else me
 
 
 # -- the heartbeat thread -------------------------------------------------------------------------
 
 
-def timers(me: TransactionSession) -> tuple[str, ...]:
+def timers(me: TransactionSession) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set: those of its manager, until the session is closed."""
     return () if me.closed else producer_timers.timers(me.manager)
 
 
-def running(me: TransactionSession) -> tuple[str, ...]:
+def running(me: TransactionSession) -> tuple[TimerOfClient, ...]:
     """Return the timers that run."""
     return () if me.closed else producer_timers.running(me.manager)
 
 
-def on_timer(me: TransactionSession, timer: str) -> TransactionSession:
+def on_timer(me: TransactionSession, timer: TimerOfClient) -> TransactionSession:
     """Fire one of them."""
     return me.but(manager=producer_timers.on_timer(me.manager, timer))
 

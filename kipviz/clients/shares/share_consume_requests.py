@@ -12,6 +12,7 @@ from kipviz.clients.shares.current_fetch import in_order
 from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.timers import FetchWait, TimerOfClient
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
@@ -28,7 +29,6 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
 )
 
-FETCH_WAIT = "the fetch wait"
 FINAL_EPOCH = -1
 SESSION_ERRORS = (Errors.SHARE_SESSION_NOT_FOUND, Errors.INVALID_SHARE_SESSION_EPOCH)
 
@@ -272,14 +272,14 @@ def _ask_on(me: ShareConsumer) -> ShareConsumer:
     return me.but(resting=True)
 
 
-def timers(me: ShareConsumer) -> tuple[str, ...]:
+def timers(me: ShareConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set. They cost nothing, and each may fire at any moment."""
-    return (FETCH_WAIT,) if me.resting else ()
+    return (FetchWait(),) if me.resting else ()
 
 
-def on_timer(me: ShareConsumer, timer: str) -> ShareConsumer:
+def on_timer(me: ShareConsumer, timer: TimerOfClient) -> ShareConsumer:
     """Ask all brokers again for new records."""
-    assert timer == FETCH_WAIT, timer
+    assert isinstance(timer, FetchWait), timer
     return _again(me.but(resting=False))
 
 

@@ -9,7 +9,7 @@ response to the last heartbeat.
 from __future__ import annotations
 
 from kipviz.clients.groups.consumer_membership import FENCING, MemberState
-from kipviz.clients.groups.group_reading import HEARTBEAT
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.membership import JOINING, LEAVING
@@ -111,16 +111,16 @@ def restarted(me: ShareMember, life: int) -> ShareMember:
     return ShareMember(me.source, me.group_id, name, me.topic)
 
 
-def timers(me: ShareMember) -> tuple[str, ...]:
+def timers(me: ShareMember) -> tuple[TimerOfClient, ...]:
     """Return the heartbeat interval. It costs nothing; without a clock it may fire at any moment."""
     return () if me.on_wire is not None or me.beat else running(me)
 
 
-def running(me: ShareMember) -> tuple[str, ...]:
+def running(me: ShareMember) -> tuple[TimerOfClient, ...]:
     """Return the heartbeat interval, which also runs while a heartbeat is in flight."""
-    return () if me.state in SILENT else (HEARTBEAT,)
+    return () if me.state in SILENT else (HeartbeatInterval(),)
 
 
-def on_timer(me: ShareMember, timer: str) -> ShareMember:
+def on_timer(me: ShareMember, timer: TimerOfClient) -> ShareMember:
     """Make a heartbeat due."""
     return me.but(beat=True)

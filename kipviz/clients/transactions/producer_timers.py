@@ -8,38 +8,46 @@ thread is.
 
 from __future__ import annotations
 
+from kipviz.clients.timers import (
+    HeartbeatInterval,
+    MaxBlock,
+    MaxIdle,
+    RetryBackOff,
+    SenderBackOff,
+    ShortSenderBackOff,
+    TimerOfClient,
+)
 from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.clients.transactions.transaction_manager import RESTS, TransactionManager
+from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.transactions import AddOffsetsToTxn
 
-INTERVAL, BACK_OFF = "the heartbeat interval", topic_ids.BACK_OFF
 # The call that times out.
 SENDING = "sendOffsetsToTransaction"
 S = ProducerState
 
 
-def timers(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
+def timers(me: TransactionManager, *, resting: bool = False) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set; a heartbeat is due only while a transaction is open.
 
     `resting` says that the topic of a waiting send() is looked up again after the back-off.
     """
     looking = (*_resting(me), *_looking(me, resting))
     waiting = any(isinstance(m, TxnHeartbeat) for m in (*me.queue, me.on_wire))
-    return (INTERVAL, *looking) if _beats(me) and not waiting else looking
+    return (HeartbeatInterval(), *looking) if _beats(me) and not waiting else looking
 
 
-def running(me: TransactionManager, *, resting: bool = False) -> tuple[str, ...]:
+def running(me: TransactionManager, *, resting: bool = False) -> tuple[TimerOfClient, ...]:
     """Return the timers that run: the call that sends offsets waits across its retries."""
     found = (*_resting(me), *_looking(me, resting))
     sending = any(isinstance(m, TxnOffsetCommit) for m in (*me.queue, me.on_wire))
     waits = sending and _is_called(me)
-    if me.topics.looks_up and waits and topic_ids.MAX_BLOCK not in found:
-        found = (*found, topic_ids.MAX_BLOCK)
-    return (INTERVAL, *found) if _beats(me) else found
+    if me.topics.looks_up and waits and MaxBlock() not in found:
+        found = (*found, MaxBlock())
+    return (HeartbeatInterval(), *found) if _beats(me) else found
 
 
 def _beats(me: TransactionManager) -> bool:
@@ -47,15 +55,15 @@ def _beats(me: TransactionManager) -> bool:
     return me.heartbeat_interval_ms > 0 and is_open
 
 
-def _resting(me: TransactionManager) -> tuple[str, ...]:
-    return (me.rests,) if me.rests else ()
+def _resting(me: TransactionManager) -> tuple[TimerOfClient, ...]:
+    return () if me.rests is None else (me.rests,)
 
 
-def _looking(me: TransactionManager, resting: bool) -> tuple[str, ...]:
+def _looking(me: TransactionManager, resting: bool) -> tuple[TimerOfClient, ...]:
     """Return the timers of topic lookups; max.block.ms belongs to a call, and ends with it."""
     found = topic_ids.timers(me.topics, idle=me.state is S.READY)
-    found = tuple(t for t in found if t != topic_ids.MAX_BLOCK or _is_called(me))
-    return (*found, BACK_OFF) if resting and BACK_OFF not in found else found
+    found = tuple(t for t in found if not isinstance(t, MaxBlock) or _is_called(me))
+    return (*found, RetryBackOff()) if resting and RetryBackOff() not in found else found
 
 
 def _is_called(me: TransactionManager) -> bool:
@@ -63,20 +71,24 @@ def _is_called(me: TransactionManager) -> bool:
     return me.state is S.IN_TRANSACTION and not me.done
 
 
-def on_timer(me: TransactionManager, timer: str) -> TransactionManager:
+def on_timer(me: TransactionManager, timer: TimerOfClient) -> TransactionManager:
     """Fire a timer: send a heartbeat, retry, forget unused topics, or time out a call.
 
     The request of a call that timed out continues: it is sent again, and the end of the transaction waits behind it.
     Source: TransactionManager.TxnOffsetCommitHandler, whose requests go before EndTxn.
     """
-    if timer == INTERVAL:
-        beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
-        return me.but(queue=(*me.queue, beat))
-    if timer in RESTS:
-        return me.but(rests="")
-    if timer == topic_ids.MAX_BLOCK:
-        return me.but(done=True, timed_out=SENDING)
-    return me.but(topics=topic_ids.after(me.topics, timer))
+    match timer:
+        case HeartbeatInterval():
+            beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
+            return me.but(queue=(*me.queue, beat))
+        case SenderBackOff() | ShortSenderBackOff():
+            return me.but(rests=None)
+        case MaxBlock():
+            return me.but(done=True, timed_out=SENDING)
+        case RetryBackOff() | MaxIdle():
+            return me.but(topics=topic_ids.after(me.topics, timer))
+        case _:
+            raise AssertionError(f"a transaction manager does not set {timer.words}")
 
 
 def topic_ids_given_up(me: TransactionManager) -> TransactionManager:

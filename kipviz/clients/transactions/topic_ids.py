@@ -8,6 +8,7 @@ here: the others know every id.
 
 from __future__ import annotations
 
+from kipviz.clients.timers import MaxBlock, MaxIdle, RetryBackOff, TimerOfClient
 from kipviz.core.values import Value
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
@@ -15,7 +16,6 @@ from kipviz.messages.metadata import Metadata, TopicId
 from kipviz.records.placement import topic_of
 
 BY_ID = 6
-BACK_OFF, MAX_BLOCK, MAX_IDLE = "the retry back-off", "max.block.ms", "metadata.max.idle.ms"
 
 
 class TopicIds(Value, frozen=True):
@@ -62,16 +62,16 @@ def learned(me: TopicIds, told: tuple[TopicId, ...]) -> TopicIds:
     return me.but(known=(*(t for t in me.known if t.topic not in names), *new))
 
 
-def timers(me: TopicIds, *, idle: bool) -> tuple[str, ...]:
+def timers(me: TopicIds, *, idle: bool) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set; `idle` says that the producer is between two transactions."""
     if me.refused:
-        return (BACK_OFF, MAX_BLOCK)
-    return (MAX_IDLE,) if idle and me.known else ()
+        return (RetryBackOff(), MaxBlock())
+    return (MaxIdle(),) if idle and me.known else ()
 
 
-def after(me: TopicIds, timer: str) -> TopicIds:
+def after(me: TopicIds, timer: RetryBackOff | MaxIdle) -> TopicIds:
     """Forget unused topics, or end the back-off."""
-    return me.but(known=()) if timer == MAX_IDLE else me.but(refused=False)
+    return me.but(known=()) if isinstance(timer, MaxIdle) else me.but(refused=False)
 
 
 def said(answer: TxnOffsetCommitResponse) -> Errors:

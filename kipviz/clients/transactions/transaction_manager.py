@@ -13,6 +13,7 @@ accumulator, or on their way. Batches and their sequences are in `kipviz.clients
 
 from __future__ import annotations
 
+from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_errors import NOT_ALLOWED, ends_the_transaction
@@ -57,11 +58,6 @@ TO_OTHERS = (Metadata, TxnOffsetCommit, TxnShareAcknowledge)
 # After these errors the coordinator is looked up again. Source: TransactionManager's handlers.
 MOVED = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_NOT_AVAILABLE)
 SENDS = (S.IN_TRANSACTION, S.COMMITTING_TRANSACTION)
-# The back-off of the sender before it retries a transactional request; the second one after the first
-# AddPartitionsToTxn of a transaction, which waits for the markers of the previous one.
-REST = "the retry back-off of the sender"
-SHORT_REST = "the short retry back-off of the sender"
-RESTS = (REST, SHORT_REST)
 # TransactionManager.ADD_PARTITIONS_RETRY_BACKOFF_MS
 ADD_PARTITIONS_RETRY_BACKOFF_MS = 20
 
@@ -119,7 +115,7 @@ class TransactionManager(Part, frozen=True):
     votes_first: bool = False
     group_id: str = ""
     backs_off: bool = False
-    rests: str = ""
+    rests: SenderRest | None = None
     finds: bool = False
     found: bool = False
     results: tuple[Result, ...] = ()
@@ -507,13 +503,13 @@ def _resting(
         return me
     first = isinstance(request, AddPartitionsToTxn) and not me.partitions
     short = first and error is Errors.CONCURRENT_TRANSACTIONS
-    return me.but(rests=SHORT_REST if short else REST)
+    return me.but(rests=ShortSenderBackOff() if short else SenderBackOff())
 
 
-def rest_ms(rest: str, retry_backoff_ms: int) -> int:
+def rest_ms(rest: SenderRest, retry_backoff_ms: int) -> int:
     """Return how long a back-off takes, in ms."""
     short = min(retry_backoff_ms, ADD_PARTITIONS_RETRY_BACKOFF_MS)
-    return short if rest == SHORT_REST else retry_backoff_ms
+    return short if isinstance(rest, ShortSenderBackOff) else retry_backoff_ms
 
 
 def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
@@ -548,7 +544,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,
-        rests="",
+        rests=None,
         error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
     )
 

@@ -7,20 +7,17 @@ reworded without a change to any story.
 
 from __future__ import annotations
 
-from kipviz.cluster.behaviour.timer_words import Timer, timer_words
-from kipviz.core.values import Value
+from kipviz.core.values import Value, Written
 
 
 class Verb(Value, frozen=True):
     """The kind of an action, by a name that is never reworded; each behaviour has its own (`verbs`).
 
-    `in_scripts` is the text in stories and programs: it is never reworded either, because they are stored. With
-    `of_timer` the first of its parts is a timer, which has a text and words of its own.
+    `in_scripts` is the text in stories and programs: it is never reworded either, because they are stored.
     """
 
     name: str
     in_scripts: str
-    of_timer: bool = False
 
 
 ON_SCREEN: dict[str, str] = {
@@ -37,12 +34,12 @@ ON_SCREEN: dict[str, str] = {
 class ActionName(Value, frozen=True):
     """An action's verb and its objects: hosts, partitions, messages, timers, in the order of the text's placeholders.
 
-    `timer` is the timer of a role that expires; its text is the first part.
+    `timer` is the timer that expires; its text is the first part, and it has words of its own.
     """
 
     verb: Verb
     parts: tuple[str, ...] = ()
-    timer: Timer | None = None
+    timer: Written | None = None
 
     @property
     def in_scripts(self) -> str:
@@ -53,7 +50,6 @@ class ActionName(Value, frozen=True):
     def on_screen(self) -> str:
         """The words for a reader."""
         words = ON_SCREEN.get(self.verb.name, self.verb.in_scripts)
-        if self.verb.of_timer:
-            text, where = self.parts
-            return words.format(timer_words(self.timer or text), where)
-        return words.format(*self.parts)
+        if self.timer is None:
+            return words.format(*self.parts)
+        return words.format(self.timer.words, *self.parts[1:])

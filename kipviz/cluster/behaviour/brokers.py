@@ -29,7 +29,6 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import listed, lost_with, partition_of, short_name
-from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.operating import (
     why_not_registered,
 )
@@ -267,7 +266,7 @@ class RunningOut(Behaviour[RunOut]):
 
     action = RunOut
     shows_time_left = True
-    verbs = (Verb("run out", "{0} runs out at {1}", of_timer=True),)
+    verbs = (Verb("run out", "{0} runs out at {1}"),)
     spends = "run_out"
     spent_as = "other timer expiries"
 
@@ -279,8 +278,8 @@ class RunningOut(Behaviour[RunOut]):
         set_now = dispatch.timers(role, on)
         if action.timer in set_now:
             return None
-        known = ", ".join(map(timer_words, set_now)) or "none"
-        return f"no timer {timer_words(action.timer)!r} is set there; set are: {known}"
+        known = ", ".join(timer.words for timer in set_now) or "none"
+        return f"no timer {action.timer.words!r} is set there; set are: {known}"
 
     def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[RunOut]:
         return [RunOut(*key, timer) for timer in dispatch.timers(role, on)]
@@ -294,11 +293,11 @@ class RunningOut(Behaviour[RunOut]):
             turn.notify(partition)  # a waiting reader continues after the deleted records
 
     def sentence(self, world: World, action: RunOut) -> str:
-        timer = timer_words(action.timer)
+        timer = action.timer.words
         return f"{timer[0].upper()}{timer[1:]} expires on Broker {action.broker}."
 
     def looks_at(self, world: World, action: RunOut) -> Iterable[Guard]:
-        yield "timer", timer_words(action.timer)
+        yield "timer", action.timer.words
         yield "timers left", str(world.budget.run_out)
 
     def name(self, world: World, action: RunOut) -> ActionName:
@@ -317,7 +316,7 @@ class EndingDelay(Behaviour[DelayOver]):
     """A delay of a role ends; the role's module knows what it waited for."""
 
     action = DelayOver
-    verbs = (Verb("delay over", "{0} is over at {1}", of_timer=True),)
+    verbs = (Verb("delay over", "{0} is over at {1}"),)
     clause = Clause(
         "on_delay",
         "KIP-134 group.initial.rebalance.delay.ms; KIP-1263",
@@ -332,8 +331,8 @@ class EndingDelay(Behaviour[DelayOver]):
         kept = role_delays.delays(role)
         if action.delay in kept:
             return None
-        known = ", ".join(map(timer_words, kept)) or "nothing"
-        return f"nothing waits for {timer_words(action.delay)!r} there; waited for: {known}"
+        known = ", ".join(delay.words for delay in kept) or "nothing"
+        return f"nothing waits for {action.delay.words!r} there; waited for: {known}"
 
     def of_role(self, key: RoleKey, role: BrokerRole, on: Context) -> Iterable[DelayOver]:
         return [DelayOver(*key, delay) for delay in role_delays.delays(role)]
@@ -344,11 +343,11 @@ class EndingDelay(Behaviour[DelayOver]):
         turn.carry_out(key, role_delays.over(role, action.delay, on))
 
     def sentence(self, world: World, action: DelayOver) -> str:
-        delay = timer_words(action.delay)
+        delay = action.delay.words
         return f"{delay[0].upper()}{delay[1:]} is over on Broker {action.broker}."
 
     def looks_at(self, world: World, action: DelayOver) -> Iterable[Guard]:
-        yield "waited for", timer_words(action.delay)
+        yield "waited for", action.delay.words
 
     def name(self, world: World, action: DelayOver) -> ActionName:
         return ActionName(

@@ -36,7 +36,6 @@ from kipviz.cluster.behaviour.naming import (
     short_name,
     who,
 )
-from kipviz.cluster.behaviour.timer_words import timer_words
 from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
@@ -164,7 +163,7 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
 
     action = ClientTimer
     shows_time_left = True
-    verbs = (Verb("client timer", "{0} of {1} is over", of_timer=True),)
+    verbs = (Verb("client timer", "{0} of {1} is over"),)
     clause = Clause(
         "on_timer",
         "KIP-848 heartbeat interval; retry.backoff.ms, fetch.max.wait.ms",
@@ -179,8 +178,8 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         set_now = timers_of(client)
         if action.timer in set_now:
             return None
-        known = ", ".join(map(timer_words, set_now)) or "none"
-        return f"{action.source} has not set {timer_words(action.timer)!r}; set are: {known}"
+        known = ", ".join(timer.words for timer in set_now) or "none"
+        return f"{action.source} has not set {action.timer.words!r}; set are: {known}"
 
     def of_client(self, client: Client, image: Image) -> Iterable[ClientTimer]:
         return [ClientTimer(client.source, timer) for timer in kinds.timers(client)]
@@ -193,15 +192,15 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
         turn.applications = turn.applications.set(name, app)
 
     def sentence(self, world: World, action: ClientTimer) -> str:
-        timer = timer_words(action.timer)
+        timer = action.timer.words
         return f"{timer[0].upper()}{timer[1:]} of {who(action.source)} is over."
 
     def looks_at(self, world: World, action: ClientTimer) -> Iterable[Guard]:
-        yield "timer", timer_words(action.timer)
+        yield "timer", action.timer.words
         yield "of", action.source
 
     def name(self, world: World, action: ClientTimer) -> ActionName:
-        return ActionName(self.verbs[0], (action.timer, action.source))
+        return ActionName(self.verbs[0], (action.timer.text, action.source), action.timer)
 
     def host(self, world: World, action: ClientTimer) -> str:
         return host_of(action.source)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.clients.groups.subscribing import MODERN
-from kipviz.clients.transactions.transaction_manager import SHORT_REST, rest_ms
+from kipviz.clients.timers import ShortSenderBackOff
+from kipviz.clients.transactions.transaction_manager import rest_ms
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
@@ -135,7 +136,7 @@ def _retry_backoff(spec: ClusterSpec) -> tuple[int, ...]:
         return ()
     if spec.transaction_version >= 2 or not backs_off(spec):
         return (first_ms,)
-    return (first_ms, rest_ms(SHORT_REST, first_ms))
+    return (first_ms, rest_ms(ShortSenderBackOff(), first_ms))
 
 
 def pipelines(spec: ClusterSpec) -> bool:

@@ -17,7 +17,7 @@ poll(), not from its call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.groups.group_state import GroupCoordinator
@@ -39,15 +39,26 @@ from kipviz.brokers.transactions.transaction_append import append_of
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
-from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.kinds import Client, Holder, awaits_poll, running
 from kipviz.clients.operators.admin import filters_of
 from kipviz.clients.sending.in_flight import number_of
-from kipviz.clients.sending.producer import BATCH_BACK_OFF, Producer, back_off
+from kipviz.clients.sending.producer import Producer, back_off
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.thread import why_no_time_out
-from kipviz.clients.transactions import topic_ids, transaction_manager
+from kipviz.clients.timers import (
+    BatchBackOff,
+    FetchWait,
+    HeartbeatInterval,
+    MaxBlock,
+    MaxIdle,
+    ResetWait,
+    RetryBackOff,
+    SenderBackOff,
+    ShortSenderBackOff,
+    TimerOfClient,
+)
+from kipviz.clients.transactions.transaction_manager import rest_ms
 from kipviz.clients.workers import every_thread
 from kipviz.cluster import dispatch
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
@@ -159,7 +170,7 @@ def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterato
     for event in events:
         match event:
             case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
-                yield CLIENT, (source, group_reading.HEARTBEAT)
+                yield CLIENT, (source, HeartbeatInterval())
             case MessageDelivered(source, broker, "request", message):
                 if not _is_refused(source, broker, events):
                     yield from _heard(world, broker, message)
@@ -379,28 +390,38 @@ def _late(left: int, pause: int) -> int:
     return left + pause if pause >= 0 else NEVER
 
 
-def _of_client(spec: ClusterSpec, client: Client, timer: str) -> int:
+def _of_client(spec: ClusterSpec, client: Client, timer: TimerOfClient) -> int:
     """Return the duration of a client's timer that starts now."""
     durations = spec.durations
-    if isinstance(client, Producer) and timer.startswith(BATCH_BACK_OFF):
-        return back_off(client, timer, durations.retry_backoff_ms, durations.retry_backoff_max_ms)
-    if timer in transaction_manager.RESTS:
-        return transaction_manager.rest_ms(timer, durations.retry_backoff_ms)
-    if timer == group_reading.HEARTBEAT:
-        if isinstance(client, Holder):
-            return client.manager.heartbeat_interval_ms
-        if isinstance(client, ClassicConsumer):
-            return durations.heartbeat_interval_ms
-        shares = isinstance(client, ShareMember)
-        return (
-            durations.share_heartbeat_interval_ms
-            if shares
-            else durations.consumer_heartbeat_interval_ms
-        )
-    return {
-        group_reading.BACK_OFF: durations.retry_backoff_ms,
-        group_reading.FETCH_WAIT: durations.fetch_max_wait_ms,
-        group_reading.RESET_WAIT: durations.request_timeout_ms,
-        topic_ids.MAX_BLOCK: durations.max_block_ms,
-        topic_ids.MAX_IDLE: durations.metadata_max_idle_ms,
-    }[timer]
+    match timer:
+        case HeartbeatInterval():
+            return _heartbeat_interval_ms(spec, client)
+        case BatchBackOff():
+            assert isinstance(client, Producer), client
+            first, most = durations.retry_backoff_ms, durations.retry_backoff_max_ms
+            return back_off(client, timer, first, most)
+        case SenderBackOff() | ShortSenderBackOff():
+            return rest_ms(timer, durations.retry_backoff_ms)
+        case RetryBackOff():
+            return durations.retry_backoff_ms
+        case FetchWait():
+            return durations.fetch_max_wait_ms
+        case ResetWait():
+            return durations.request_timeout_ms
+        case MaxBlock():
+            return durations.max_block_ms
+        case MaxIdle():
+            return durations.metadata_max_idle_ms
+        case _:
+            assert_never(timer)
+
+
+def _heartbeat_interval_ms(spec: ClusterSpec, client: Client) -> int:
+    """Give the heartbeat interval of a client, which depends on the protocol that it is a member by."""
+    if isinstance(client, Holder):
+        return client.manager.heartbeat_interval_ms
+    if isinstance(client, ClassicConsumer):
+        return spec.durations.heartbeat_interval_ms
+    if isinstance(client, ShareMember):
+        return spec.durations.share_heartbeat_interval_ms
+    return spec.durations.consumer_heartbeat_interval_ms

@@ -19,7 +19,7 @@ from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Holder, MemberConsumer, next_request
+from kipviz.clients.kinds import Holder, MemberConsumer, clause_of_timer, next_request
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import is_plain
@@ -28,6 +28,7 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import seen_by
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import (
+    ClientTimer,
     ClusterAction,
     Deliver,
     DeliverLate,
@@ -79,6 +80,9 @@ def _clause(before: World, action: ClusterAction) -> Clause:
         return clause_of_call(line.call.value, share=share, session=session)
     if isinstance(action, RunOut):
         return action.timer.CLAUSE
+    if isinstance(action, ClientTimer):
+        client = before.applications[host_of(action.source)].client_at(action.source)
+        return clause_of_timer(client, action.timer)
     if not isinstance(action, Deliver | DeliverLate):
         return clause_of(action)
     message = on_wire(before, action)

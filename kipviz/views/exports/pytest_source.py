@@ -40,8 +40,12 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
         for number, (before, node) in enumerate(pairwise(nodes), 1)
     )
     found = "".join(f"    {j.property!a}: ({j.status!a}, {j.step}),\n" for j in judged)
-    waits = sorted({type(w).__name__ for node in nodes[1:] for w in waits_of(node.action)})
-    names = f"from kipviz.brokers.timers import {', '.join(waits)}\n" if waits else ""
+    waits = {type(w) for node in nodes[1:] for w in waits_of(node.action)}
+    homes = sorted({kind.__module__ for kind in waits})
+    names = "".join(
+        f"from {home} import {', '.join(sorted(k.__name__ for k in waits if k.__module__ == home))}\n"
+        for home in homes
+    )
     names += f"from kipviz.cluster.actions import {', '.join(kinds)}\n" if kinds else ""
     return f"""\
 # {said(run.scenario.title)}
@@ -85,7 +89,7 @@ def _call(value: Value) -> str:
 
 
 def waits_of(action: ClusterAction) -> tuple[Written, ...]:
-    """Return the timers and delays of roles that an action names."""
+    """Return the timers and delays that an action names."""
     fields = (getattr(action, name) for name in action.__struct_fields__)
     return tuple(each for each in fields if isinstance(each, Written))
 
