@@ -1,15 +1,11 @@
-"""Listeners on loopback for a simulated cluster, one per broker: `kipviz.serve`."""
+"""A simulated cluster that real clients connect to on loopback, and what its user does with it: `kipviz.serve`."""
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import logging
-import selectors
-import socket
 import threading
 from collections.abc import Iterable
-from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -22,7 +18,6 @@ from kipviz.cluster.actions import (
     LoseConnection,
     MoveLeader,
     StartBroker,
-    TimeOutTransaction,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
@@ -33,15 +28,13 @@ from kipviz.serving.batch_bytes import fates
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.reply_context import HOST
-from kipviz.serving.served_cluster import Caller, ServedCluster, node_of, why_not_handled
+from kipviz.serving.served_cluster import ServedCluster, node_of
 from kipviz.serving.served_spec import spec_of, to_serve
+from kipviz.serving.socket_server import SocketServer
+from kipviz.serving.time_outs import TimeOuts
 from kipviz.serving.transaction_times import no_time, wall_ms
 
-FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
-FRAMES_WAITING_MAX = 64
-CONNECTIONS_MAX = 500
 IDLE_S = 600.0
-TRANSACTION_SCAN_S = 1.0
 CLOCK, MODEL = "clock", "model"
 
 
@@ -63,7 +56,6 @@ class Server:
     ) -> None:
         if time not in (CLOCK, MODEL):
             raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
-        self._by_clock = time == CLOCK
         spec, name = spec_of(given)
         chosen = design(design_name or name)
         spec = to_serve(spec)
@@ -71,35 +63,18 @@ class Server:
         self._spec, self._design = spec, chosen
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)
-        self._selector = selectors.DefaultSelector()
-        self._listeners: dict[int, socket.socket] = {}
-        self._ports: dict[int, int] = {}
-        for broker in spec.brokers:
-            self._listen(broker, 0)
-        clock = wall_ms if self._by_clock else no_time
-        self.cluster = ServedCluster(model, self._ports, by, clock)
+        self._sockets = SocketServer(spec.brokers, self._moved, idle_s)
+        by_clock = time == CLOCK
+        clock = wall_ms if by_clock else no_time
+        self.cluster = ServedCluster(model, self._sockets.ports, by, clock)
         self.cluster.rules += [rule(words) for words in rules]
-        self._sockets: dict[Caller, socket.socket] = {}
-        self._buffers: dict[Caller, bytearray] = {}
-        self._polls: dict[Caller, float] = {}
-        self._transactions: dict[TimeOutTransaction, float] = {}
-        self._idle_s = idle_s
-        self._busy_at = monotonic()
-        self._scan_at = monotonic()
-        self._wake_in, self._wake_out = socket.socketpair()
-        self._wake_in.setblocking(False)
-        self._wake_out.setblocking(False)
-        self._selector.register(self._wake_in, selectors.EVENT_READ, None)
-        self._stopping = False
-        self._thread = threading.Thread(target=self._loop, name="kipviz-serve", daemon=True)
-        self._thread.start()
+        self._time_outs = TimeOuts(self.cluster, by_clock=by_clock)
+        self._sockets.start(self.cluster, self._time_outs)
         atexit.register(self.stop)
-
-    # -- for the user --------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         """Say where clients connect, how many are connected, and how to see their steps."""
-        if self._stopping:
+        if self._sockets.stopping:
             return f"A simulated cluster under {self._design.name}, stopped; kipviz.open(server) shows its run"
         count = len(self.clients())
         connected = "1 connection" if count == 1 else f"{count} connections"
@@ -111,7 +86,7 @@ class Server:
     @property
     def bootstrap_servers(self) -> str:
         """The bootstrap.servers of a client: all brokers, on loopback."""
-        return ",".join(f"{HOST}:{port}" for port in self._ports.values())
+        return ",".join(f"{HOST}:{port}" for port in self._sockets.ports.values())
 
     @property
     def log(self) -> tuple[str, ...]:
@@ -179,7 +154,7 @@ class Server:
             self.cluster.take(action)
             self.cluster.run()
             rests = self.cluster.trace.depth
-        self._wake()
+        self._sockets.wake()
         return rests
 
     def lose(self, held: Deliver) -> int:
@@ -222,8 +197,8 @@ class Server:
         """
         with self._lock:
             self.cluster.back(step)
-            self._transactions.clear()
-        self._wake()
+            self._time_outs.forget_transactions()
+        self._sockets.wake()
 
     def time_out(self, transactional_id: str) -> None:
         """Let transaction.timeout.ms expire for an open transaction.
@@ -238,7 +213,7 @@ class Server:
                 if action.transactional_id == transactional_id:
                     self.cluster.take(action)
                     self.cluster.run()
-                    self._wake()
+                    self._sockets.wake()
                     return
         known = ", ".join(names) or "none"
         raise ValueError(f"no transaction of {transactional_id!r} is open; open now: {known}")
@@ -246,11 +221,10 @@ class Server:
     def end_polls(self) -> int:
         """Answer every long poll with what there is now, and return how many there were."""
         with self._lock:
-            waiting = [c for c in self._sockets if c.wait_ms >= 0]
+            waiting = [c for c in self._sockets.callers if c.wait_ms >= 0]
             for caller in waiting:
-                self._polls.pop(caller, None)
-                self.cluster.time_over(caller)
-        self._wake()
+                self._time_outs.end_poll(caller)
+        self._sockets.wake()
         return len(waiting)
 
     def rule(self, words: str) -> None:
@@ -264,7 +238,7 @@ class Server:
             self.cluster.rules.clear()
             self.cluster.forget_judgements()
             self.cluster.run()
-        self._wake()
+        self._sockets.wake()
 
     def requests(self, source: str = "") -> tuple[tuple[str, str], ...]:
         """Return (connection, request) of every request of the clients, the oldest first.
@@ -345,17 +319,14 @@ class Server:
 
     def wait(self) -> None:
         """Wait until the server has stopped."""
-        while self._thread.is_alive():
-            self._thread.join(timeout=0.5)
+        while self._sockets.thread.is_alive():
+            self._sockets.thread.join(timeout=0.5)
 
     def stop(self) -> None:
         """Close every connection and listener. A second call does nothing."""
-        if self._stopping:
+        if self._sockets.stopping:
             return
-        self._stopping = True
-        self._wake()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5)
+        self._sockets.stop()
         atexit.unregister(self.stop)
 
     def __enter__(self) -> Self:
@@ -368,193 +339,6 @@ class Server:
         traceback: TracebackType | None,
     ) -> None:
         self.stop()
-
-    # -- the loop ------------------------------------------------------------------------------
-
-    def _listen(self, broker: int, port: int) -> None:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-        listener.listen(128)
-        listener.setblocking(False)
-        self._listeners[broker] = listener
-        self._ports[broker] = listener.getsockname()[1]
-        self._selector.register(listener, selectors.EVENT_READ, broker)
-
-    def _wake(self) -> None:
-        # The loop already has something to read, or has ended: then there is no need to wake it.
-        with contextlib.suppress(OSError):
-            self._wake_out.send(b"!")
-
-    def _loop(self) -> None:
-        try:
-            while not self._stopping:
-                for key, events in self._selector.select(self._patience()):
-                    with self._lock:
-                        self._guarded(key, events)
-                with self._lock:
-                    self._time()
-                    self._settle()
-                    self._moved.notify_all()
-        finally:
-            for sock in (*self._sockets.values(), *self._listeners.values()):
-                sock.close()
-            self._selector.close()
-            self._wake_in.close()
-            self._wake_out.close()
-
-    def _guarded(self, key: selectors.SelectorKey, events: int) -> None:
-        """Handle an event; an error closes the connection of the event, and no other."""
-        try:
-            self._event(key, events)
-        except Exception as mistake:
-            if not isinstance(key.data, Caller):
-                raise
-            self.cluster.refuse(key.data, why_not_handled(mistake))
-
-    def _patience(self) -> float:
-        soonest = min(self._polls.values(), default=monotonic() + TRANSACTION_SCAN_S)
-        return max(0.0, min(soonest - monotonic(), TRANSACTION_SCAN_S))
-
-    def _event(self, key: selectors.SelectorKey, events: int) -> None:
-        place = key.data
-        if place is None:
-            self._wake_in.recv(4096)
-        elif isinstance(place, int):
-            self._accept(place)
-        elif place in self._sockets:
-            if events & selectors.EVENT_WRITE:
-                self._write(place)
-            if events & selectors.EVENT_READ and place in self._sockets:
-                self._read(place)
-
-    def _accept(self, broker: int) -> None:
-        try:
-            sock, _ = self._listeners[broker].accept()
-        except OSError:
-            return
-        if len(self._sockets) >= CONNECTIONS_MAX:
-            sock.close()
-            full = f"a connection to broker {broker} refused: there are {CONNECTIONS_MAX} already"
-            if not self.cluster.lines or self.cluster.lines[-1] != full:
-                self.cluster.lines.append(full)
-            return
-        sock.setblocking(False)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        caller = self.cluster.connect(broker)
-        self._sockets[caller] = sock
-        self._buffers[caller] = bytearray()
-        self._selector.register(sock, selectors.EVENT_READ, caller)
-
-    def _read(self, caller: Caller) -> None:
-        try:
-            data = self._sockets[caller].recv(256 * 1024)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._close(caller)
-            return
-        buffer = self._buffers[caller]
-        buffer += data
-        self._frames(caller)
-
-    def _frames(self, caller: Caller) -> None:
-        """Hand over the complete frames of a buffer, as long as not too many wait already."""
-        buffer = self._buffers[caller]
-        while len(buffer) >= 4 and len(caller.frames) < FRAMES_WAITING_MAX and not caller.broken:
-            size = int.from_bytes(buffer[:4], "big", signed=True)
-            if not 0 <= size <= FRAME_MAX:
-                why = f"a frame says that it has {size} bytes, which is not from 0 to {FRAME_MAX}"
-                self.cluster.refuse(caller, why)
-                return
-            if len(buffer) < 4 + size:
-                return
-            frame = bytes(buffer[4 : 4 + size])
-            del buffer[: 4 + size]
-            self.cluster.feed(caller, frame)
-
-    def _write(self, caller: Caller) -> None:
-        try:
-            sent = self._sockets[caller].send(caller.out)
-        except BlockingIOError:
-            return
-        except OSError:
-            self._close(caller)
-            return
-        del caller.out[:sent]
-
-    def _close(self, caller: Caller) -> None:
-        sock = self._sockets.pop(caller, None)
-        if sock is None:
-            return
-        self._selector.unregister(sock)
-        sock.close()
-        self._buffers.pop(caller, None)
-        self._polls.pop(caller, None)
-        self.cluster.disconnect(caller)
-
-    def _time(self) -> None:
-        """End long polls and transactions whose time is over."""
-        now = monotonic()
-        for caller, until in tuple(self._polls.items()):
-            if now >= until:
-                self._polls.pop(caller, None)
-                self.cluster.time_over(caller)
-        if now < self._scan_at:
-            return
-        self._scan_at = now + TRANSACTION_SCAN_S
-        begun = {}
-        for action, timeout_ms in self.cluster.overdue() if self._by_clock else ():
-            since = self._transactions.get(action, now)
-            begun[action] = since
-            if now - since >= timeout_ms / 1_000:
-                begun.pop(action)
-                self.cluster.take(action)
-                self.cluster.run()
-                break
-        self._transactions = begun
-        if self._sockets:
-            self._busy_at = now
-        elif now - self._busy_at >= self._idle_s:
-            self._stopping = True
-
-    def _settle(self) -> None:
-        """Write pending bytes, close broken connections, and listen for brokers that run."""
-        for caller in tuple(self._sockets):
-            if caller.out:
-                self._write(caller)
-            if caller.broken:
-                self._close(caller)
-                continue
-            if caller not in self._sockets:
-                continue
-            if not self._by_clock:
-                pass  # a long poll ends when there are records, or by end_polls
-            elif caller.wait_ms >= 0 and caller not in self._polls:
-                self._polls[caller] = monotonic() + caller.wait_ms / 1_000
-            elif caller.wait_ms < 0:
-                self._polls.pop(caller, None)
-            self._frames(caller)
-            # The requests of a client that does not read its responses wait until it does.
-            stuffed = len(caller.frames) >= FRAMES_WAITING_MAX or len(caller.out) > FRAME_MAX
-            wanted = (0 if stuffed else selectors.EVENT_READ) | (
-                selectors.EVENT_WRITE if caller.out else 0
-            )
-            if wanted:
-                self._selector.modify(self._sockets[caller], wanted, caller)
-        up = self.cluster.world.up
-        for broker in tuple(self._listeners):
-            if broker not in up:
-                listener = self._listeners.pop(broker)
-                self._selector.unregister(listener)
-                listener.close()
-        for broker in up:
-            if broker not in self._listeners:
-                self._listen(broker, self._ports[broker])
-        if any(caller.broken for caller in self._sockets):
-            self._wake()
 
 
 def serve(

@@ -101,8 +101,8 @@ def test_in_model_time_a_transaction_times_out_when_somebody_says_so(server):
         server.time_out("u")
     client.begin_transaction()
     client.send("orders", value=b"late").get(PATIENCE)
-    server._scan_at = 0.0
-    server._wake()
+    server._time_outs._scan_at = 0.0
+    server._sockets.wake()
     assert server.records("orders-0") == ((0, "late", "open"),)
     server.time_out("t")
     assert server.records("orders-0") == ((0, "late", "aborted"),)

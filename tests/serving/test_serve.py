@@ -9,8 +9,8 @@ import pytest
 import kipviz
 from kipviz.cluster.actions import Receive
 from kipviz.core import tracefile
-from kipviz.serving.serve import CONNECTIONS_MAX, FRAME_MAX
 from kipviz.serving.served_spec import cluster_of
+from kipviz.serving.socket_server import CONNECTIONS_MAX, FRAME_MAX
 from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
@@ -239,8 +239,8 @@ def test_it_listens_on_loopback_only_and_stops(server):
 
 def test_a_server_that_nobody_uses_stops_by_itself():
     served = kipviz.serve(cluster_of(["orders"], brokers=1), idle_s=0.0)
-    served._thread.join(timeout=PATIENCE)
-    assert not served._thread.is_alive()
+    served._sockets.thread.join(timeout=PATIENCE)
+    assert not served._sockets.thread.is_alive()
 
 
 @pytest.mark.parametrize(
