@@ -41,7 +41,7 @@ KIP = Kip(
             "A successful verification does not outlive a marker, even with the same epoch.",
             MODELLED,
             handler="brokers.logs.add_to_transaction.told_apart",
-            test="brokers/test_older_transaction_versions.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
+            test="brokers/test_verification.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
             page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-late-record",
         ),
@@ -71,7 +71,7 @@ KIP = Kip(
             "being verified (VerificationStateEntry).",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
-            test="brokers/test_older_transaction_versions.py::"
+            test="brokers/test_lowest_sequence.py::"
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
             note="until a batch of the producer or a marker is appended; it does not expire, and goes with the leadership. "
             "Where remembers_verifications is not set, an entry goes at once that only other clients could notice",
@@ -112,7 +112,7 @@ KIP = Kip(
             MODELLED,
             handler="brokers.transactions.transaction_checks.verify_checks",
             scenario="kip-890-hanging",
-            test="brokers/test_older_transaction_versions.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
+            test="brokers/test_verification.py::test_a_leader_asks_whether_the_client_has_added_its_partition",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(

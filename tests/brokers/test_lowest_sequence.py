@@ -1,0 +1,184 @@
+"""What a leader remembers of batches that were verified in vain: the lowest sequence that came (KAFKA-14920)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kipviz.brokers.context import NOBODY
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.logs.verification import Verification
+from kipviz.messages.errors import Errors
+from kipviz.messages.producing import Produce
+from kipviz.messages.transactions import (
+    AddPartitionsToTxnResponse,
+    with_error,
+)
+from tests.brokers.older_desk import RECORD, OlderDesk, ended, leader_desk, produce
+
+
+@pytest.fixture
+def leader():
+    return leader_desk()
+
+
+def in_vain(leader, sequence, epoch=0):
+    """A batch comes, and the connection to the coordinator breaks before it is verified."""
+    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
+    assert leader.ask(pl.on_produce, request) is None
+    leader.do(
+        pl.on_enlisted(
+            leader.role,
+            with_error(leader.requests[-1].message, Errors.NETWORK_EXCEPTION),
+            leader.on,
+        )
+    )
+    assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
+
+
+def tried(leader, sequence, error=Errors.NONE):
+    assert produce(leader, sequence) is None
+    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
+    return leader.last.error
+
+
+def test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first(leader):
+    """ProducerAppendInfo.checkSequence: KAFKA-14920."""
+    in_vain(leader, 0)
+    assert tried(leader, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert tried(leader, 0) is Errors.NONE
+    assert produce(leader, 1).error is Errors.NONE
+    assert leader.role.verifications == ()
+
+
+def test_a_batch_that_the_coordinator_refused_is_remembered_until_a_marker_comes(leader):
+    assert tried(leader, 5, Errors.TRANSACTION_ABORTABLE) is Errors.TRANSACTION_ABORTABLE
+    assert tried(leader, 6) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    ended(leader)
+    assert leader.role.verifications == ()
+
+
+@pytest.mark.parametrize(
+    ("came", "lowest"),
+    [
+        (((4, 0), (2, 0), (3, 0)), Verification(9, 0, 2, False)),
+        (((4, 0), (7, 1)), Verification(9, 1, 7, False)),
+        (((7, 1), (4, 0)), Verification(9, 1, 7, False)),
+    ],
+)
+def test_the_lowest_of_the_newest_epoch_is_remembered(leader, came, lowest):
+    for sequence, epoch in came:
+        in_vain(leader, sequence, epoch)
+    assert leader.role.verifications == (lowest,)
+
+
+def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTION):
+    """A batch of an older or a newer client comes, and it is verified in vain."""
+    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+    assert leader.ask(pl.on_produce, request) is None
+    asked = leader.requests[-1].message
+    leader.do(pl.on_enlisted(leader.role, with_error(asked, error), leader.on))
+
+
+def taken(leader, sequence, epoch=0, version=11):
+    """A batch comes, and the coordinator says yes."""
+    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+    if (answer := leader.ask(pl.on_produce, request)) is not None:
+        return answer.error
+    asked = leader.requests[-1]
+    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, epoch, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, asked.tag))
+    return leader.last.error
+
+
+@pytest.fixture
+def real(leader):
+    """A leader that keeps what came to nothing, as Kafka's does, also where only strangers could tell."""
+    leader.settings = leader.settings.but(remembers_verifications=True)
+    return leader
+
+
+def test_the_protocol_of_the_first_request_counts_for_an_older_client_of_the_same_id(real):
+    """VerificationStateEntry.supportsEpochBump: a log without the producer wants 0, whoever asks now."""
+    refused(real, 0, version=13)
+    assert real.role.verifications == (Verification(9, 0, 0, True),)
+    assert taken(real, 5, epoch=1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert real.role.verifications == (Verification(9, 1, 5, True),)
+    assert taken(real, 0, epoch=1) is Errors.NONE
+
+
+def test_the_protocol_of_the_first_request_counts_for_a_newer_client_of_the_same_id(real):
+    """The other way round the log takes any first sequence up to the lowest one that came."""
+    refused(real, 3)
+    assert taken(real, 4, version=13) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert taken(real, 3, version=13) is Errors.NONE
+
+
+def test_the_lowest_sequence_counts_for_an_older_epoch_too(real):
+    """An open transaction's next batch is behind what a newer epoch's first batch has left."""
+    assert taken(real, 0) is Errors.NONE
+    assert taken(real, 1) is Errors.NONE
+    refused(real, 0, epoch=1)
+    assert taken(real, 2) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_batch_that_nobody_can_verify_is_remembered_too(real):
+    """The entry is made before the coordinator is looked for."""
+    with_home = real.leaders
+    real.leaders = dict.fromkeys(with_home, NOBODY) | {"out-0": with_home["out-0"]}
+    assert real.ask(pl.on_produce, Produce("t", "out-0", 9, 0, 0, RECORD, 11)) is not None
+    real.leaders = with_home
+    assert taken(real, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_marker_of_the_epoch_that_is_verified_leaves_a_newer_clients_entry_alone(real):
+    refused(real, 0, epoch=1, version=13)
+    kept = real.role.verifications
+    ended(real, epoch=1)
+    assert real.role.verifications == kept
+    ended(real, epoch=2)
+    assert real.role.verifications == ()
+
+
+def test_a_log_that_knows_the_producer_remembers_a_verification_as_well(real):
+    assert taken(real, 0) is Errors.NONE
+    ended(real)
+    refused(real, 1)
+    assert real.role.verifications == (Verification(9, 0, 1, False),)
+    assert taken(real, 1) is Errors.NONE
+    assert real.role.verifications == ()
+
+
+def test_among_clients_of_one_version_only_what_can_refuse_something_is_kept(leader):
+    """A leader that need not remember it refuses and takes the same batches."""
+    refused(leader, 0, version=13)
+    assert leader.role.verifications == ()
+    refused(leader, 0, version=11)
+    assert leader.role.verifications == (Verification(9, 0, 0, False),)
+    assert taken(leader, 0) is Errors.NONE
+
+
+@pytest.mark.parametrize("version", [11, 13])
+@pytest.mark.parametrize(
+    "tries", list(itertools.product(((0, 0), (1, 0), (0, 1)), (True, False), repeat=2))
+)
+def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tries, version):
+    """Each course of two batches, taken or refused, and then a third, with the memory and without it."""
+    short = OlderDesk(pl, PartitionLeader("out-0", 0), leaders=real.leaders)
+    answers = []
+    for desk in (real, short):
+        said = []
+        for (sequence, epoch), yes in (tries[0:2], tries[2:4], ((0, 1), True)):
+            if yes:
+                said.append(taken(desk, sequence, epoch, version))
+            else:
+                try_it = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+                if desk.ask(pl.on_produce, try_it) is None:
+                    answer = with_error(desk.requests[-1].message, Errors.NETWORK_EXCEPTION)
+                    desk.do(pl.on_enlisted(desk.role, answer, desk.on, desk.requests[-1].tag))
+                said.append(desk.last.error)
+        answers.append(said)
+    assert answers[0] == answers[1]

@@ -1,0 +1,121 @@
+"""A leader asks the coordinator whether the client has added its partition, before it appends (KIP-890, transaction versions 0 and 1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kipviz.brokers.logs import partition_leader as pl
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+)
+from tests.brokers.older_desk import PRODUCE, answered, ended, leader_desk, produce, told, verified
+
+
+@pytest.fixture
+def leader():
+    return leader_desk()
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (Errors.NONE, Errors.NONE),
+        (Errors.TRANSACTION_ABORTABLE, Errors.TRANSACTION_ABORTABLE),
+        (Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH),
+        (Errors.CONCURRENT_TRANSACTIONS, Errors.NOT_ENOUGH_REPLICAS),
+        (Errors.NOT_COORDINATOR, Errors.NOT_ENOUGH_REPLICAS),
+    ],
+)
+def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, answer):
+    assert produce(leader) is None
+    assert verified(leader, said).verify_only
+    assert leader.last.error is answer
+    assert leader.logs["out-0"].end_offset == (1 if answer is Errors.NONE else 0)
+
+
+def test_a_yes_that_comes_after_the_abort_marker_is_too_late_though_the_epoch_is_the_same(leader):
+    """Found by search: below version 2 the marker of this very transaction has its epoch."""
+    assert produce(leader) is None
+    ended(leader)
+    verified(leader, Errors.NONE)
+    assert told(leader) == [Errors.INVALID_TXN_STATE]
+
+
+@pytest.mark.parametrize(
+    ("second", "refused"), [("app/1", []), ("app/1 #0", [Errors.INVALID_TXN_STATE])]
+)
+def test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it(leader, second, refused):
+    """VerificationGuard is unique: the stale yes is for the request that asked for it, and no other."""
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    ended(leader)
+    assert leader.ask(pl.on_produce, PRODUCE, second) is None
+    answered(leader, 0)
+    assert told(leader) == refused
+    assert leader.logs["out-0"].end_offset == 1, "nothing but the marker"
+    answered(leader, 1)
+    assert told(leader) == [*refused, Errors.NONE]
+    assert leader.role.verifying == ()
+
+
+def test_two_markers_tell_three_askings_apart(leader):
+    for _ in range(2):
+        assert produce(leader) is None
+        ended(leader)
+    assert produce(leader) is None
+    assert [r.tag for r in leader.requests] == ["", "1", "2"]
+    answered(leader, 1)
+    answered(leader, 0)
+    assert told(leader) == [Errors.INVALID_TXN_STATE] * 2
+    answered(leader, 2)
+    assert leader.last.error is Errors.NONE
+    assert leader.role.verifying == ()
+
+
+def test_a_yes_that_nobody_needs_any_more_does_not_verify_a_later_transaction(leader):
+    """Two batches went on with the first yes; the second one arrives behind the marker."""
+    assert produce(leader, 0) is None
+    assert produce(leader, 1) is None
+    answered(leader, 0)
+    assert told(leader) == [Errors.NONE] * 2
+    ended(leader, committed=True)
+    assert produce(leader, 2) is None
+    answered(leader, 1)
+    assert told(leader) == [Errors.NONE] * 2, "it was for the transaction before"
+    answered(leader, 2)
+    assert told(leader) == [Errors.NONE] * 3
+
+
+def test_whoever_loses_the_partition_refuses_those_that_still_wait(leader):
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    assert leader.ask(pl.on_produce, PRODUCE, "app/1") is None
+    leader.do(pl.on_resigned(leader.role, leader.on).but(state=leader.role))
+    assert told(leader) == [Errors.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_an_answer_that_nobody_here_has_asked_for_changes_nothing(leader):
+    """The partition was led elsewhere in between: who asked is gone."""
+    before = leader.role
+    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",))
+    leader.do(pl.on_enlisted(leader.role, answer, leader.on, "1"))
+    assert (leader.role, leader.replies) == (before, [])
+
+
+def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader).error is Errors.NONE
+    assert not leader.sent(AddPartitionsToTxn)
+
+
+def test_enlisting_cannot_be_switched_off(leader):
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader, version=13) is None
+    assert not verified(leader, Errors.NONE).verify_only
+
+
+def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(leader):
+    """From version 12 on the first sequence has to be 0 (KAFKA-18202)."""
+    leader.settings = leader.settings.but(partition_verification=False)
+    assert produce(leader, sequence=7).error is Errors.NONE
+    assert produce(leader, sequence=9).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
