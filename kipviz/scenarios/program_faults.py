@@ -29,6 +29,7 @@ _ENDS = (
     ("it is lost", LOSS),
     ("be delivered again", AGAIN),
     ("resolves it", STUCK),
+    ("resolves them", STUCK),
 )
 _OF_A_DATABASE = "database transaction of "
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.search import liveness
-from kipviz.checking.search.liveness import Futures, settle
+from kipviz.checking.search.liveness import Futures, Settled, settle
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
+from kipviz.scenarios.program_faults import STUCK, kind_of
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow, play
 
@@ -35,6 +36,26 @@ TITLES = [beat.title for beat in SMALL.beats]
 @pytest.mark.parametrize("title", TITLES)
 def test_under_the_repaired_design_everything_can_still_be_resolved(title: str) -> None:
     assert settled(standing("repaired", title)) == ("resolved", "")
+
+
+@pytest.mark.parametrize(("things", "them"), [(1, "it"), (2, "them")])
+def test_what_is_pending_for_ever_is_told_in_its_number(things: int, them: str) -> None:
+    found = Settled("for ever", "what is due", 9, things)
+    assert found.for_ever == (
+        f"what is due, and no continuation without a new fault resolves {them}"
+    )
+    assert kind_of(found.for_ever) == STUCK
+
+
+def test_every_thing_that_is_pending_for_ever_is_counted() -> None:
+    trace = standing("finding-I", "COMPLETE_COMMIT")
+    found = settle(trace.model, trace.world, trace.observations[1])
+    assert (found.answer, found.things) == ("for ever", len(found.what.split(", ")))
+    both = trace.observations[1].but(
+        things=trace.observations[1].things.set("record x@0", "staged")
+    )
+    more = settle(trace.model, trace.world, both)
+    assert (more.answer, more.things) == ("for ever", found.things + 1)
 
 
 def test_nothing_pending_is_resolved_at_once() -> None:

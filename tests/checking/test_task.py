@@ -58,7 +58,10 @@ def test_a_run_in_which_a_promise_breaks_says_which_one_where_and_why() -> None:
 def test_what_is_pending_for_ever_breaks_at_no_step_but_at_the_end() -> None:
     verdict = run(first_seed("no stuck transactions or records", SMALL, "finding-I", "calm"))
     assert (verdict.status, verdict.step) == ("breaks", -1)
-    assert verdict.reason == "record src-0@100 is TX_PENDING, and no continuation resolves it"
+    assert (
+        verdict.reason
+        == "record src-0@100 is TX_PENDING, and no continuation without a new fault resolves it"
+    )
 
 
 def test_a_run_counts_its_committed_transactions() -> None:

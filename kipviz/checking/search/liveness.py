@@ -61,11 +61,19 @@ class Settled(Value, frozen=True):
 
     `answer` is "resolved", "for ever" (proved), "undecided" if the bound was reached first, or "cancelled". `steps` is
     the length of the continuation that resolved it, or the number of worlds that were tried.
+    `what` names the `things` that are pending.
     """
 
     answer: str
     what: str
     steps: int
+    things: int = 1
+
+    @property
+    def for_ever(self) -> str:
+        """The reason for which a promise breaks where the answer is "for ever"."""
+        them = "it" if self.things == 1 else "them"
+        return f"{self.what}, and no continuation without a new fault resolves {them}"
 
 
 def settle(
@@ -126,9 +134,9 @@ def _search(
         if len(pending.things) < len(fewest.things):
             fewest = pending
         if len(before) > SEARCH_MAX:
-            return Settled("undecided", _due(fewest), len(before))
+            return Settled("undecided", _due(fewest), len(before), len(fewest.things))
         if tried % ASK_EVERY == 0 and not go_on():
-            return Settled("cancelled", _due(fewest), len(before))
+            return Settled("cancelled", _due(fewest), len(before), len(fewest.things))
         tried += 1
         for action in _ordered(model, world):
             outcome = model.step(world, action)
@@ -143,7 +151,7 @@ def _search(
                 return Settled("resolved", "", len(before))
             heappush(waiting, (len(due.things), len(before), key, after, due))
     futures.dead_ends.update(before)
-    return Settled("for ever", _due(fewest), len(before))
+    return Settled("for ever", _due(fewest), len(before), len(fewest.things))
 
 
 def _way_to(

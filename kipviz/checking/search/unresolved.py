@@ -90,5 +90,4 @@ class Forever:
 
 def stuck_because(model: Any, world: Any, pending: Any) -> str:
     """Return the reason why a state that never settles breaks the property."""
-    what = settle(model, world, pending).what
-    return f"{what}, and no continuation without a new fault resolves it"
+    return settle(model, world, pending).for_ever

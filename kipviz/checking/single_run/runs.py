@@ -499,7 +499,7 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
                 reason = f"{reason} at the end, and can still be resolved"
             elif status == BROKEN:
                 at = trace.depth
-                reason = f"{settled.what}, and no continuation without a new fault resolves it"
+                reason = settled.for_ever
         blame = blamed(run.model.spec, reason) if status == BROKEN else ""
         found.append(Judgement(prop.name, prop.sentence, status, reason, at, blame))
     return tuple(found)

@@ -297,7 +297,7 @@ def _stuck(
     settled = settle(model, world, states[1])
     if settled.answer != "for ever":
         return None
-    return STUCK, -1, f"{settled.what}, and no continuation resolves it"
+    return STUCK, -1, settled.for_ever
 
 
 def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:

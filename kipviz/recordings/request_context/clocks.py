@@ -16,8 +16,9 @@ from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.evidence import Evidence
 
 QUARTER_MS = 900_000
-# The world's time zones reach from UTC-12:00 to UTC+14:00, and one may be taken for another.
-QUARTERS_MAX = 26 * 4
+# The world's time zones reach from UTC-12:00 to UTC+14:00, in minutes, and one may be taken for another.
+WEST, EAST = -12 * 60, 14 * 60
+QUARTERS_MAX = (EAST - WEST) // 15
 # Some writes are late: a marker, a snapshot, a line of a busy broker.
 AROUND_MS = 1_000
 # The part of the coordinators' writes that must fit, and how much more than without another offset.
@@ -50,14 +51,16 @@ def hours_apart(evidence: Evidence) -> int:
 
 
 def shifted(utc_offset: str, by_ms: int) -> str:
-    """Return an offset from UTC moved by some quarter hours, as +HH:MM; "" if there is no such offset."""
+    """Return an offset from UTC moved by some quarter hours, as +HH:MM; "" if no time zone has it."""
     found = OFFSET.match(utc_offset)
     if found is None:
         return ""
     minutes = int(found[2]) * 60 + int(found[3])
     now = (minutes if found[1] == "+" else -minutes) + by_ms // 60_000
+    if not WEST <= now <= EAST:
+        return ""
     hours, rest = divmod(abs(now), 60)
-    return f"{'-' if now < 0 else '+'}{hours:02}:{rest:02}" if hours <= 14 else ""
+    return f"{'-' if now < 0 else '+'}{hours:02}:{rest:02}"
 
 
 def _spans(exchanges: Iterable[Exchange]) -> list[tuple[int, int]]:

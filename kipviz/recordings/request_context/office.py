@@ -10,6 +10,8 @@ from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
 from kipviz.core.table import Table
+from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
@@ -24,13 +26,13 @@ from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.placement import CONSUMER_OFFSETS
 
-# The APIs of coordinators, each about one transactional id or group; a loading coordinator returns that error, except
-# to a Heartbeat.
-OF_TRANSACTIONS = ("INIT_PRODUCER_ID", "END_TXN", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN")
-OF_GROUPS = (
-    *("OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP"),
-    *("CONSUMER_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT"),
-)
+# The coordinator that answers each API; a loading one returns that error, except to a Heartbeat, which is not among them.
+ASKED: dict[str, Role] = {
+    api.kafka_name: api.role
+    for api in APIS
+    if api.role.coordinates
+    and any(Errors.COORDINATOR_LOAD_IN_PROGRESS in place.errors for place in api.errors)
+}
 NOT_YET = frozenset(
     error.value
     for error in (
@@ -63,15 +65,22 @@ class Office:
     def _shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
         """Yield when an answer shows that a coordinator has read its log: partition, broker, time."""
         for exchange in exchanges:
-            said = exchange.request
-            if exchange.api in OF_TRANSACTIONS:
-                name = said.get("transactionalId") or said.get("v3AndBelowTransactionalId")
-                home = self._image.home_of_transactions(name) if name else ""
-            else:
-                group = said.get("groupId") if exchange.api in OF_GROUPS else ""
-                home = self._image.home_of(CONSUMER_OFFSETS, group) if group else ""
+            home = self._home_asked(exchange)
             if home and not NOT_YET.intersection(_errors_in(exchange.response)):
                 yield home, exchange.broker, exchange.answered_ms
+
+    def _home_asked(self, exchange: Exchange) -> str:
+        """Return the partition of the coordinator that a request asks about one transactional id or one group, else ""."""
+        said = exchange.request
+        match ASKED.get(exchange.api):
+            case Role.TRANSACTION_COORDINATOR:
+                name = said.get("transactionalId") or said.get("v3AndBelowTransactionalId")
+                return self._image.home_of_transactions(name) if name else ""
+            case Role.GROUP_COORDINATOR:
+                group = said.get("groupId")
+                return self._image.home_of(CONSUMER_OFFSETS, group) if group else ""
+            case _:
+                return ""
 
     def home_of(self, message: Message) -> str:
         """Return the partition whose leader answers a request, "" if any broker does."""
