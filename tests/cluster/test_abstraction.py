@@ -267,6 +267,18 @@ def test_a_document_says_what_differs_from_its_profile() -> None:
     )
 
 
+def test_a_document_without_a_word_of_it_has_the_default_of_the_process_that_it_makes() -> None:
+    """What Kafka's value is depends on the process; a base that is changed is another process."""
+    base = spec_of("kafka-defaults").applications[0]
+    (session,) = spec_of("kafka-defaults", app="    session: {}\n").applications
+    (unread,) = spec_of("kafka-defaults", app="    read_uncommitted: true\n").applications
+    assert (base.max_in_flight, session.max_in_flight) == (5, 1)
+    assert (base.protocol, unread.protocol) == ("classic", "")
+    assert spec_of("small", app="    session: {}\n").applications[0].max_in_flight == 1
+    (told,) = spec_of("kafka-defaults", app="    session: {}\n    max_in_flight: 5\n").applications
+    assert told.max_in_flight == 5, "what a head says is not changed: the checks of specs refuse it"
+
+
 @pytest.mark.parametrize(
     ("cluster", "app", "line", "says"),
     [

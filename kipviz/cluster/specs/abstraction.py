@@ -38,6 +38,25 @@ class Profile(Value, frozen=True):
         changes = self._changes(Owner.APPLICATION, app, app)
         return app.but(**{name: value for name, value in changes if name not in said})
 
+    def for_process(
+        self, base: ApplicationSpec, app: ApplicationSpec, said: Container[str] = ()
+    ) -> ApplicationSpec:
+        """Return a base with the values that this profile has for the process that was made of it.
+
+        Kafka's value may depend on the process: the producer of a TransactionSession, say, has one batch in flight here.
+        What the base has otherwise than the profile stays, and so do the fields that `said` names.
+        """
+        if self.simple:
+            return base
+        rows = (row for row in CHOSEN if row.owner is Owner.APPLICATION and row.field not in said)
+        return base.but(
+            **{
+                row.field: row.kafkas(app)
+                for row in rows
+                if getattr(base, row.field) == row.kafkas(base)
+            }
+        )
+
     def of_brokers(self, spec: ClusterSpec, said: Container[str] = ()) -> ClusterSpec:
         """Return a cluster with this profile's values in place of the other one's, except in its applications."""
         changes = self._changes(Owner.CLUSTER, spec, spec)

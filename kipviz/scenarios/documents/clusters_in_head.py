@@ -249,7 +249,10 @@ class _Reading:
             base = process_in(self.profile, _one_of("process", like, PROCESSES), name)
         own = Keys(at, tuple(entry for entry in node.entries if entry[0] != LIKE))
         app: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
-        return self.profile.of_application(app, said=_said(own)) if base is None else app
+        if base is None:
+            return self.profile.of_application(app, said=_said(own))
+        base = self.profile.for_process(base, app, said=_said(own))
+        return self.struct(ApplicationSpec, own, base, name=name)
 
     def _program(self, node: Node) -> Program:
         known = {**programs_by_name(), **self.programs}
@@ -345,7 +348,8 @@ def _write_application(
     bases = {kind: process_in(profile, kind, app.name) for kind in PROCESSES}
     said = {
         name: {
-            key: named if key == "program" else value for key, value in _struct(app, base).items()
+            key: named if key == "program" else value
+            for key, value in _struct(app, profile.for_process(base, app)).items()
         }
         for name, base in bases.items()
     }
