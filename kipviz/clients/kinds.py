@@ -1,13 +1,14 @@
 """The kinds of clients, and the functions that each of them has.
 
 A client is a value with a `source`, the request in flight `on_wire` (to `on_wire_broker`), and `done`, which says that
-the call the application waits for has ended. Its module has the functions below under the same names, and `connected`
-if it heeds feature levels. A new kind of client is a module and a row here.
+the call the application waits for has ended. A new kind of client is a module and a row of `KINDS`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from kipviz.clauses import Clause
 from kipviz.clients.groups import classic_consumer, consumer, group_consumer
@@ -45,39 +46,120 @@ Client: TypeAlias = (
     | ExternalDatabase
     | ShareMember
 )
-C = TypeVar("C", bound=Any)
+C = TypeVar("C", bound=Client)
 
 
-class Kind(Protocol):
-    """The functions that the module of a client has."""
-
-    def next_request(self, me: Any) -> Message | None:
-        """Return the request that its network thread would send next, or None."""
-
-    def sent(self, me: Any, request: Message, broker: int) -> tuple[Any, Message]:
-        """Note that a request is in flight, and return it as it is sent to that broker."""
-
-    def on_response(self, me: Any, message: Message) -> Any:
-        """Handle a response."""
-
-    def on_disconnected(self, me: Any, broker: int) -> Any:
-        """Handle a broken connection."""
-
-    def restarted(self, me: Any, life: int) -> Any:
-        """Return the same client in the process's next life: it remembers nothing but names."""
+def _no_timers(me: object) -> tuple[TimerOfClient, ...]:
+    return ()
 
 
-KINDS: dict[type, Kind] = {
-    Producer: producer,
-    Consumer: consumer,
-    GroupConsumer: group_consumer,
-    ClassicConsumer: classic_consumer,
-    ShareConsumer: share_consumer,
-    TransactionSession: transaction_session,
-    ShareMember: share_member,
-    Admin: admin,
-    ExternalDatabase: external_database,
+@dataclass(frozen=True, kw_only=True)
+class Kind(Generic[C]):
+    """The functions of one kind of client.
+
+    `next_request` returns the request that its network thread would send next, `sent` notes that a request is in flight and
+    returns it as it is sent to that broker. `restarted` returns the client in its process's next life: it remembers nothing
+    but names. Only some kinds heed feature levels (`connected`) or have timers; `running` are the timers that run, if they
+    are others than those that are set.
+    """
+
+    next_request: Callable[[C], Message | None]
+    sent: Callable[[C, Message, int], tuple[C, Message]]
+    on_response: Callable[[C, Message], C]
+    on_disconnected: Callable[[C, int], C]
+    restarted: Callable[[C, int], C]
+    connected: Callable[[C, Features], C] | None = None
+    timers: Callable[[C], tuple[TimerOfClient, ...]] = _no_timers
+    running: Callable[[C], tuple[TimerOfClient, ...]] | None = None
+    on_timer: Callable[[C, TimerOfClient], C] | None = None
+
+
+KINDS: dict[type, Kind[Any]] = {
+    Producer: Kind[Producer](
+        next_request=producer.next_request,
+        sent=producer.sent,
+        on_response=producer.on_response,
+        on_disconnected=producer.on_disconnected,
+        restarted=producer.restarted,
+        connected=producer.connected,
+        timers=producer.timers,
+        running=producer.running,
+        on_timer=producer.on_timer,
+    ),
+    Consumer: Kind[Consumer](
+        next_request=consumer.next_request,
+        sent=consumer.sent,
+        on_response=consumer.on_response,
+        on_disconnected=consumer.on_disconnected,
+        restarted=consumer.restarted,
+    ),
+    GroupConsumer: Kind[GroupConsumer](
+        next_request=group_consumer.next_request,
+        sent=group_consumer.sent,
+        on_response=group_consumer.on_response,
+        on_disconnected=group_consumer.on_disconnected,
+        restarted=group_consumer.restarted,
+        timers=group_consumer.timers,
+        running=group_consumer.running,
+        on_timer=group_consumer.on_timer,
+    ),
+    ClassicConsumer: Kind[ClassicConsumer](
+        next_request=classic_consumer.next_request,
+        sent=classic_consumer.sent,
+        on_response=classic_consumer.on_response,
+        on_disconnected=classic_consumer.on_disconnected,
+        restarted=classic_consumer.restarted,
+        timers=classic_consumer.timers,
+        running=classic_consumer.running,
+        on_timer=classic_consumer.on_timer,
+    ),
+    ShareConsumer: Kind[ShareConsumer](
+        next_request=share_consumer.next_request,
+        sent=share_consumer.sent,
+        on_response=share_consumer.on_response,
+        on_disconnected=share_consumer.on_disconnected,
+        restarted=share_consumer.restarted,
+        connected=share_consumer.connected,
+        timers=share_consumer.timers,
+        on_timer=share_consumer.on_timer,
+    ),
+    TransactionSession: Kind[TransactionSession](
+        next_request=transaction_session.next_request,
+        sent=transaction_session.sent,
+        on_response=transaction_session.on_response,
+        on_disconnected=transaction_session.on_disconnected,
+        restarted=transaction_session.restarted,
+        connected=transaction_session.connected,
+        timers=transaction_session.timers,
+        running=transaction_session.running,
+        on_timer=transaction_session.on_timer,
+    ),
+    ShareMember: Kind[ShareMember](
+        next_request=share_member.next_request,
+        sent=share_member.sent,
+        on_response=share_member.on_response,
+        on_disconnected=share_member.on_disconnected,
+        restarted=share_member.restarted,
+        timers=share_member.timers,
+        running=share_member.running,
+        on_timer=share_member.on_timer,
+    ),
+    Admin: Kind[Admin](
+        next_request=admin.next_request,
+        sent=admin.sent,
+        on_response=admin.on_response,
+        on_disconnected=admin.on_disconnected,
+        restarted=admin.restarted,
+    ),
+    ExternalDatabase: Kind[ExternalDatabase](
+        next_request=external_database.next_request,
+        sent=external_database.sent,
+        on_response=external_database.on_response,
+        on_disconnected=external_database.on_disconnected,
+        restarted=external_database.restarted,
+    ),
 }
+"""The functions of each kind. A row is checked against its kind; the table cannot express which row belongs to which client."""
 
 
 def next_request(me: Client) -> Message | None:
@@ -97,13 +179,13 @@ def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
 
 def network_of(me: Client) -> str:
     """Return the client whose connections a client uses: its own, or those that it shares."""
-    shared: str = getattr(me, "network", "")
+    shared = me.network if isinstance(me, Producer) else ""
     return shared or me.source
 
 
 def connected(me: C, features: Features) -> C:
     """Pass the features of a new connection to a client; most kinds ignore them."""
-    take = getattr(KINDS[type(me)], "connected", None)
+    take = KINDS[type(me)].connected
     told: C = me if take is None else take(me, features)
     return told
 
@@ -121,26 +203,22 @@ def on_disconnected(me: C, broker: int) -> C:
 
 
 def timers(me: Client) -> tuple[TimerOfClient, ...]:
-    """Return the timers of a client that are set.
-
-    A module with timers has the functions `timers(client)` and `on_timer(client, timer)`.
-    """
-    ask = getattr(KINDS[type(me)], "timers", None)
-    return ask(me) if ask is not None else ()
+    """Return the timers of a client that are set."""
+    return KINDS[type(me)].timers(me)
 
 
 def running(me: Client) -> tuple[TimerOfClient, ...]:
-    """Return the timers of a client that run, including those that cannot fire right now.
-
-    A module whose timers run while they cannot fire has the function `running(client)`.
-    """
-    ask = getattr(KINDS[type(me)], "running", None)
-    return ask(me) if ask is not None else timers(me)
+    """Return the timers of a client that run, including those that cannot fire right now."""
+    kind = KINDS[type(me)]
+    return (kind.running or kind.timers)(me)
 
 
-def on_timer(me: Any, timer: TimerOfClient) -> Any:
+def on_timer(me: C, timer: TimerOfClient) -> C:
     """Fire a timer of a client."""
-    return getattr(KINDS[type(me)], "on_timer")(me, timer)  # noqa: B009  not every kind has it
+    run_out = KINDS[type(me)].on_timer
+    assert run_out is not None, f"{type(me).__name__} sets no timer"
+    after: C = run_out(me, timer)
+    return after
 
 
 def clause_of_timer(me: Client | None, timer: TimerOfClient) -> Clause:
@@ -155,9 +233,11 @@ def awaits_poll(me: Client) -> bool:
     return isinstance(me, MemberConsumer) and me.in_group and not me.polling
 
 
-def on_missed_poll(me: Any) -> Any:
+def on_missed_poll(me: MemberConsumer) -> MemberConsumer:
     """Let max.poll.interval.ms expire for a member of a group."""
-    return getattr(KINDS[type(me)], "on_missed_poll")(me)  # noqa: B009  not every kind has it
+    if isinstance(me, GroupConsumer):
+        return group_consumer.on_missed_poll(me)
+    return classic_consumer.on_missed_poll(me)
 
 
 def end_transaction(me: Holder, *, committed: bool) -> Holder:

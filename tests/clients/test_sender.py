@@ -159,5 +159,5 @@ def test_an_error_while_it_prepares_ends_the_preparing_and_what_was_to_be_sent()
     about = TxnOffsetCommitResponse(Errors.FENCED_INSTANCE_ID)
     failed = managing.failed(me.manager, managing.Failure(about, about.error))
     assert (failed.state, failed.preparing, failed.done) == (S.ABORTABLE_ERROR, False, True)
-    assert (failed.queue, failed.to_add, failed.rests) == ((), (), None)
+    assert (failed.queue, failed.to_add, failed.rests) == ((), (), "")
     assert failed.error == "TxnOffsetCommit: FENCED_INSTANCE_ID"

@@ -56,7 +56,7 @@ def _beats(me: TransactionManager) -> bool:
 
 
 def _resting(me: TransactionManager) -> tuple[TimerOfClient, ...]:
-    return () if me.rests is None else (me.rests,)
+    return (me.rests,) if me.rests else ()
 
 
 def _looking(me: TransactionManager, resting: bool) -> tuple[TimerOfClient, ...]:
@@ -82,7 +82,7 @@ def on_timer(me: TransactionManager, timer: TimerOfClient) -> TransactionManager
             beat = TxnHeartbeat(me.transactional_id, me.producer_id, me.producer_epoch)
             return me.but(queue=(*me.queue, beat))
         case SenderBackOff() | ShortSenderBackOff():
-            return me.but(rests=None)
+            return me.but(rests="")
         case MaxBlock():
             return me.but(done=True, timed_out=SENDING)
         case RetryBackOff() | MaxIdle():

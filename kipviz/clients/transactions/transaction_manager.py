@@ -13,6 +13,8 @@ accumulator, or on their way. Batches and their sequences are in `kipviz.clients
 
 from __future__ import annotations
 
+from typing import Literal
+
 from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
@@ -79,7 +81,7 @@ class TransactionManager(Part, frozen=True):
     `dropped` are stagings that failed; their consumer learns of it in the same step. `timed_out` is the call that timed
     out after max.block.ms and must be repeated. `group_id` is transactional.group.id (KIP-447, first draft): the
     identity is valid for one generation of that group. `backs_off` says that the sender backs off before a retry,
-    `rests` is its current back-off. `finds` says that it looks up its coordinator before it sends anything there (where
+    `rests` is its current back-off, "" if none. `finds` says that it looks up its coordinator before it sends anything there (where
     ACLs may forbid that), `found` that it knows the coordinator. `results` are what several threads wait for
     (`kipviz.clients.transactions.results`).
     """
@@ -115,7 +117,7 @@ class TransactionManager(Part, frozen=True):
     votes_first: bool = False
     group_id: str = ""
     backs_off: bool = False
-    rests: SenderRest | None = None
+    rests: SenderRest | Literal[""] = ""
     finds: bool = False
     found: bool = False
     results: tuple[Result, ...] = ()
@@ -544,7 +546,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
         bump=me.bump or (fails_batch and not me.implicit),
         done=True,
         preparing=False,
-        rests=None,
+        rests="",
         error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
     )
 

@@ -187,7 +187,9 @@ class RunningOutAtClient(Behaviour[ClientTimer]):
     def apply(self, turn: Turn, action: ClientTimer) -> None:
         name = host_of(action.source)
         app = turn.applications[name]
-        client = kinds.on_timer(app.client_at(action.source), action.timer)
+        client = app.client_at(action.source)
+        assert client is not None, action.source
+        client = kinds.on_timer(client, action.timer)
         app = binding.settle(app.with_client(client), turn.client_rules)
         turn.applications = turn.applications.set(name, app)
 
@@ -300,7 +302,9 @@ class MissingPoll(Behaviour[MissPoll]):
 
     def apply(self, turn: Turn, action: MissPoll) -> None:
         app = turn.applications[host_of(action.source)]
-        gone = kinds.on_missed_poll(app.client_at(action.source))
+        member = app.client_at(action.source)
+        assert isinstance(member, MemberConsumer), member
+        gone = kinds.on_missed_poll(member)
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
 
     def sentence(self, world: World, action: MissPoll) -> str:

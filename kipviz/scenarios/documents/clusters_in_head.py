@@ -252,7 +252,8 @@ class _Reading:
         if base is None:
             return self.profile.of_application(app, said=_said(own))
         base = self.profile.for_process(base, app, said=_said(own))
-        return self.struct(ApplicationSpec, own, base, name=name)
+        made: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
+        return made
 
     def _program(self, node: Node) -> Program:
         known = {**programs_by_name(), **self.programs}
