@@ -222,7 +222,7 @@ def on_timer(me: C, timer: TimerOfClient) -> C:
 
 
 def clause_of_timer(me: Client | None, timer: TimerOfClient) -> Clause:
-    """Give where the rule of a client's timer is written: a heartbeat of a transaction is a draft's, one of a member is not."""
+    """Return the clause of a client's timer: a heartbeat of a transaction is a draft's, one of a member is not."""
     if isinstance(timer, HeartbeatInterval) and isinstance(me, Holder):
         return timer.OF_TRANSACTIONS
     return timer.CLAUSE
