@@ -1,6 +1,6 @@
 """How fast the stepper paints, steps, jumps, searches, plays and asks, in a real browser.
 
-    python tests/bench/bench_browser.py [--json]
+    python tests/bench/bench_browser.py [--json] [--beside FOLDER]
 
 Script time is what our code holds the page for, from the key to the end of its handler; painted is
 until the task after the next frame. Every walk is made several times and each of its steps counts
@@ -8,10 +8,16 @@ with its best time: what other programs on the machine cost is not ours. The las
 scenario in JupyterLab, at once and behind a link that takes 150 ms there and back: stepping asks no
 kernel, a new choice does. The figures are printed beside what they are meant to be; a slow machine
 is no error.
+
+With --beside, FOLDER holds another built stepper.js, as of an older commit. Both draw the same
+payloads in one Chromium, in turns, and every line says what ours takes, what the other takes and
+how many times as long ours is. Times are those of the page's own thread, so that a busy machine
+changes them little; of several rounds the best one counts.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import statistics
@@ -23,9 +29,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright  # noqa: E402
 
-from tests.browser.bare_page import wait_painted, write_page  # noqa: E402
+from tests.browser.bare_page import MODULE, wait_painted, write_page  # noqa: E402
 from tests.browser.harness import (  # noqa: E402
     CHROMIUM_ARGUMENTS,
     Lab,
@@ -213,17 +219,112 @@ def asking(lab: Lab, link: str, port: int, budget: float) -> list[dict[str, Any]
         notebook.close()
 
 
-def main() -> int:
-    if find_chromium() is None:
-        print("kipviz: this bench needs Chromium: install Debian's chromium", file=sys.stderr)
-        return 0
-    with contextlib.ExitStack() as undo:
-        play = undo.enter_context(sync_playwright())
-        browser = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
-        undo.callback(browser.close)
-        name = undo.enter_context(tempfile.TemporaryDirectory())
-        lab = undo.enter_context(Lab(Path(name), browser))
-        folder = Path(name)
+# What Chromium says of a page's thread, and what we call it.
+PARTS = {
+    "ScriptDuration": "script",
+    "RecalcStyleDuration": "style",
+    "LayoutDuration": "layout",
+    "TaskDuration": "all",
+}
+WIDTHS = (
+    1280,
+    900,
+)  # of a window, and of a notebook beside the file browser: three columns and two
+
+
+class Side:
+    """One of two bundles that are measured in turns, on a page of its own."""
+
+    def __init__(self, browser: Browser, module: Path, width: int) -> None:
+        self.module = module
+        self.page = browser.new_page(viewport={"width": width, "height": 800})
+        self.session: CDPSession = self.page.context.new_cdp_session(self.page)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent(self) -> dict[str, float]:
+        """The milliseconds of the page's thread so far, by part."""
+        told = {
+            one["name"]: one["value"]
+            for one in self.session.send("Performance.getMetrics")["metrics"]
+        }
+        return {part: told[name] * 1000 for name, part in PARTS.items()}
+
+    def paint(self, path: Path) -> dict[str, float]:
+        """What the first picture of a page takes."""
+        self.page.bring_to_front()
+        self.page.goto("about:blank")
+        before = self.spent()
+        self.page.goto(path.as_uri())
+        wait_painted(self.page)
+        after = self.spent()
+        # A page that is loaded counts from nothing, unless it has the renderer of the page before.
+        return {part: after[part] - min(before[part], after[part]) for part in after}
+
+    def walk(self, script: str, argument: Any, count: int) -> dict[str, float]:
+        """What each step of a walk takes."""
+        self.page.bring_to_front()
+        before = self.spent()
+        self.page.evaluate(script, argument)
+        after = self.spent()
+        return {part: (after[part] - before[part]) / count for part in after}
+
+
+def ratios(
+    what: str, ours: list[dict[str, float]], others: list[dict[str, float]]
+) -> dict[str, Any]:
+    """One line: the best round of each part of both sides, and how many times as long ours is."""
+    line: dict[str, Any] = {"what": what}
+    for part in PARTS.values():
+        mine, other = (min(one[part] for one in rounds) for rounds in (ours, others))
+        line[part] = f"{mine:.2f} : {other:.2f} = {mine / other:.2f}"
+    return line
+
+
+def beside(browser: Browser, folder: Path, other: Path, rounds: int) -> list[dict[str, Any]]:
+    """First paint, a message, a big step and a jump of both bundles, in turns."""
+    payloads = {
+        "500 messages": flow.long_payload(500),
+        "10,000 events, busy": flow.long_payload(5000, 5000),
+        "10,000 events, polling": polls.payload(10_000),
+    }
+    rows = []
+    for width in WIDTHS:
+        sides = [Side(browser, module, width) for module in (MODULE, other)]
+        for number, (name, payload) in enumerate(payloads.items()):
+            if number and width != WIDTHS[0]:
+                continue
+            files = [
+                write_page(
+                    folder / f"{number}-{n}.html", payload, module=side.module, all_lanes=True
+                )
+                for n, side in enumerate(sides)
+            ]
+            place = f"{name}, {width} px"
+            again = max(2, rounds // 2) if number else 2 * rounds
+            paints = [
+                [side.paint(file) for side, file in zip(sides, files, strict=True)]
+                for _ in range(again)
+            ]
+            rows.append(ratios(f"first paint, {place}", *map(list, zip(*paints, strict=True))))
+            last = len(payload["steps"]) - 1
+            for side in sides:
+                side.page.evaluate(JUMP, [last // 2])
+            walks: dict[str, tuple[str, Any, int]] = {
+                "one message": (PRESS, [["ArrowRight"] * 50 + ["ArrowLeft"] * 50, True], 100),
+                "one big step": (PRESS, [["ArrowRight"] * 15 + ["ArrowLeft"] * 15, False], 30),
+                "jump": (JUMP, [(k * 7919) % last for k in range(30)], 30),
+            }
+            for what, walk in walks.items():
+                both = [[side.walk(*walk) for side in sides] for _ in range(rounds)]
+                rows.append(ratios(f"{what}, {place}", *map(list, zip(*both, strict=True))))
+        for side in sides:
+            side.page.close()
+    return rows
+
+
+def alone(browser: Browser, folder: Path) -> list[dict[str, Any]]:
+    """Every figure of this bundle, with the budgets."""
+    with Lab(folder, browser) as lab:
         page = lab.new_page()
         rows = [*stepping(page, folder), *long_runs(page, folder)]
         page.close()
@@ -234,7 +335,30 @@ def main() -> int:
         with SlowLink(lab.port, LINK) as link:
             late = 2000 * LINK
             rows += asking(lab, f"behind {late:.0f} ms", link.port, CHOICE + late)
-    if "--json" in sys.argv:
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="How fast the stepper is in a real browser.")
+    parser.add_argument("--json", action="store_true", help="one line of JSON")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FOLDER", help="where another built stepper.js is"
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each walk, with --beside")
+    asked = parser.parse_args()
+    other = asked.beside and asked.beside / "stepper.js"
+    if other and not other.is_file():
+        parser.error(f"there is no {other}")
+    if find_chromium() is None:
+        print("kipviz: this bench needs Chromium: install Debian's chromium", file=sys.stderr)
+        return 0
+    with contextlib.ExitStack() as undo:
+        play = undo.enter_context(sync_playwright())
+        browser = play.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_ARGUMENTS)
+        undo.callback(browser.close)
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory()))
+        rows = beside(browser, folder, other, asked.rounds) if other else alone(browser, folder)
+    if asked.json:
         print(json.dumps(rows))
     else:
         for one in rows:

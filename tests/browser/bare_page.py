@@ -64,12 +64,14 @@ def state_of(payload: dict[str, Any], **traits: Any) -> dict[str, Any]:
     }
 
 
-def write_page(path: Path, payload: dict[str, Any], *, theme: str = "", **traits: Any) -> Path:
+def write_page(
+    path: Path, payload: dict[str, Any], *, theme: str = "", module: Path = MODULE, **traits: Any
+) -> Path:
     """Write a page that shows a payload; nothing in it can end its script elements early."""
-    module = MODULE.read_text(encoding="utf-8")
-    assert "</script" not in module
+    script = module.read_text(encoding="utf-8")
+    assert "</script" not in script
     state = json.dumps(state_of(payload, **traits)).replace("<", "\\u003c")
-    path.write_text(PAGE.format(style=THEMES[theme], module=module, state=state), encoding="utf-8")
+    path.write_text(PAGE.format(style=THEMES[theme], module=script, state=state), encoding="utf-8")
     return path
 
 

@@ -107,7 +107,6 @@ export class Audience {
 
   /** Draws the notes: the title of the next step with its sentence, and the answer to the question on screen. */
   update(next, more, question) {
-    if (!this.open) return;
     text(this.next, more && next ? `Next: ${next.title}. ${next.say ?? ""}` : more ? "" : "This is the last step.");
     const right = question?.options.find((option) => option.right);
     show(this.answer, Boolean(right));

@@ -9,9 +9,12 @@ const JOINT = /(?<=[A-Za-z\d)\]][_=+@.:/,(-])(?=\w)/g;
 const NAME = /[A-Za-z0-9]{12,}/g;
 const HUMP = /(?<=[a-z0-9])(?=[A-Z][a-z])/g;
 const MAY_BREAK = "\u200b";
+const SHORTEST = 12; // of what breaks; most texts have no such word, and this is asked at every step
+const LONG_WORD = new RegExp(`\\S{${SHORTEST}}`);
 
 /** The text in pieces, and between them the places where a line may end, beside its blanks. */
 export function pieces(words) {
+  if (!LONG_WORD.test(words)) return words === "" ? [] : [words];
   const humps = words.replace(NAME, (word) => word.replace(HUMP, MAY_BREAK));
   const parts = humps.replace(LONG, (word) => word.replace(JOINT, MAY_BREAK)).split(MAY_BREAK);
   return parts.flatMap((part, n) => (n ? [h("wbr"), part] : [part]));

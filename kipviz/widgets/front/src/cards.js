@@ -33,10 +33,11 @@ export class Cards {
     const kind = KINDS[card.kind] ?? Facts;
     const body = h("div", { class: `kv-body kv-${card.kind}` });
     const drawer = new kind(body, this, card);
+    const { tools, fill } = this.tools(card) ?? {};
     const node = h(
       "article.kv-card",
-      { label: `${card.title}, ${card.where}` },
-      h("header", h("h4", { title: card.title }, card.title), h("span.kv-where", { title: card.where }, card.where), h("span.kv-delta", { title: "changed in this step" }, "Δ"), h("span.kv-unlike", "◇ differs"), this.tools(card)),
+      { label: `${card.title}, ${card.where}`, onpointerenter: fill },
+      h("header", h("h4", { title: card.title }, card.title), h("span.kv-where", { title: card.where }, card.where), h("span.kv-delta", { title: "changed in this step" }, "Δ"), h("span.kv-unlike", "◇ differs"), tools),
       body,
     );
     let drawn;
@@ -53,12 +54,14 @@ export class Cards {
     return node;
   }
 
-  /** Pin and hide by mouse; the drawer of views does the same by keyboard. */
+  /** Pin and hide by mouse, made when the mouse comes; the drawer of views does the same by keyboard. */
   tools(card) {
     const { views } = this.app;
     if (!views) return null;
     const button = (title, sign, act) => h("button.kv-tool", { tabindex: "-1", title, label: `${title}: ${card.title}`, onclick: act }, sign);
-    return h("span.kv-card-tools", button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
+    const tools = h("span.kv-card-tools");
+    const fill = () => tools.firstChild || tools.append(button("pin or unpin", icon("pin"), () => views.togglePin(card.id)), button("hide", icon("close"), () => views.toggleHidden(card.id)));
+    return { tools, fill };
   }
 
   pinRow({ card, id }) {

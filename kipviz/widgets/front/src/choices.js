@@ -28,27 +28,36 @@ export class Choices {
     this.count = h("p.kv-quiet", { role: "status" });
     this.menu = h("div.kv-fault-menu", this.find, this.count, cutForm(app), this.faults);
     this.more = h("button.kv-link", { onclick: () => this.toggleCannot() });
+    this.faultCount = h("span.kv-count");
     this.faultButton = h(
       "button.kv-fault-button",
       { "aria-expanded": "false", onclick: () => this.toggleFaults() },
       h("span.kv-bolt", { "aria-hidden": "true" }, "⚡"),
       h("span", "Faults"),
-      h("span.kv-count"),
+      this.faultCount,
       h("kbd", "f"),
     );
     show(this.menu, false);
     this.element = h("section.kv-choices", { label: "What can happen next" }, this.caption, this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
     const make = () => this.make();
     const draw = (node, entry) => this.draw(node, entry);
-    this.lists = [new Keyed(this.next, make, draw), new Keyed(this.faults, make, draw), new Keyed(this.cannot, make, draw)];
+    this.lists = [this.next, this.faults, this.cannot].map((parent) => new Keyed(parent, make, draw, { again: true }));
     this.open = false;
     this.all = false;
     this.wait("");
   }
 
   make() {
-    const words = h("span.kv-words", h("span.kv-what"), h("small", h("span")), h("span.kv-tag-branch"));
-    return h("li", h("button", h("kbd"), words));
+    const [kbd, what, about, tag] = [h("kbd"), h("span.kv-what"), h("span"), h("span.kv-tag-branch")];
+    const under = h("small", about);
+    const button = h("button", kbd, h("span.kv-words", what, under, tag));
+    const node = h("li", button);
+    node.kvParts = { button, kbd, what, about, under, tag };
+    const hovers = (message) => node.kvItem.message && this.app.hover(message);
+    button.onclick = heard(button, () => node.kvItem.enabled && this.choose(node.kvItem));
+    button.onpointerenter = () => hovers(node.kvItem.message);
+    button.onpointerleave = () => hovers(null);
+    return node;
   }
 
   update(line, step) {
@@ -72,7 +81,7 @@ export class Choices {
     this.story.update(line, step, said?.line === line && said.at === step ? said.words : undefined);
     no.draw(cannot.slice(0, this.all ? undefined : IMPOSSIBLE_MAX).map((item) => entry(item)), byId);
     show(this.faultButton, faults.length > 0);
-    text(this.faultButton.querySelector(".kv-count"), faults.filter((item) => item.enabled).length);
+    text(this.faultCount, faults.filter((item) => item.enabled).length);
     show(this.menu, this.open && faults.length > 0);
     show(this.more, cannot.length > IMPOSSIBLE_MAX);
     text(this.more, this.all ? "show less" : `${cannot.length - IMPOSSIBLE_MAX} more that cannot happen`);
@@ -89,22 +98,22 @@ export class Choices {
   }
 
   draw(node, { item, key, other }) {
-    const button = node.firstChild;
-    const [kbd, words] = button.children;
-    const [what, under, tag] = words.children;
+    node.kvItem = item;
+    const sub = item.enabled ? item.sub : item.why || item.sub;
+    // An item of the next step is another one, and mostly says the same.
+    const drawn = [item.enabled, item.taken, item.group, key, other?.name, item.text, sub, item.why].join("\u0000");
+    if (node.kvDrawn === drawn) return;
+    node.kvDrawn = drawn;
+    const { button, kbd, what, about, under, tag } = node.kvParts;
     text(kbd, item.enabled ? key || (item.group === "fault" ? "⚡" : "·") : "–");
     name(what, item.text);
-    const sub = item.enabled ? item.sub : item.why || item.sub;
-    name(under.firstChild, sub || "");
+    name(about, sub || "");
     show(under, Boolean(sub));
     attr(node, "class", item.enabled ? (item.taken ? "kv-taken" : null) : "kv-off");
     attr(button, "aria-disabled", item.enabled ? null : "true");
     attr(button, "title", item.enabled ? (item.taken ? "continues on this branch" : other ? `goes to ${other.name}` : "starts a new branch") : `cannot happen: ${item.why}`);
     text(tag, item.taken ? "→ this branch" : other ? `↳ ${other.name}` : "");
     show(tag, Boolean(item.taken || other));
-    button.onclick = heard(button, () => item.enabled && this.choose(item));
-    button.onpointerenter = item.message ? () => this.app.hover(item.message) : null;
-    button.onpointerleave = item.message ? () => this.app.hover(null) : null;
   }
 
   search() {

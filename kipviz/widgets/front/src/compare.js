@@ -217,18 +217,25 @@ export class Compare extends Frame {
     this.right.cards.compareWith(this.left.cards);
     this.left.verdicts.compareWith(this.right.verdicts);
     this.right.verdicts.compareWith(this.left.verdicts);
-    const big = this.bigOf(this.at);
-    const title = this.payload.bigs[big]?.title ?? "";
-    this.transport.update({ last: this.last, step: this.at, big: this.bigNumber(this.at), bigs: this.payload.bigs.length, ends: this.ends, title });
-    this.say(big, left, right, found);
     // What both sides say in the words above is not said three times: the cards have the room.
     const sides = [this.left, this.right];
     const alike = sides.every((side) => side.mark.hidden && side.words.textContent === this.sentence.told);
     for (const side of sides) show(side.said, !alike);
     for (const drawer of this.drawers) if (drawer.open) drawer.update();
-    this.lanes.draw(this.allLanes);
+    if (!this.audience?.open) return;
     const next = Math.min(this.bigForward(this.at), this.last);
-    this.audience?.update(this.payload.bigs[this.bigOf(next)], next > this.at);
+    this.audience.update(this.payload.bigs[this.bigOf(next)], next > this.at);
+  }
+
+  drawAround() {
+    const [left, right] = this.pairs[this.at];
+    this.left.verdicts.update(this.left.line, left);
+    this.right.verdicts.update(this.right.line, right);
+    const big = this.bigOf(this.at);
+    const title = this.payload.bigs[big]?.title ?? "";
+    this.transport.update({ last: this.last, step: this.at, big: this.bigNumber(this.at), bigs: this.payload.bigs.length, ends: this.ends, title });
+    this.say(big, left, right, this.differenceHere());
+    this.lanes.draw(this.allLanes);
   }
 
   /** The same comparison once more, for another window. */

@@ -23,27 +23,41 @@ export function heard(node, act) {
  * may be left out, are attributes and `on…` listeners, and `label` is its name for a screen reader.
  */
 export function h(kind, ...rest) {
-  const node = fill(document.createElement(kind.split(".")[0]), kind, rest);
-  if (node.tagName === "BUTTON") node.type = "button"; // never one that sends a form
-  return node;
+  return fill(blank(kind, elements), rest);
 }
 
 /** Makes an SVG element, in the same way. */
 export function s(kind, ...rest) {
-  return fill(document.createElementNS(SVG, kind.split(".")[0]), kind, rest);
+  return fill(blank(kind, drawings), rest);
 }
 
-function fill(node, kind, rest) {
-  const [, ...classes] = kind.split(".");
-  if (classes.length) node.setAttribute("class", classes.join(" "));
+// One node of each kind, which is copied.
+const elements = new Map();
+const drawings = new Map();
+
+/** An empty node of a tag and its classes: to copy one takes less than to make one. */
+function blank(kind, known) {
+  let node = known.get(kind);
+  if (!node) {
+    const [tag, ...classes] = kind.split(".");
+    node = known === drawings ? document.createElementNS(SVG, tag) : document.createElement(tag);
+    if (classes.length) node.setAttribute("class", classes.join(" "));
+    if (tag === "button") node.setAttribute("type", "button"); // never one that sends a form
+    known.set(kind, node);
+  }
+  return node.cloneNode(false);
+}
+
+function fill(node, rest) {
   const props = rest[0]?.constructor === Object ? rest.shift() : {};
-  for (const [name, value] of Object.entries(props)) {
+  for (const name in props) {
+    const value = props[name];
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), heard(node, value));
     else if (name === "style") node.style.cssText = value; // a saved page forbids the attribute
     else node.setAttribute(name === "label" ? "aria-label" : name, value === true ? "" : value);
   }
-  node.append(...rest.filter((child) => child !== null && child !== undefined && child !== ""));
+  for (const child of rest) if (child !== null && child !== undefined && child !== "") node.append(child);
   return node;
 }
 
@@ -79,43 +93,58 @@ export function show(node, visible) {
 
 /**
  * A list of nodes kept in step with a list of items, by key: a node is made once for its key, moved
- * only when the order changes, updated in place and taken away with its item.
+ * only when the order changes, updated in place and taken away with its item. Where `update` writes all that a
+ * node says (`again`), the node of an item that is gone becomes that of a new one, unless somebody is at it.
  */
 export class Keyed {
-  constructor(parent, make, update) {
+  constructor(parent, make, update, { again = false } = {}) {
     this.parent = parent;
     this.make = make;
     this.update = update;
+    this.again = again;
     this.nodes = new Map();
+    this.order = []; // the keys as they stand
   }
 
   draw(items, keyOf) {
-    const wanted = new Set();
-    let place = this.parent.firstChild;
-    for (const item of items) {
-      const key = keyOf(item);
+    const { nodes, order, update } = this;
+    const keys = items.map(keyOf);
+    // Most lists are at most steps as they were: nothing is asked of the page then.
+    if (keys.length === order.length && keys.every((key, n) => key === order[n])) {
+      if (update) for (let n = 0; n < keys.length; n++) update(nodes.get(keys[n]), items[n]);
+      return;
+    }
+    const wanted = new Set(keys);
+    const spare = [];
+    // What is gone goes first: else every node behind it would be moved before it.
+    for (const [key, node] of nodes) {
       if (wanted.has(key)) continue;
-      wanted.add(key);
-      let node = this.nodes.get(key);
+      nodes.delete(key);
+      if (this.again && !node.matches(":hover, :focus-within, :active")) spare.push(node);
+      else node.remove();
+    }
+    this.order = [];
+    let place = this.parent.firstChild;
+    for (let n = 0; n < keys.length; n++) {
+      const key = keys[n];
+      if (!wanted.delete(key)) continue; // said twice
+      this.order.push(key);
+      let node = nodes.get(key);
       if (!node) {
-        node = this.make(item);
-        this.nodes.set(key, node);
+        node = spare.shift() ?? this.make(items[n]);
+        nodes.set(key, node);
       }
-      if (this.update) this.update(node, item);
+      if (update) update(node, items[n]);
       if (node === place) place = place.nextSibling;
       else this.parent.insertBefore(node, place);
     }
-    for (const [key, node] of this.nodes) {
-      if (!wanted.has(key)) {
-        node.remove();
-        this.nodes.delete(key);
-      }
-    }
+    for (const node of spare) node.remove();
   }
 
   clear() {
     for (const node of this.nodes.values()) node.remove();
     this.nodes.clear();
+    this.order = [];
   }
 }
 

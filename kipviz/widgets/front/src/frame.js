@@ -21,6 +21,9 @@ const LOW = 520; // a laptop's window at 200 % zoom: what stands around the diag
 const ONE = 520;
 const SLIM = 700;
 const THREE = 1000;
+// What stands around the diagram, in pixels, as it was measured last in each size; to begin with as the style sheet
+// has it. Where it is so again, the first picture is laid out once and not twice.
+const around = new Map([["three", 208], ["two", 212]]);
 
 export class Frame {
   constructor(model, label) {
@@ -30,7 +33,8 @@ export class Frame {
     const page = document;
     this.number = page.kvMade = (page.kvMade ?? 0) + 1;
     this.errors = new Errors();
-    this.root = h("div.kv", { tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
+    // Nothing of it is laid out before its width is known (resize): what is first laid out is what is seen.
+    this.root = h("div.kv", { "data-size": "", tabindex: "0", role: "group", label: `${label}. Keys: right and left for one step, with Shift for one message, question mark for all keys.`, "data-lm-suppress-shortcuts": "true" });
     this.cover = h("div.kv-cover", { role: "status", onclick: () => this.uncover() }, h("p", "paused: press any key to continue"));
     show(this.cover, false);
     framed(this.root, this);
@@ -45,7 +49,7 @@ export class Frame {
     this.drawers = [];
     this.grain = "small";
     this.size = this.tall = this.patience = null;
-    this.printing = false;
+    this.printing = this.aroundDrawn = false;
     // Each kind of frame builds its own.
     this.transport = this.sentence = null;
     listen(this, this.root);
@@ -141,6 +145,7 @@ export class Frame {
   resize() {
     const width = this.root.clientWidth;
     if (width === 0) return;
+    if (this.tall === null) this.readTheme(); // as long as nothing inside has a style
     const scale = this.presenting ? PRESENTING : 1;
     const size = this.printing ? "print" : width < ONE ? "one" : width < THREE ? "two" : "three";
     const window_ = this.root.ownerDocument.defaultView.innerHeight;
@@ -151,16 +156,33 @@ export class Frame {
     attr(this.root, "data-size", size);
     attr(this.root, "data-slim", size === "two" && width < SLIM ? "" : null);
     attr(this.root, "data-low", low ? "" : null);
-    const tall = size === "one" ? Math.min(whole, 460) : whole - this.fixedHeight();
-    const same = width === this.wide && size === this.size && tall === this.tall;
+    const still = width === this.wide && size === this.size;
+    if (!still) {
+      Object.assign(this, { wide: width, size });
+      this.drawAround();
+      this.aroundDrawn = true;
+    }
+    if (this.tall === null) this.beTall(size === "one" ? Math.min(whole, 460) : whole - (around.get(size) ?? 0));
+    const fixed = size === "one" ? 0 : this.fixedHeight();
+    const tall = size === "one" ? Math.min(whole, 460) : whole - fixed;
+    const same = still && tall === this.tall;
     if (!same) {
-      Object.assign(this, { wide: width, size, tall });
+      around.set(size, fixed);
       this.readTheme();
-      this.root.style.setProperty("--kv-tall", `${tall}px`);
+      this.beTall(tall);
     }
     const moved = this.sequences.map((sequence) => sequence.measure()).includes(true);
     if (!same || moved) this.draw();
   }
+
+  beTall(tall) {
+    if (tall === this.tall) return;
+    this.tall = tall;
+    this.root.style.setProperty("--kv-tall", `${tall}px`);
+  }
+
+  /** Writes what stands around the diagram: before it is measured, else all would be drawn twice. */
+  drawAround() {}
 
   /** What stands around the diagram at every step, in pixels; what opens and closes makes the page longer. */
   fixedHeight() {
@@ -191,6 +213,8 @@ export class Frame {
     if (!this.wide) return;
     const page = this.root.getRootNode();
     const inside = this.root.contains(page.activeElement);
+    if (!this.aroundDrawn) this.drawAround();
+    this.aroundDrawn = false;
     this.paint();
     if (inside && !this.root.contains(page.activeElement)) this.focus();
   }

@@ -1,6 +1,6 @@
 // The title line: what is shown, whose design it is and how far it is decided, and the verdicts.
 
-import { Keyed, attr, h, heard, show, text } from "./dom.js";
+import { Keyed, attr, h, show, text } from "./dom.js";
 import { STATE_MARK, STATE_WORD } from "./words.js";
 
 const STATUS = { shipped: "●", draft: "◐", "our inference": "◌" };
@@ -38,13 +38,15 @@ export class Verdicts {
     show(this.panel, false);
     this.list = new Keyed(
       this.chips,
-      () => h("button.kv-chip.kv-verdict", h("span.kv-sign", { "aria-hidden": "true" }), h("b"), " ", h("span.kv-dim.kv-word")),
+      () => h("button.kv-chip.kv-verdict", { onclick: () => this.toggle() }, h("span.kv-sign", { "aria-hidden": "true" }), h("b"), " ", h("span.kv-dim.kv-word")),
       (node, verdict) => this.draw(node, verdict),
     );
     this.rows = new Keyed(
       this.panel,
       () => h("div", h("dt"), h("dd")),
       (node, verdict) => {
+        if (node.kvVerdict === verdict) return;
+        node.kvVerdict = verdict;
         text(node.firstChild, `${STATE_MARK[verdict.state] ?? ""} ${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
         text(node.lastChild, `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
         attr(node, "data-state", verdict.state);
@@ -64,6 +66,8 @@ export class Verdicts {
   }
 
   draw(node, verdict) {
+    if (node.kvVerdict === verdict) return;
+    node.kvVerdict = verdict;
     const [sign, name, word] = node.children;
     text(sign, STATE_MARK[verdict.state] ?? "?");
     if (name.textContent !== verdict.property) {
@@ -74,7 +78,6 @@ export class Verdicts {
     attr(node, "data-state", verdict.state);
     attr(node, "title", `${verdict.sentence}${verdict.reason ? `: ${verdict.reason}` : ""}`);
     attr(node, "aria-label", `${verdict.property}: ${STATE_WORD[verdict.state] ?? verdict.state}`);
-    node.onclick = heard(node, () => this.toggle());
   }
 
   /** Marks the verdicts of which the other side of a comparison says something else. */
@@ -84,7 +87,7 @@ export class Verdicts {
       const mine = this.alive.find((verdict) => verdict.property === name);
       const unlike = Boolean(mine) && said.get(name) !== mine.state;
       node.classList.toggle("kv-unlike-chip", unlike);
-      if (unlike) attr(node, "aria-label", `${name}: ${STATE_WORD[mine.state] ?? mine.state}, the other side differs`);
+      if (mine) attr(node, "aria-label", `${name}: ${STATE_WORD[mine.state] ?? mine.state}${unlike ? ", the other side differs" : ""}`);
     }
   }
 

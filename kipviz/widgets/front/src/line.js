@@ -4,29 +4,33 @@
 /** Items with a lifetime [begin, end), asked for by step. */
 export class Alive {
   constructor(items, begin, end) {
-    this.items = items
-      .map((item, order) => ({ item, order, begin: begin(item), end: end(item) ?? Infinity }))
-      .sort((a, b) => a.begin - b.begin || a.order - b.order);
+    this.items = items;
+    this.begins = Float64Array.from(items, begin);
+    this.ends = Float64Array.from(items, (item) => end(item) ?? Infinity);
+    // Most lists are told in the order in which they begin: then what is alive is in their order, too.
+    this.shuffled = this.begins.some((from, n) => n > 0 && from < this.begins[n - 1]);
+    this.order = Int32Array.from(items, (_, n) => n); // places of the items, by their beginning
+    if (this.shuffled) this.order.sort((a, b) => this.begins[a] - this.begins[b] || a - b);
     this.marks = []; // every SPAN steps: which items are alive there
-    this.last = this.items.length ? this.items[this.items.length - 1].begin : 0;
+    const { order, begins, ends } = this;
+    const last = order.length ? begins[order[order.length - 1]] : 0;
     let alive = [];
     let next = 0;
-    for (let step = 0; step <= this.last + SPAN; step += SPAN) {
-      alive = alive.filter((entry) => entry.end > step);
-      for (; next < this.items.length && this.items[next].begin <= step; next++)
-        if (this.items[next].end > step) alive.push(this.items[next]);
+    for (let step = 0; step <= last + SPAN; step += SPAN) {
+      alive = alive.filter((n) => ends[n] > step);
+      for (; next < order.length && begins[order[next]] <= step; next++) if (ends[order[next]] > step) alive.push(order[next]);
       this.marks.push({ alive, next });
     }
   }
 
   at(step) {
     if (step < 0) return [];
+    const { items, order, begins, ends } = this;
     const mark = this.marks[Math.min(Math.floor(step / SPAN), this.marks.length - 1)];
-    const found = mark.alive.filter((entry) => entry.end > step);
-    for (let i = mark.next; i < this.items.length && this.items[i].begin <= step; i++)
-      if (this.items[i].end > step) found.push(this.items[i]);
-    found.sort((a, b) => a.order - b.order);
-    return found.map((entry) => entry.item);
+    const found = mark.alive.filter((n) => ends[n] > step);
+    for (let i = mark.next; i < order.length && begins[order[i]] <= step; i++) if (ends[order[i]] > step) found.push(order[i]);
+    if (this.shuffled) found.sort((a, b) => a - b);
+    return found.map((n) => items[n]);
   }
 }
 
@@ -75,10 +79,7 @@ export class Line {
     this.versions = group(this.rows, (r) => cellKey(r.card, r.id));
     for (const rows of this.versions.values()) rows.sort((a, b) => a.from - b.from);
     this.born = new Map(); // the order in which rows of a card first came up
-    for (const row of this.rows) {
-      const key = cellKey(row.card, row.id);
-      if (!this.born.has(key)) this.born.set(key, this.born.size);
-    }
+    for (const key of this.versions.keys()) this.born.set(key, this.born.size);
     this.flags = flagsOf(this);
     this.marked = this.steps.flatMap((step, k) => (step.interesting || this.flags.has(k) ? [k] : []));
     this.bigAt = new Int32Array(this.steps.length).fill(-1);

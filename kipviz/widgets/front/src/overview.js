@@ -23,7 +23,7 @@ export class Overview {
     this.needle = s("g.kv-needle", s("rect", { x: -1.5, y: 2, width: 3, height: HEIGHT - 2, rx: 1.5 }));
     this.lines = s("g");
     this.hits = s("path.kv-hits");
-    this.svg = s("svg.kv-overview", { role: "img", onpointerdown: (event) => this.grab(event), onpointermove: (event) => this.hover(event), onpointerup: () => this.app.focus(), onpointerleave: () => show(this.tip, false) }, s("title", "All steps; click or drag to go there"), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
+    this.svg = s("svg.kv-overview", { role: "img", height: HEIGHT, onpointerdown: (event) => this.grab(event), onpointermove: (event) => this.hover(event), onpointerup: () => this.app.focus(), onpointerleave: () => show(this.tip, false) }, s("title", "All steps; click or drag to go there"), this.static, this.veil, this.hits, this.flags, this.needle, this.lines);
     this.tip = h("div.kv-tip-box", { "aria-hidden": "true" });
     show(this.tip, false);
     this.element = h("div.kv-overview-box", this.svg, this.tip);
@@ -57,10 +57,13 @@ export class Overview {
       const old = tallest.get(column);
       if (!old || height > old.height || kind === "broken") tallest.set(column, { height, kind, k });
     });
+    const width = Math.max(this.unit * 0.7, 0.8);
+    const outlines = new Map(); // a few hundred bars have a dozen shapes
     for (const { height, kind, k } of tallest.values()) {
       const x = this.x(k) + Math.min(1, this.unit * 0.15);
-      const width = Math.max(this.unit * 0.7, 0.8);
-      paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}${outline(kind, width, height)}`);
+      const shape = `${kind} ${height}`;
+      if (!outlines.has(shape)) outlines.set(shape, outline(kind, width, height));
+      paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}${outlines.get(shape)}`);
     }
     this.static.replaceChildren(...bands, ...[...paths].map(([kind, d]) => s("path", { class: `kv-bar kv-tone-${kind}`, d })));
     this.flags.replaceChildren(...[...line.flags].slice(0, FLAGS_MAX).map(([k, what]) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));

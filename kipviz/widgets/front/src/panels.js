@@ -36,18 +36,23 @@ const LEGEND = [
 
 export class Help {
   constructor(specLine) {
-    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
-    const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
-    this.element = h(
-      "div.kv-help",
-      { role: "region", label: "Keys and symbols" },
-      h("dl.kv-keys", ...rows),
-      h("div", h("ul.kv-legend", ...legend), h("p.kv-dim", specLine ?? ""), h("p.kv-dim", "Keys work while the stepper has the focus; Tab moves on.")),
-    );
+    this.specLine = specLine;
+    this.element = h("div.kv-help", { role: "region", label: "Keys and symbols" });
     show(this.element, false);
   }
 
+  /** Nobody who does not ask waits for it. */
+  fill() {
+    const rows = KEYS.filter((key) => key.show).map(({ show: keys, what }) => h("div", h("dt", ...keys.map((key) => h("kbd", key))), h("dd", what)));
+    const legend = LEGEND.map(([name, what]) => h("li", h("span", { class: `kv-lg ${name}`, "aria-hidden": "true" }), h("span", what)));
+    this.element.append(
+      h("dl.kv-keys", ...rows),
+      h("div", h("ul.kv-legend", ...legend), h("p.kv-dim", this.specLine ?? ""), h("p.kv-dim", "Keys work while the stepper has the focus; Tab moves on.")),
+    );
+  }
+
   toggle(open = this.element.hidden) {
+    if (open && !this.element.firstChild) this.fill();
     show(this.element, open);
     return open;
   }

@@ -240,7 +240,7 @@ export class Sequence {
     this.locals.draw(locals, (k) => k);
     this.drawDowns(line, step, first);
     this.drawCuts(line, step, first);
-    for (const lane of this.lanes) this.drawHead(this.head.nodes.get(lane.id), lane, line.headAt(lane.id, step));
+    if (line.heads?.length) for (const lane of this.lanes) this.drawHead(this.head.nodes.get(lane.id), lane, line.headAt(lane.id, step));
     this.drawCursor(step, since, under);
     this.under = under;
     const shown = wire.slice(0, WIRE_MAX).map((message, slot) => ({ message, slot }));
@@ -295,6 +295,7 @@ export class Sequence {
 
   /** A cut stands between neighbours of its two sides; where it has none, beside its first lane. */
   drawCuts(line, step, first) {
+    if (!line.cuts?.length) return this.apart.clear();
     const order = this.lanes.map((lane) => lane.id);
     const cuts = (line.cuts ?? [])
       .filter((cut) => cut.from <= step && (cut.to ?? step) >= first && this.x.has(cut.one) && this.x.has(cut.other))
@@ -307,15 +308,14 @@ export class Sequence {
       const x = this.x.get(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
       shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are cut apart` });
     }
-    this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
+    return this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
   }
 
   drawHead(node, lane, head) {
     node.kvLane = lane;
     // Most steps change no head.
-    const drawn = [this.key, head?.sub, head?.mark, Boolean(head)].join("|");
-    if (node.kvDrawn === drawn) return;
-    node.kvDrawn = drawn;
+    if (node.kvLaid === this.key && node.kvHead === head) return;
+    Object.assign(node, { kvLaid: this.key, kvHead: head });
     const [title, sub, mark] = node.children;
     text(title, lane.title);
     text(sub, head ? head.sub || "leads nothing" : lane.sub);

@@ -128,10 +128,6 @@ export class Stepper extends Frame {
     const { line, at } = this;
     const since = sinceOf(line, at, this.grain);
     const lanes = lanesOf(this.payload, this.allLanes);
-    this.learn(line, at);
-    this.drawHeading();
-    this.question.update(line, at);
-    this.lesson.update(line, at);
     this.choices.update(line, at);
     show(this.choices.element, !this.question.hides);
     this.sequence.folds.only(this.find.filter(line));
@@ -139,6 +135,21 @@ export class Stepper extends Frame {
     this.guard(() => this.sequence.update(line, at, since)); // what fails here leaves the rest to be read
     this.views.mark();
     this.guard(() => this.cards.update(line, at, since, this.views.chosen(lanes)));
+    this.overview.update(at);
+    this.overview.mark(this.find.hits(line));
+    this.trail.update(line, at);
+    this.lanes.draw(this.allLanes);
+    this.drawDetail();
+    for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
+    if (this.audience?.open) this.audience.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
+  }
+
+  drawAround() {
+    const { line, at } = this;
+    this.learn(line, at);
+    this.drawHeading();
+    this.question.update(line, at);
+    this.lesson.update(line, at);
     this.design.update(line.design);
     this.verdicts.update(line, at);
     this.sentence.update({ line, step: at, grain: this.grain, broken: this.verdicts.broken() });
@@ -146,13 +157,6 @@ export class Stepper extends Frame {
     const lines = this.lines.ids.map((id) => this.lines.get(id));
     this.transport.drawBranches(lines, line.id);
     this.overview.layout(line, Math.max(this.wide - 34, 200), lines);
-    this.overview.update(at);
-    this.overview.mark(this.find.hits(line));
-    this.trail.update(line, at);
-    this.lanes.draw(this.allLanes);
-    this.drawDetail();
-    for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
-    this.audience?.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
   }
 
   /** The title tells what comes of the story only when its question was answered. */

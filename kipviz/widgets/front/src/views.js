@@ -65,7 +65,10 @@ export class Views extends Drawer {
   /** The cards to draw, in an order that never changes but for the pinned ones, which come first. */
   chosen(lanes) {
     const { payload } = this.app;
-    const shown = cardsOf(payload, lanes).filter((card) => !this.isHidden(card.id));
+    const { pinned: kept = [], hidden = [] } = this.state;
+    const all = cardsOf(payload, lanes);
+    if (!kept.length && !hidden.length) return all;
+    const shown = all.filter((card) => !this.isHidden(card.id));
     const pinned = cardsOf(payload, payload.lanes).filter((card) => this.isPinned(card.id));
     return [...pinned, ...shown.filter((card) => !this.isPinned(card.id))];
   }
@@ -103,7 +106,8 @@ export class Views extends Drawer {
   /** What holds whether the drawer is open or not. */
   mark() {
     attr(this.app.root, "data-only", this.only ? "changed" : null);
-    const hidden = this.app.payload.cards.filter((card) => this.isHidden(card.id)).length;
+    const { hidden: away = [] } = this.state;
+    const hidden = away.length && this.app.payload.cards.filter((card) => away.includes(card.id)).length;
     text(this.button.firstChild, hidden ? `views −${hidden}` : "views");
   }
 }
