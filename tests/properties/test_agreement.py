@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from kipviz.clients.calling.database_calls import CHECKPOINT
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided
-from kipviz.properties.agreement import Agreement, OneOutcome, Stores, fold
+from kipviz.properties.agreement import Agreement, OneOutcome, Stores, fold, looked_at
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
@@ -38,6 +39,19 @@ def said(prop, *events, world=STORES):
     for event in events:
         state = prop.observe(state, None, Outcome(world, (event,)))
     return prop.finding(state)
+
+
+@pytest.mark.parametrize(
+    ("targets", "looks"),
+    [((), True), (("database",), True), ((CHECKPOINT,), False), (("database", CHECKPOINT), False)],
+)
+def test_what_a_job_checkpoints_in_its_database_is_no_second_output(targets, looks):
+    """A checkpoint holds offsets and prepared transactions, and no row of any record (KIP-939)."""
+    program = tuple(SimpleNamespace(target=target) for target in targets)
+    app = SimpleNamespace(**vars(APP), program=program)
+    there = SimpleNamespace(**vars(WORLD) | {"applications": Table.of({"app-1": app})})
+    assert looked_at(there) is looks
+    assert (said(Agreement(), output(100), COMMIT, world=there).status == BROKEN) is looks
 
 
 @pytest.mark.parametrize(
