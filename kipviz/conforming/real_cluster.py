@@ -44,7 +44,7 @@ LOG4J2 = """<?xml version="1.0" encoding="UTF-8"?>
     </File>
   </Appenders>
   <Loggers>
-    <Logger name="kafka.request.logger" level="DEBUG" additivity="false"><AppenderRef ref="requests"/></Logger>
+    <Logger name="kafka.request.logger" level="{level}" additivity="false"><AppenderRef ref="requests"/></Logger>
     <Root level="WARN"><AppenderRef ref="console"/></Root>
   </Loggers>
 </Configuration>
@@ -208,8 +208,12 @@ class RealCluster:
         brokers: int = 1,
         java: str = "java",
         further: Mapping[str, str] = MappingProxyType({}),
+        *,
+        log_requests: bool = True,
     ) -> None:
         """Format storage in an empty folder and start; `further` are additional settings of every broker.
+
+        Requests are logged unless `log_requests` says no: a log of millions of them is larger than what they wrote.
 
         Raises:
             CannotStart: if there is no Java, or a broker does not start.
@@ -222,7 +226,7 @@ class RealCluster:
         self.ports = {node: _free_port() for node in self.nodes}
         self._controller = _free_port()
         log4j2 = home / "log4j2.xml"
-        log4j2.write_text(LOG4J2)
+        log4j2.write_text(LOG4J2.replace("{level}", "DEBUG" if log_requests else "WARN"))
         quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
         paths = ("-cp", f"{jars.resolve()}/*", f"-Dlog4j2.configurationFile={log4j2}")
         memory = MEMORY if brokers == 1 else MEMORY_OF_SEVERAL

@@ -15,6 +15,8 @@ import heapq
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -40,9 +42,9 @@ from kipviz.recordings.auditing.audit_rules import (
     Surroundings,
     findings_alone,
     findings_together,
-    keys_of,
     surroundings,
 )
+from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence, keys_of
 from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
 from kipviz.recordings.auditing.partition_fold import NAMED_TOPICS, joined, joined_extent
 from kipviz.recordings.auditing.stretches import (
@@ -281,37 +283,38 @@ def judge_buckets(
     """
     known = msgspec.msgpack.decode(around, type=Surroundings)
     for bucket, said in _by_bucket(batches):
-        together: dict[int, list[Evidence]] = {}
         ends: list[ProducerEnds] = []
-        for each in (each for some in said for each in _EVIDENCE.decode(some)):
-            if isinstance(each, ProducerEnds):
-                ends.append(each)
-            else:
-                _put(each, together, bucket, buckets)
-        for each in joined(ends):
-            _put(each, together, bucket, buckets)
-        found = [f for key in sorted(together) for f in findings_together(together[key], known)]
-        for first in range(0, len(found), _AT_ONCE):
-            told = pa.array([_encode(found[first : first + _AT_ONCE])], pa.binary())
-            yield pa.RecordBatch.from_arrays([told], schema=JUDGED)
+        with GatheredEvidence(bucket, buckets) as together:
+            for each in (each for some in said for each in _EVIDENCE.decode(some)):
+                if isinstance(each, ProducerEnds):
+                    ends.append(each)
+                else:
+                    together.add(each)
+            for each in joined(ends):
+                together.add(each)
+            found: list[LogFinding] = []
+            for producer in together.producers():
+                for finding in findings_together(producer, known):
+                    found.append(finding)
+                    if len(found) >= _AT_ONCE:
+                        yield _as_findings(found)
+                        found = []
+            if found:
+                yield _as_findings(found)
 
 
-def _put(each: Evidence, together: dict[int, list[Evidence]], bucket: int, buckets: int) -> None:
-    for key in keys_of(each):
-        if key % buckets == bucket:
-            together.setdefault(key, []).append(each)
+def _as_findings(found: list[LogFinding]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([_encode(found)], pa.binary())], schema=JUDGED)
 
 
-def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[bytes]]]:
-    now = -1
-    group: list[bytes] = []
-    for batch in batches:
-        in_buckets = batch.column("bucket").to_pylist()
-        for bucket, said in zip(in_buckets, batch.column("said").to_pylist(), strict=True):
-            if bucket != now and group:
-                yield now, group
-                group = []
-            now = bucket
-            group.append(said)
-    if group:
-        yield now, group
+def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[bytes]]]:
+    """Return the rows of each bucket, which come together; a bucket's are read before the next one is asked for."""
+    rows = (
+        row
+        for batch in batches
+        for row in zip(
+            batch.column("bucket").to_pylist(), batch.column("said").to_pylist(), strict=True
+        )
+    )
+    for bucket, group in groupby(rows, key=itemgetter(0)):
+        yield bucket, (said for _, said in group)

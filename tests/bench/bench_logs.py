@@ -1,11 +1,16 @@
-"""How many batches of real logs are read and audited a second: python tests/bench/bench_logs.py [batches] [--spark] [--audits].
+"""How many batches of logs are read and audited a second: python tests/bench/bench_logs.py [batches] [--spark] [--audits].
 
 The log is made on the spot in a temporary folder, with right checksums: transactions of ten batches in each of four
 partitions, of which one in a thousand hangs. What is compared is printed as a ratio to the plain walk over the bytes. On a
 busy machine believe the seconds of the processor, in which Spark's JVM and its workers are counted. `--audits` leaves out
-the reading of rows. Whether an audit is linear shows in two calls with different numbers of batches.
+the reading of rows.
+
+With `--kafka FOLDER_OF_JARS` the log is one that a broker of Kafka has written, `--mb 5000` megabytes (broker_log.py), in the folder `--at`,
+where it stays: the next call takes it as it is. Then an eighth, a quarter, half and all of it are audited on Spark, which shows whether an
+audit is linear and what the driver takes, and windows of findings at its start, in its middle and at its end are opened.
 """
 
+import argparse
 import sys
 import tempfile
 import time
@@ -13,11 +18,12 @@ from pathlib import Path
 
 import numpy as np
 from bench_campaign import processor_seconds
+from broker_log import SHARES, broker_log
 
 from kipviz.recordings.auditing.log_audit import audit_logs
-from kipviz.recordings.files.batch_headers import HEADER, headers_in
+from kipviz.recordings.files.batch_headers import CONTROL, HEADER, headers_in
 from kipviz.recordings.files.checksums import checksums
-from kipviz.recordings.files.log_parts import log_folders
+from kipviz.recordings.files.log_parts import log_folders, read_part
 from kipviz.recordings.files.log_rows import rows_of
 from kipviz.widgets.rebuilt_logs import run_of_logs
 
@@ -199,10 +205,98 @@ def spark_too(folder, there, floor, found, *, only_audits):
     stop()
 
 
+def of_broker(jars: Path, home: Path, megabytes: int) -> None:
+    """Audit growing shares of a broker's log on Spark, and open windows of it."""
+    from kipviz.spark.log_audit import audit_logs_on
+    from kipviz.spark.session import session, stop
+
+    folder = broker_log(jars, home, megabytes)
+    spark = session()
+    jvm = spark.sparkContext._gateway.proc.pid
+    audit_logs_on(spark, [folder], SHARES["an eighth"])  # so that all that follow are warm
+    seconds: dict[str, tuple[float, float]] = {}
+    for share, topics in [*SHARES.items(), *SHARES.items()][
+        :-3
+    ]:  # the least one twice, at both ends
+        begun, busy = time.perf_counter(), processor_seconds()
+        found = audit_logs_on(spark, [folder], topics)
+        took = (time.perf_counter() - begun, max(processor_seconds() - busy, 0.01))
+        seconds[share] = min(seconds.get(share, took), took, key=lambda each: each[1])
+    driver, workers = peak_mb("self"), max(map(peak_mb, children_of(jvm)), default=0)
+    print(f"driver: {driver} MB of Python, {peak_mb(jvm)} MB of JVM; largest worker {workers} MB")
+    stop()
+    for share, topics in SHARES.items():
+        wall, busy = seconds[share]
+        batches, records, size = extent_of(folder, topics)
+        print(
+            f"{share}: {batches:,} batches, {records:,} records, {size / 1e6:,.0f} MB: {wall:.1f} s, {busy:.1f} s of "
+            f"processor; {records / wall:,.0f} records a second, {records / busy:,.0f} for each of the processor; "
+            f"{busy / size * 1e9:.2f} s of it for each GB",
+            flush=True,
+        )
+    counts = {each.kind: 0 for each in found.findings}
+    for each in found.findings:
+        counts[each.kind] += 1
+    print(f"found: {counts}")
+    windows_of(folder, [(each.partition, each.offset) for each in found.findings])
+
+
+def children_of(process: int) -> list[int]:
+    """Return all that descend from a process; none where there is no /proc."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # it has just ended
+    family = {process}
+    while more := {each for each, parent in parents.items() if parent in family} - family:
+        family |= more
+    return sorted(family - {process})
+
+
+def extent_of(folder: Path, topics: tuple[str, ...]) -> tuple[int, int, int]:
+    """Count the batches of some topics (default: all), the records of producers in them, and their bytes."""
+    batches = records = size = 0
+    for part in log_folders([folder], topics).parts:
+        fields = read_part(part, check_crc=False).headers.fields
+        batches += len(fields)
+        records += int(fields["count"][(fields["attributes"] & CONTROL) == 0].sum())
+        size += part.end - part.start
+    return batches, records, size
+
+
+def windows_of(folder: Path, places: list[tuple[str, int]]) -> None:
+    """Open windows at the places of findings, from the start of the log to its end, and at the middle of a partition."""
+    in_order = sorted(dict.fromkeys(places), key=lambda place: (place[1], place[0]))
+    chosen = [in_order[len(in_order) * k // 8] for k in range(8)] + in_order[-1:] if places else []
+    for at in dict.fromkeys(chosen):
+        begun, busy = time.perf_counter(), time.process_time()
+        steps = len(run_of_logs(folder, at=at).trace)
+        took, busy = time.perf_counter() - begun, time.process_time() - busy
+        print(
+            f"window at {at[0]}, {at[1]:,}: {took:.2f} s, {busy:.2f} s of processor, {steps} steps"
+        )
+
+
+def arguments() -> argparse.Namespace:
+    """Read what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("batches", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--audits", action="store_true")
+    parser.add_argument("--kafka", type=Path, metavar="FOLDER_OF_JARS")
+    parser.add_argument("--mb", type=int, default=5_000)
+    parser.add_argument("--at", type=Path, metavar="FOLDER")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    numbers = [int(each) for each in sys.argv[1:] if each.isdecimal()]
-    main(
-        numbers[0] if numbers else 1_000_000,
-        on_spark="--spark" in sys.argv,
-        only_audits="--audits" in sys.argv,
-    )
+    asked = arguments()
+    if asked.kafka is None:
+        main(asked.batches, on_spark=asked.spark, only_audits=asked.audits)
+    elif asked.at is None:
+        with tempfile.TemporaryDirectory(prefix="kipviz-bench-") as place:
+            of_broker(asked.kafka, Path(place), asked.mb)
+    else:
+        of_broker(asked.kafka, asked.at, asked.mb)

@@ -1,10 +1,12 @@
 """A window of a log: the batches around a place, with what was open before it, whatever the size of the log."""
 
 import json
+import struct
 
 import pytest
 
 from kipviz.command.main import main
+from kipviz.recordings.files import log_parts, log_window
 from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.files.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
@@ -143,3 +145,80 @@ def test_a_copy_of_a_partition_that_is_not_the_chosen_one_is_not_read_beside_it(
     ((name, segments),) = window.partitions
     offsets = [each.base_offset for segment in segments for each in segment.batches]
     assert (name, offsets) == ("out-0", list(range({short: 3, long: 6}[chosen.parent])))
+
+
+@pytest.fixture
+def large_segments(monkeypatch):
+    """Let a segment of some kB count as a large one."""
+    monkeypatch.setattr(log_window, "NEAR_BYTES", 8_000)
+    monkeypatch.setattr(log_window, "_OTHERS_BYTES", 8_000)
+    monkeypatch.setattr(log_parts, "_NEAR", 500)
+
+
+def index_files(segment, entries, times):
+    """Write what a broker writes beside a segment: (last offset, place) and (latest time, last offset), and room for more."""
+    packed = [struct.pack(">ii", *each) for each in entries]
+    segment.with_suffix(".index").write_bytes(b"".join(packed) + bytes(80))
+    packed = [struct.pack(">qi", *each) for each in times]
+    segment.with_suffix(".timeindex").write_bytes(b"".join(packed) + bytes(120))
+
+
+def two_long_logs(folder):
+    """Write two logs of 3,000 batches of one segment each, the second one half as often in time; return their segments."""
+    rows = {
+        "out-0": [batch(k, at=START + k * 10) for k in range(3_000)],
+        "out-1": [batch(k, at=START + k * 20) for k in range(3_000)],
+    }
+    return {name: write(folder, name, *each) for name, each in rows.items()}
+
+
+def read_bytes(monkeypatch):
+    """Return a list that gets, for each read of a part, how many bytes of it were read."""
+    sizes = []
+    original = log_parts.read_part
+
+    def read_part(part, **how):
+        sizes.append(part.end - part.start)
+        return original(part, **how)
+
+    monkeypatch.setattr(log_parts, "read_part", read_part)
+    monkeypatch.setattr(log_window, "read_part", read_part)
+    return sizes
+
+
+@pytest.mark.parametrize("beside", ["no index", "an index", "a wrong index", "a short index"])
+@pytest.mark.usefixtures("large_segments")
+def test_a_window_of_a_large_segment_is_found_without_reading_all_of_it(
+    tmp_path, monkeypatch, beside
+):
+    segments = two_long_logs(tmp_path)
+    size = segments["out-0"].stat().st_size // 3_000
+    turns = range(50, 3_000, 50)
+    for name, step in (("out-0", 10), ("out-1", 20)):
+        if beside == "an index":
+            places = [(k, k * size) for k in turns]
+            index_files(segments[name], places, [(START + k * step, k) for k in turns])
+        elif beside == "a wrong index":
+            wrong = [(k + 1_500, k * size) for k in turns]
+            index_files(segments[name], wrong, [(START + k * step, k) for k in turns])
+        elif beside == "a short index":
+            segments[name].with_suffix(".index").write_bytes(b"no")
+    sizes = read_bytes(monkeypatch)
+    run = run_of_logs(tmp_path, at=("out-0", 2_000), last=40)
+    offsets = {
+        name: [e.batch.base_offset for e in run.model.entries if e.partition == name]
+        for name in segments
+    }
+    assert offsets["out-0"] == list(range(1_990, 2_010))
+    if beside != "a wrong index":
+        assert offsets["out-1"] == list(range(995, 1_005))
+        assert sum(sizes) < 0.5 * sum(each.stat().st_size for each in segments.values())
+
+
+@pytest.mark.usefixtures("large_segments")
+def test_the_first_and_the_last_batch_of_a_large_segment_have_their_windows(tmp_path):
+    two_long_logs(tmp_path)
+    for offset, there in ((0, range(20)), (2_999, range(2_989, 3_000))):
+        run = run_of_logs(tmp_path, at=("out-0", offset), last=40)
+        own = [e.batch.base_offset for e in run.model.entries if e.partition == "out-0"]
+        assert own == list(there)

@@ -11,9 +11,9 @@ from kipviz.recordings.auditing.audit_evidence import ProducerEnds, TransactionE
 from kipviz.recordings.auditing.audit_rules import (
     findings_alone,
     findings_together,
-    keys_of,
     surroundings,
 )
+from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
 from kipviz.recordings.auditing.partition_fold import joined, joined_extent
 from kipviz.recordings.auditing.producer_fold import ProducerFold
@@ -122,7 +122,7 @@ def write_logs(folder, rows_of, segment_of, spoilt_of):
             file.write_bytes(content)
 
 
-def audit_in_stretches(folder, bytes_each, buckets, part_bytes):
+def audit_in_stretches(folder, bytes_each, buckets, part_bytes, pieces_most=1_000):
     """Audit as several tasks would: read stretches in any order, and join what they leave by buckets."""
     plan = audit_plan([folder], (), part_bytes)
     known, extents, by_name, by_producer = [], {}, {}, {}
@@ -142,12 +142,12 @@ def audit_in_stretches(folder, bytes_each, buckets, part_bytes):
         joined_extent(e for _, e in sorted(found, key=lambda x: x[0])) for found in extents.values()
     )
     around = surroundings(ends, plan.coordinators)
-    together = {}
-    for each in known:
-        for key in keys_of(each):
-            together.setdefault(key, []).append(each)
     found = [finding for each in known for finding in findings_alone(each)]
-    found += [f for key in sorted(together) for f in findings_together(together[key], around)]
+    with GatheredEvidence(pieces_most=pieces_most) as together:
+        for each in known:
+            together.add(each)
+        for producer in together.producers():
+            found += findings_together(producer, around)
     return audit_of(found, plan, around)
 
 
@@ -161,16 +161,17 @@ def audit_in_stretches(folder, bytes_each, buckets, part_bytes):
     bytes_each=st.integers(30, 2_000),
     part_bytes=st.integers(30, 2_000),
     buckets=st.integers(1, 4),
+    pieces_most=st.integers(1, 12),
 )
 def test_wherever_a_log_is_cut_its_findings_are_those_of_the_whole(
-    tmp_path_factory, rows_of, segment_of, spoilt_of, bytes_each, part_bytes, buckets
+    tmp_path_factory, rows_of, segment_of, spoilt_of, bytes_each, part_bytes, buckets, pieces_most
 ):
     if not any(rows_of.values()):
         return
     folder = tmp_path_factory.mktemp("cut")
     write_logs(folder, rows_of, segment_of, spoilt_of)
     whole = audit_logs([folder])
-    assert audit_in_stretches(folder, bytes_each, buckets, part_bytes) == whole
+    assert audit_in_stretches(folder, bytes_each, buckets, part_bytes, pieces_most) == whole
     assert audit_logs([folder], part_bytes=part_bytes) == whole
 
 

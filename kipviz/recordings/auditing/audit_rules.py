@@ -13,7 +13,8 @@ Source: TransactionCoordinator, TransactionStateManager, ProducerStateManager, K
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from kipviz.clients.operators import operator_commands as commands
 from kipviz.clients.operators.operator_commands import (
@@ -39,6 +40,7 @@ from kipviz.recordings.auditing.audit_evidence import (
     ShareState,
 )
 from kipviz.recordings.auditing.audit_findings import LIKELY, POSSIBLE, SURE, LogFinding
+from kipviz.recordings.auditing.gathered_evidence import EpochEvidence, ProducerEvidence
 from kipviz.records.placement import CONSUMER_OFFSETS, INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -81,18 +83,6 @@ def surroundings(ends: Iterable[PartitionEnd], coordinators: int) -> Surrounding
     )
 
 
-def keys_of(evidence: Evidence) -> tuple[int, ...]:
-    """Return the producer ids under which this evidence is joined, none if it stands alone."""
-    match evidence:
-        case Held() | Irregular() | Decision():
-            return (evidence.producer_id,)
-        case Latest():
-            ids = (evidence.producer_id, evidence.previous_producer_id)
-            return tuple(dict.fromkeys(each for each in ids if each >= 0))
-        case _:
-            return ()
-
-
 def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
     """Yield the findings that one piece of evidence shows by itself."""
     match evidence:
@@ -104,67 +94,107 @@ def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
             return
 
 
-class Joined:
-    """All evidence of one producer id, found by partition and epoch: a producer may have had many transactions."""
+def findings_together(evidence: ProducerEvidence, around: Surroundings) -> Iterator[LogFinding]:
+    """Return what all evidence of one producer id shows, epoch by epoch; the order in which it comes does not matter."""
+    name = next((each.transactional_id for each in evidence.latest), "")
+    for each in evidence.irregular:
+        yield _irregular(each, name)
+    decided: dict[str, None] = {}
+    offsets = _Offsets()
+    for epoch in evidence.epochs:
+        tally = _Tally(epoch)
+        for mark in (mark for log in epoch.partitions() for mark in epoch.marks(log)):
+            yield from _long(mark, tally)
+        judged: dict[str, None] = {}
+        for decision, marks in tally.pairs():
+            decided |= dict.fromkeys(_decides(decision, evidence.open))
+            for mark in (mark for mark in marks.values() if mark is not None):
+                judged[mark.partition] = None
+                if decision.committed != mark.committed:
+                    why = f"{decision.transactional_id} decided {_word(decision.committed)}"
+                    yield _wrong(mark, why, SURE, decision.transactional_id)
+            yield from _unfinished(decision, tally, evidence.open, around)
+            yield from offsets.take(decision, tally, marks, around)
+            tally.count(decision)
+        yield from _without_decisions(epoch, tally, judged)
+    yield from offsets.end()
+    for held in evidence.open.values():
+        yield from _open(held, evidence.latest, around, decided=held.partition in decided)
 
-    def __init__(self, evidence: Iterable[Evidence]) -> None:
-        """Sort the evidence."""
-        found = sorted(evidence, key=_place)
-        self.held = [each for each in found if isinstance(each, Held)]
-        self.decisions = [each for each in found if isinstance(each, Decision)]
-        self.latest = [each for each in found if isinstance(each, Latest)]
-        self.irregular = [each for each in found if isinstance(each, Irregular)]
-        self.open = {each.partition: each for each in self.held if each.marker_offset < 0}
-        self._marks: dict[tuple[str, int], list[Held]] = {}
-        for mark in self.held:
-            if mark.marker_offset >= 0:
-                self._marks.setdefault((mark.partition, mark.marker_epoch), []).append(mark)
-        self._own: dict[tuple[str, int], list[Decision]] = {}
-        self._turns: dict[tuple[str, str, int], int] = {}
-        for decision in self.decisions:
+
+class _Tally:
+    """How many decisions and markers of one epoch each partition has, and which marker belongs to which decision.
+
+    Markers are matched from the last one back, because retention and compaction take away the front.
+    """
+
+    def __init__(self, epoch: EpochEvidence) -> None:
+        """Count all of them."""
+        self.epoch = epoch
+        self.own: dict[str, int] = {}
+        self.first: dict[str, Decision] = {}
+        for decision in epoch.decisions():
             for partition in decision.participants:
-                own = self._own.setdefault((partition, decision.epoch), [])
-                self._turns[partition, decision.log, decision.offset] = len(own)
-                own.append(decision)
+                self.own[partition] = self.own.get(partition, 0) + 1
+                self.first.setdefault(partition, decision)
+        self.marks: dict[str, int] = {}
+        self.with_data: dict[str, int] = {}
+        for partition in epoch.partitions():
+            for mark in epoch.marks(partition):
+                self.marks[partition] = self.marks.get(partition, 0) + 1
+                self.with_data[partition] = self.with_data.get(partition, 0) + bool(mark.batches)
+        # Which decision of a partition comes next, and its markers that are not matched yet.
+        self._turn: dict[str, int] = {}
+        self._left: dict[str, Iterator[Held]] = {}
 
-    def marks(self, partition: str, epoch: int) -> list[Held]:
-        """Return the transactions in a partition that ended with a marker of an epoch, in the order of the log."""
-        return self._marks.get((partition, epoch), [])
+    def pairs(self) -> Iterator[tuple[Decision, dict[str, Held | None]]]:
+        """Return each decision with the markers of its participants, None where there is none."""
+        for decision in self.epoch.decisions():
+            yield decision, {each: self._marker(each) for each in decision.participants}
 
-    def own(self, partition: str, epoch: int) -> list[Decision]:
-        """Return the decisions of an epoch in which a partition takes part, in their order."""
-        return self._own.get((partition, epoch), [])
+    def count(self, decision: Decision) -> None:
+        """Note that a decision is judged."""
+        for partition in decision.participants:
+            self._turn[partition] = self._turn.get(partition, 0) + 1
 
-    def turn(self, partition: str, decision: Decision) -> int:
-        """Return the place of a decision among the decisions of its epoch in a partition, from 0."""
-        return self._turns[partition, decision.log, decision.offset]
+    def _marker(self, partition: str) -> Held | None:
+        own, marks = self.own[partition], self._matched(partition)
+        if self._turn.get(partition, 0) < own - marks:
+            return None
+        if partition not in self._left:
+            # An operator's abort of what is not open leaves a marker that ends nothing.
+            only_data = self.with_data.get(partition, 0) > 0 and self.marks[partition] > own
+            there = (m for m in self.epoch.marks(partition) if m.batches or not only_data)
+            self._left[partition] = islice(there, max(0, marks - own), None)
+        return next(self._left[partition])
 
-    def places(self) -> list[tuple[str, int]]:
-        """Return the partitions and epochs that have markers."""
-        return sorted(self._marks)
+    def _matched(self, partition: str) -> int:
+        own, marks = self.own[partition], self.marks.get(partition, 0)
+        return marks if marks <= own else self.with_data[partition] or own
+
+    def is_whole(self, partition: str) -> bool:
+        """Say whether a partition has as many markers as decisions."""
+        return self.own.get(partition, 0) == self.marks.get(partition, 0)
+
+    def is_ended(self, partition: str, *, is_open: bool) -> bool:
+        """Say whether a participant has the marker of the decision that is looked at."""
+        own = self.own[partition]
+        missing = own - self.marks.get(partition, 0)
+        if missing <= 0:
+            return True
+        # The missing one is the last where the log still has the transaction open, else the front was taken away.
+        place = self._turn.get(partition, 0)
+        return place < own - missing if is_open else place >= missing
 
 
-def findings_together(evidence: Iterable[Evidence], around: Surroundings) -> Iterator[LogFinding]:
-    """Yield the findings of all evidence of one producer id, in whatever order it comes."""
-    joined = Joined(evidence)
-    for each in joined.irregular:
-        yield _irregular(each, _name(joined.latest))
-    for held in joined.open.values():
-        yield from _open(held, joined, around)
-    yield from _markers(joined)
-    yield from _unfinished(joined, around)
-    yield from _long(joined)
-    yield from _offsets(joined, around)
-
-
-def _place(evidence: Evidence) -> tuple[str, str, int]:
-    log = getattr(evidence, "partition", "") or getattr(evidence, "log", "")
-    at = getattr(evidence, "first_offset", getattr(evidence, "offset", -1))
-    return (type(evidence).__name__, str(log), int(at))
-
-
-def _name(latest: Iterable[Latest]) -> str:
-    return next((each.transactional_id for each in latest), "")
+def _decides(decision: Decision, still_open: Mapping[str, Held]) -> Iterator[str]:
+    """Return in which partitions a transaction that is open began before a decision about it was made."""
+    for partition in decision.participants:
+        held = still_open.get(partition)
+        if held is None or held.epoch not in {decision.epoch, decision.epoch - 1}:
+            continue
+        if decision.prepare_ms >= held.first_ms:
+            yield partition
 
 
 def _readers_of(partition: str, groups: tuple[str, ...] = ()) -> str:
@@ -177,12 +207,14 @@ def _readers_of(partition: str, groups: tuple[str, ...] = ()) -> str:
 # -- transactions ------------------------------------------------------------------------------
 
 
-def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
-    """Judge a transaction that has no marker in a partition.
+def _open(
+    held: Held, latest: Iterable[Latest], around: Surroundings, *, decided: bool
+) -> Iterator[LogFinding]:
+    """Judge a transaction that has no marker in a partition; `decided` says that a decision was made after it began.
 
     Source: TransactionsCommand.findHangingTransactions, KIP-664.
     """
-    known = next((each for each in joined.latest if not each.gone), None)
+    known = next((each for each in latest if not each.gone), None)
     age = max(0, around.now_ms - held.first_ms)
     base = LogFinding(
         "hanging",
@@ -212,22 +244,13 @@ def _open(held: Held, joined: Joined, around: Surroundings) -> Iterator[LogFindi
         yield _going_on(base, known, around)
         return
     if known.state in _PREPARED and takes_part and known.epoch in {held.epoch, held.epoch + 1}:
-        return  # decided: `_unfinished` reports what is left of it
-    if _is_decided(held, joined):
-        return  # complete, and the marker is missing: `_markers` reports it
+        return  # decided: what is left of it is told of the decision
+    if decided:
+        return  # complete, and the marker is missing: told of the markers
     end = around.end_of(held.partition)
     early = end is not None and end.last_ms < known.at_ms
     why = not_counted(known.transactional_id, known.state, known.epoch)
     yield base.but(what=f"{base.what} {why}", certainty=LIKELY if early else SURE)
-
-
-def _is_decided(held: Held, joined: Joined) -> bool:
-    """Return whether a decision in which its partition takes part was made after an open transaction began."""
-    return any(
-        decision.prepare_ms >= held.first_ms
-        for epoch in (held.epoch, held.epoch + 1)
-        for decision in joined.own(held.partition, epoch)
-    )
 
 
 def _going_on(base: LogFinding, known: Latest, around: Surroundings) -> LogFinding:
@@ -249,33 +272,21 @@ def _going_on(base: LogFinding, known: Latest, around: Surroundings) -> LogFindi
     )
 
 
-def _markers(joined: Joined) -> Iterator[LogFinding]:
-    """Compare every marker with its decision, and with the markers of the other partitions."""
-    by_epoch: dict[int, list[list[Held]]] = {}
-    judged: dict[tuple[str, int], None] = {}
-    for partition, epoch in joined.places():
-        own, marks = joined.own(partition, epoch), joined.marks(partition, epoch)
-        by_epoch.setdefault(epoch, []).append(marks)
-        if len(marks) > len(own):
-            # An operator's abort of a transaction that is not open leaves a marker that ends nothing.
-            marks = [mark for mark in marks if mark.batches] or marks[: len(own)]
-        for decision, mark in zip(reversed(own), reversed(marks), strict=False):
-            judged[partition, mark.marker_offset] = None
-            if decision.committed != mark.committed:
-                why = f"{decision.transactional_id} decided {_word(decision.committed)}"
-                yield _wrong(mark, why, SURE, decision.transactional_id)
-    for everywhere in by_epoch.values():
-        if any(len(marks) != 1 for marks in everywhere):
-            continue  # several transactions of one epoch: without decisions the markers cannot be matched
-        alone = [
-            mark
-            for (mark,) in everywhere
-            if (mark.partition, mark.marker_offset) not in judged and mark.batches
-        ]
-        if len({mark.committed for mark in alone}) == 2:
-            fewer = min((True, False), key=lambda way: sum(m.committed == way for m in alone))
-            why = f"other partitions of this epoch have {_word(not fewer)}, and no decision is in the logs"
-            yield from (_wrong(m, why, LIKELY, "") for m in alone if m.committed == fewer)
+def _without_decisions(
+    epoch: EpochEvidence, tally: _Tally, judged: Mapping[str, None]
+) -> Iterator[LogFinding]:
+    """Compare the markers of an epoch that no decision tells of with each other.
+
+    Where a partition has several, whose marker is whose cannot be told without decisions.
+    """
+    if any(count != 1 for count in tally.marks.values()):
+        return
+    everywhere = (mark for partition in tally.marks for mark in epoch.marks(partition))
+    alone = [mark for mark in everywhere if mark.partition not in judged and mark.batches]
+    if len({mark.committed for mark in alone}) == 2:
+        fewer = min((True, False), key=lambda way: sum(m.committed == way for m in alone))
+        why = f"other partitions of this epoch have {_word(not fewer)}, and no decision is in the logs"
+        yield from (_wrong(m, why, LIKELY, "") for m in alone if m.committed == fewer)
 
 
 def _wrong(mark: Held, why: str, certainty: str, name: str) -> LogFinding:
@@ -309,125 +320,131 @@ def _word(committed: object) -> str:
     return "COMMIT" if committed else "ABORT"
 
 
-def _unfinished(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
-    """Find participants that lack the marker of a decision."""
-    for decision in joined.decisions:
-        lacking = []
-        for partition in decision.participants:
-            end = around.end_of(partition)
-            if end is None or _is_ended(decision, partition, joined):
-                continue
-            gone = end.first_offset > 0 and partition not in joined.open
-            if not gone:
-                lacking.append(partition)
-        if not lacking and decision.complete_ms >= 0:
+def _unfinished(
+    decision: Decision, tally: _Tally, still_open: Mapping[str, Held], around: Surroundings
+) -> Iterator[LogFinding]:
+    """Look for participants that have no marker of a decision."""
+    lacking = []
+    for partition in decision.participants:
+        end = around.end_of(partition)
+        is_open = partition in still_open
+        if end is None or tally.is_ended(partition, is_open=is_open):
             continue
-        said = f"{decision.transactional_id} decided {_word(decision.committed)} at {words.moment_of(decision.prepare_ms)}"
-        base = LogFinding(
-            "unfinished",
-            decision.log,
-            decision.offset,
-            f"{said}; no marker yet in {', '.join(lacking) or 'no partition that is here'}, and it is not complete.",
-            f"the producer of {decision.transactional_id}"
-            + "".join(f"; {_readers_of(each)}" for each in lacking),
-            SURE if lacking else LIKELY,
+        gone = end.first_offset > 0 and not is_open
+        if not gone:
+            lacking.append(partition)
+    if not lacking and decision.complete_ms >= 0:
+        return
+    said = f"{decision.transactional_id} decided {_word(decision.committed)} at {words.moment_of(decision.prepare_ms)}"
+    base = LogFinding(
+        "unfinished",
+        decision.log,
+        decision.offset,
+        f"{said}; no marker yet in {', '.join(lacking) or 'no partition that is here'}, and it is not complete.",
+        f"the producer of {decision.transactional_id}"
+        + "".join(f"; {_readers_of(each)}" for each in lacking),
+        SURE if lacking else LIKELY,
+        (
+            commands.describe_of(decision.transactional_id),
             (
-                commands.describe_of(decision.transactional_id),
-                (
-                    "the coordinator sends the markers again until every leader of a participant has answered: see that "
-                    "those leaders run"
-                ),
+                "the coordinator sends the markers again until every leader of a participant has answered: see that "
+                "those leaders run"
             ),
-            decision.producer_id,
-            decision.epoch,
-            decision.transactional_id,
-            decision.prepare_ms,
-        )
-        if decision.complete_ms < 0:
-            yield base
-            continue
-        for partition in lacking:
-            first = joined.open.get(partition)
-            end = around.end_of(partition)
-            early = end is not None and end.last_ms < decision.complete_ms
-            yield base.but(
-                kind="missing-marker",
-                partition=partition,
-                offset=first.first_offset if first else max(0, end.end_offset - 1 if end else 0),
-                what=f"{said} and called it complete; {partition} has no marker of it.",
-                affected=_readers_of(partition),
-                certainty=LIKELY if early else SURE,
-                mends=(
-                    (commands.abort_of(partition, first.first_offset),)
-                    if first and not decision.committed
-                    else (
-                        commands.producers_of(partition),
-                        (
-                            "an abort would leave the commit half done: compare with the other replicas of the "
-                            "partition first, and elect one that has the marker"
-                        ),
-                    )
-                ),
-            )
-
-
-def _is_ended(decision: Decision, partition: str, joined: Joined) -> bool:
-    """Return whether a participant has the marker of a decision, counted backwards from the last decision of its epoch."""
-    own = joined.own(partition, decision.epoch)
-    missing = len(own) - len(joined.marks(partition, decision.epoch))
-    if missing <= 0:
-        return True
-    # The last marker is missing if the log still has the transaction open; otherwise the front was removed.
-    place = joined.turn(partition, decision)
-    return place < len(own) - missing if partition in joined.open else place >= missing
-
-
-def _long(joined: Joined) -> Iterator[LogFinding]:
-    """Find transactions that held back a last stable offset for longer than their timeout."""
-    for each in joined.held:
-        if each.marker_offset < 0 or not each.batches:
-            continue
-        own = next(iter(joined.own(each.partition, each.marker_epoch)), None)
-        limit = LONGEST_TIMEOUT_MS if own is None else own.timeout_ms
-        lasted = each.marker_ms - each.first_ms
-        if limit == NO_TIME_LIMIT or lasted <= limit + LOOKS_EVERY_MS:
-            continue
-        name = "" if own is None else own.transactional_id
-        which = (
-            f"its timeout is {words.span_of(limit)}"
-            if own
-            else "its timeout is not in the logs, 15 min is the longest"
-        )
-        yield LogFinding(
-            "long-hold",
-            each.partition,
-            each.first_offset,
-            f"Producer id {each.producer_id}: open from offset {each.first_offset} to its marker at "
-            f"{each.marker_offset}, for {words.span_of(lasted)}; {which}.",
-            _readers_of(each.partition, each.groups),
-            SURE if own else LIKELY,
-            ((commands.describe_of(name),) if name else (commands.producers_of(each.partition),)),
-            each.producer_id,
-            each.epoch,
-            name,
-            each.first_ms,
-            each.marker_ms,
+        ),
+        decision.producer_id,
+        decision.epoch,
+        decision.transactional_id,
+        decision.prepare_ms,
+    )
+    if decision.complete_ms < 0:
+        yield base
+        return
+    for partition in lacking:
+        first = still_open.get(partition)
+        end = around.end_of(partition)
+        early = end is not None and end.last_ms < decision.complete_ms
+        yield base.but(
+            kind="missing-marker",
+            partition=partition,
+            offset=first.first_offset if first else max(0, end.end_offset - 1 if end else 0),
+            what=f"{said} and called it complete; {partition} has no marker of it.",
+            affected=_readers_of(partition),
+            certainty=LIKELY if early else SURE,
+            mends=(
+                (commands.abort_of(partition, first.first_offset),)
+                if first and not decision.committed
+                else (
+                    commands.producers_of(partition),
+                    (
+                        "an abort would leave the commit half done: compare with the other replicas of the "
+                        "partition first, and elect one that has the marker"
+                    ),
+                )
+            ),
         )
 
 
-def _offsets(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
-    """Compare committed offsets with outputs, as far as the logs are here."""
-    both: list[Decision] = []
-    outputs_only: list[Decision] = []
-    for decision in (d for d in joined.decisions if d.committed and d.complete_ms >= 0):
+def _long(mark: Held, tally: _Tally) -> Iterator[LogFinding]:
+    """Tell of a transaction that held a last stable offset for longer than its timeout."""
+    if not mark.batches:
+        return
+    own = tally.first.get(mark.partition)
+    limit = LONGEST_TIMEOUT_MS if own is None else own.timeout_ms
+    lasted = mark.marker_ms - mark.first_ms
+    if limit == NO_TIME_LIMIT or lasted <= limit + LOOKS_EVERY_MS:
+        return
+    name = "" if own is None else own.transactional_id
+    which = (
+        f"its timeout is {words.span_of(limit)}"
+        if own
+        else "its timeout is not in the logs, 15 min is the longest"
+    )
+    yield LogFinding(
+        "long-hold",
+        mark.partition,
+        mark.first_offset,
+        f"Producer id {mark.producer_id}: open from offset {mark.first_offset} to its marker at "
+        f"{mark.marker_offset}, for {words.span_of(lasted)}; {which}.",
+        _readers_of(mark.partition, mark.groups),
+        SURE if own else LIKELY,
+        ((commands.describe_of(name),) if name else (commands.producers_of(mark.partition),)),
+        mark.producer_id,
+        mark.epoch,
+        name,
+        mark.first_ms,
+        mark.marker_ms,
+    )
+
+
+class _Offsets:
+    """Compares committed offsets with outputs, as far as the logs are here, of all epochs of a producer id."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._both: dict[str, None] = {}
+        # Of each transactional id, how many have output only, and the first of them.
+        self._outputs: dict[str, tuple[int, Decision]] = {}
+
+    def take(
+        self,
+        decision: Decision,
+        tally: _Tally,
+        marks: Mapping[str, Held | None],
+        around: Surroundings,
+    ) -> Iterator[LogFinding]:
+        """Look at one decision and the markers of its participants."""
+        if not decision.committed or decision.complete_ms < 0:
+            return
+        name = decision.transactional_id
         offsets = [p for p in decision.participants if topic_of(p) == CONSUMER_OFFSETS]
         users = [p for p in decision.participants if topic_of(p) not in INTERNAL_TOPICS]
         if not offsets:
-            outputs_only += [decision] if users else []
-            continue
-        wrote = [p for p in users if _wrote(decision, p, joined)]
-        if wrote:
-            both.append(decision)
+            if users:
+                count, first = self._outputs.get(name, (0, decision))
+                first = min(first, decision, key=lambda each: (each.log, each.offset))
+                self._outputs[name] = (count + 1, first)
+        elif any(_wrote(marks[p], counts_agree=tally.is_whole(p)) for p in users):
+            self._both[name] = None
         elif all(_is_whole(around.end_of(p)) for p in users):
             where = (
                 f"{', '.join(users)} took part and has no record of it"
@@ -438,39 +455,39 @@ def _offsets(joined: Joined, around: Surroundings) -> Iterator[LogFinding]:
                 "offsets-without-output",
                 decision.log,
                 decision.offset,
-                f"{decision.transactional_id} committed offsets at {words.moment_of(decision.prepare_ms)}; {where}.",
+                f"{name} committed offsets at {words.moment_of(decision.prepare_ms)}; {where}.",
                 "readers of the output, if the input should have made some",
                 LIKELY if users else POSSIBLE,
-                (commands.describe_of(decision.transactional_id),),
+                (commands.describe_of(name),),
                 decision.producer_id,
                 decision.epoch,
-                decision.transactional_id,
+                name,
                 decision.prepare_ms,
             )
-    names = {each.transactional_id for each in both}
-    for name in sorted(names & {each.transactional_id for each in outputs_only}):
-        found = [each for each in outputs_only if each.transactional_id == name]
-        yield LogFinding(
-            "output-without-offsets",
-            found[0].log,
-            found[0].offset,
-            f"{len(found)} committed transactions of {name} have output and no offsets, the first at "
-            f"{words.moment_of(found[0].prepare_ms)}; others have both.",
-            "readers of the output: what these transactions read may be put out again",
-            POSSIBLE,
-            (commands.describe_of(name),),
-            found[0].producer_id,
-            found[0].epoch,
-            name,
-            found[0].prepare_ms,
-        )
+
+    def end(self) -> Iterator[LogFinding]:
+        """Tell of transactional ids that have both transactions with offsets and transactions without."""
+        for name in sorted(self._both.keys() & self._outputs.keys()):
+            count, first = self._outputs[name]
+            yield LogFinding(
+                "output-without-offsets",
+                first.log,
+                first.offset,
+                f"{count} committed transactions of {name} have output and no offsets, the first at "
+                f"{words.moment_of(first.prepare_ms)}; others have both.",
+                "readers of the output: what these transactions read may be put out again",
+                POSSIBLE,
+                (commands.describe_of(name),),
+                first.producer_id,
+                first.epoch,
+                name,
+                first.prepare_ms,
+            )
 
 
-def _wrote(decision: Decision, partition: str, joined: Joined) -> bool:
-    """Return whether a partition has a batch of a transaction; true if its marker cannot be identified."""
-    own = joined.own(partition, decision.epoch)
-    marks = joined.marks(partition, decision.epoch)
-    return len(own) != len(marks) or marks[joined.turn(partition, decision)].batches > 0
+def _wrote(mark: Held | None, *, counts_agree: bool) -> bool:
+    """Say whether a partition has a batch of a transaction; yes where its marker cannot be told from others'."""
+    return not counts_agree or (mark is not None and mark.batches > 0)
 
 
 def _is_whole(end: PartitionEnd | None) -> bool:

@@ -7,15 +7,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from kipviz.core.values import Value
-from kipviz.recordings.auditing.audit_evidence import Evidence, PartitionEnd
+from kipviz.recordings.auditing.audit_evidence import PartitionEnd
 from kipviz.recordings.auditing.audit_findings import WRONG, LogFinding, order_of
 from kipviz.recordings.auditing.audit_rules import (
     Surroundings,
     findings_alone,
     findings_together,
-    keys_of,
     surroundings,
 )
+from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 from kipviz.recordings.auditing.partition_fold import evidence_of
 from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,
@@ -128,19 +128,18 @@ def audit_logs(
     plan = audit_plan(paths, topics, part_bytes)
     alone: list[LogFinding] = []
     ends: list[PartitionEnd] = []
-    together: dict[int, list[Evidence]] = {}
-    for number, parts in enumerate(plan.partitions, 1):
-        for each in evidence_of(parts, check_crc=check_crc):
-            alone += findings_alone(each)
-            if isinstance(each, PartitionEnd):
-                ends.append(each)
-            for key in keys_of(each):
-                together.setdefault(key, []).append(each)
-        if on_partition is not None:
-            on_partition(number, len(plan.partitions))
-    around = surroundings(ends, plan.coordinators)
-    for key in sorted(together):
-        alone += findings_together(together[key], around)
+    with GatheredEvidence() as together:
+        for number, parts in enumerate(plan.partitions, 1):
+            for each in evidence_of(parts, check_crc=check_crc):
+                alone += findings_alone(each)
+                if isinstance(each, PartitionEnd):
+                    ends.append(each)
+                together.add(each)
+            if on_partition is not None:
+                on_partition(number, len(plan.partitions))
+        around = surroundings(ends, plan.coordinators)
+        for producer in together.producers():
+            alone += findings_together(producer, around)
     return audit_of(alone, plan, around)
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from kipviz.core import untrusted_file
 from kipviz.core.values import Value
@@ -18,6 +22,7 @@ from kipviz.recordings.files.broker_folder import (
     broker_folder,
     metadata_of,
 )
+from kipviz.recordings.files.checksums import Numbers
 from kipviz.recordings.files.segments import COMPACTED_TOPICS
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import topic_of
@@ -27,6 +32,11 @@ PART_BYTES = 64 << 20
 # max.message.bytes limits a batch (1 MB by default); a part with a larger last batch is read again, with more bytes
 # after it.
 _BEHIND = 1 << 20
+# Halving a segment ends where so much is left, and looks at so much each time.
+_NEAR, _LOOKS_AT = 256 << 10, 4 << 10
+# Entries of index files: a relative offset and its place, a time and its relative offset.
+_PLACES = np.dtype([("key", ">i4"), ("at", ">i4")])
+_TIMES = np.dtype([("key", ">i8"), ("at", ">i4")])
 
 
 class LogPart(Value, frozen=True):
@@ -92,7 +102,7 @@ def log_folders(
     known = max(
         (m for m, _ in told if m), key=lambda m: len(m.decisions), default=ClusterMetadata()
     )
-    found = [part for each in brokers for part in _parts_of(each, known, topics, part_bytes)]
+    found = parts_of(brokers, known, topics, part_bytes)
     there = sorted({part.topic for part in found})
     for lost in (topic for topic in topics if topic not in there):
         places = ", ".join(str(each.place) for each in brokers)
@@ -112,6 +122,20 @@ def _brokers_at(path: Path) -> list[Path]:
 
 def _is_metadata(name: str) -> bool:
     return name.startswith("__cluster_metadata-")
+
+
+def parts_of(
+    brokers: Iterable[BrokerFolder],
+    known: ClusterMetadata,
+    topics: Sequence[str] = (),
+    part_bytes: int = PART_BYTES,
+) -> list[LogPart]:
+    """Return the parts of all partitions of some brokers; `known` says which topics are compacted or tiered.
+
+    Raises:
+        RecordingError: a partition's folder has another name.
+    """
+    return [part for each in brokers for part in _parts_of(each, known, topics, part_bytes)]
 
 
 def _parts_of(
@@ -193,3 +217,101 @@ def first_offset_of(segment: str) -> int:
     """Return the offset that a segment's file is named after, 0 if it has another name."""
     name = segment.removesuffix(".log")
     return int(name) if name.isdecimal() and len(name) == 20 else 0
+
+
+def narrowed(
+    parts: Iterable[LogPart], field: str, low: int, high: int, around: int
+) -> Iterator[LogPart]:
+    """Return the parts without what is far from some values; a segment that is not much larger is left whole.
+
+    Where a value stands is found by Kafka's index files, and where these are not there by halving: a few reads, whatever the size
+    of the segment. Times that go back may be missed; offsets never go back.
+
+    Args:
+        parts: parts of whole segments, in the order of the log.
+        field: `base_offset`, or `max_timestamp`.
+        low: the least value that is looked for.
+        high: the greatest one.
+        around: so many bytes before the least value and behind the greatest one are kept.
+
+    Raises:
+        RecordingError: a file cannot be read.
+    """
+    for _, each in groupby(parts, key=lambda part: part.path):
+        segment = tuple(each)
+        if segment[-1].end <= 2 * around + _NEAR:
+            yield from segment
+            continue
+        begins = _between(segment[0], field, low)[0] - around
+        ends = _between(segment[0], field, high + 1)[1] + around
+        for part in segment:
+            start, end = max(part.start, begins), min(part.end, ends)
+            if start < end:
+                yield part.but(start=start, end=end)
+
+
+def _between(part: LogPart, field: str, value: int) -> tuple[int, int]:
+    """Return two places of a segment: before the first one batches are less than a value, from the second one on they are not."""
+    found = _between_by_index(part, field, value)
+    if found is not None:
+        return found
+    left, right = 0, part.size
+    while right - left > _NEAR:
+        middle = (left + right) // 2
+        first = _first_from(part, field, middle, right)
+        if first is not None and first[1] < value:
+            left = first[0]
+        else:
+            right = middle
+    return left, right
+
+
+def _between_by_index(part: LogPart, field: str, value: int) -> tuple[int, int] | None:
+    """Look into a segment's index files; None where one is not there or not in order.
+
+    Source: org.apache.kafka.storage.internals.log.OffsetIndex, TimeIndex.
+    """
+    places = _index_of(part, ".index", _PLACES)
+    if places is None or places["at"][-1] >= part.size:
+        return None
+    offset = value - first_offset_of(part.segment)
+    if field != "base_offset":
+        times = _index_of(part, ".timeindex", _TIMES)
+        if times is None:
+            return None
+        # Of what stands before an entry's offset no time is later than the entry's.
+        before = int(np.searchsorted(times["key"], value))
+        least = int(times["at"][before - 1]) if before else -1
+        most = int(times["at"][before]) if before < len(times) else 1 << 31
+    else:
+        least, most = offset - 1, offset
+    first = int(np.searchsorted(places["key"], least, side="right"))
+    # An entry has the last offset of what was appended at its place, so that begins there at the latest.
+    last = int(np.searchsorted(places["key"], most, side="right")) + 1
+    begins = int(places["at"][first - 1]) if first else 0
+    return begins, int(places["at"][last]) if last < len(places) else part.size
+
+
+def _index_of(part: LogPart, suffix: str, entry: np.dtype[Any]) -> Numbers | None:
+    """Read an index file; what a running broker allocated in advance is left out."""
+    try:
+        data = untrusted_file.read(Path(part.path).with_suffix(suffix))
+    except OSError:
+        return None
+    rows = np.frombuffer(data[: len(data) // entry.itemsize * entry.itemsize], entry)
+    used = np.flatnonzero(rows["at"])
+    rows = rows[: int(used[-1]) + 1 if len(used) else 0].astype(entry.newbyteorder("="))
+    in_order = len(rows) and all((np.diff(rows[each]) >= 0).all() for each in ("key", "at"))
+    return rows if in_order else None
+
+
+def _first_from(part: LogPart, field: str, place: int, limit: int) -> tuple[int, int] | None:
+    """Return where the first right batch from a place on begins and what its field says, None if there is none before a limit."""
+    size = _LOOKS_AT
+    while place < limit:
+        end = min(place + size, limit)
+        headers = read_part(part.but(start=place, end=end)).headers
+        if len(headers.positions):
+            return place + int(headers.positions[0]), int(headers.fields[field][0])
+        place, size = end, 8 * size
+    return None

@@ -1,9 +1,9 @@
 """A window of a large log: the batches around one place, in all partitions, and what was open when it begins.
 
-Only headers are read to find them, and in other partitions only segments of the window's time. Earlier batches that
-still matter are put in front of the window: the first batch of each transaction that is open then, and the last batches
-of internal topics. Other earlier batches are left out, so an old transactional id, offset or share-partition may be
-missing from the cards.
+Only headers are read to find them, in other partitions of the window's time, and of large segments only what is near (`NEAR_BYTES`).
+What stands there before the window and still counts is put in front of it: the first batch of each transaction that is open then, and
+the last batches of internal topics. What else was written before is not there, so an old transaction, transactional id, offset or
+share-partition may be missing from the cards.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from kipviz.core import untrusted_file
-from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA
+from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA, ClusterMetadata
 from kipviz.recordings.files.batch_headers import CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers
 from kipviz.recordings.files.cluster_folders import ClusterFolders
-from kipviz.recordings.files.log_parts import LogPart, log_folders, read_part
+from kipviz.recordings.files.log_parts import LogPart, narrowed, parts_of, read_part
 from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.placement import INTERNAL_TOPICS
 
 # How many batches of an internal topic before the window are read.
 SAID_BEFORE = 200
+# So many bytes on either side of the window are read for what was open: of its own partition, and of all others together.
+NEAR_BYTES = 16 << 20
+_OTHERS_BYTES = 64 << 20
 _TRANSACTIONAL = 0x10
 
 
@@ -56,14 +59,19 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     by_name: dict[str, list[LogPart]] = {}
     path = ", ".join(str(each.place) for each in folders.brokers)
     chosen_of = [each.resolve() for each in folders.partitions]
-    for part in log_folders([each.place for each in folders.brokers]).parts:
+    for part in parts_of(folders.brokers, folders.metadata or ClusterMetadata()):
         if part.topic != CLUSTER_METADATA and Path(part.path).parent in chosen_of:
             by_name.setdefault(part.partition, []).append(part)
     if partition not in by_name:
         names = ", ".join(sorted(by_name))
         raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
-    own = _headers_of(_around(by_name[partition], offset))
+    near = _around(by_name[partition], offset)
+    own = _headers_of(narrowed(near, "base_offset", offset, offset, NEAR_BYTES))
     last = own.fields["base_offset"] + own.fields["last_delta"]
+    if not len(last) or not own.fields["base_offset"][0] <= offset <= last[-1]:
+        # Nothing is there, or an index file is wrong.
+        own = _headers_of(near)
+        last = own.fields["base_offset"] + own.fields["last_delta"]
     place = int(np.searchsorted(last, offset))
     if len(last) and offset == int(last[-1]) + 1:
         place -= 1  # after the last batch there may be damage, or more to come
@@ -77,8 +85,10 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     begins, ends_ms = int(times.min()), int(times.max())
     chosen = {partition: (own, _with_before(own, window))}
     others = sorted(name for name in by_name if name != partition)
+    each = min(NEAR_BYTES, _OTHERS_BYTES // max(1, len(others)))
     for name in others:
-        found = _headers_of(_at_times(by_name[name], begins, ends_ms))
+        near = _at_times(by_name[name], begins, ends_ms)
+        found = _headers_of(narrowed(near, "max_timestamp", begins, ends_ms, each))
         stamps = found.fields["max_timestamp"]
         within = np.flatnonzero((stamps >= begins) & (stamps <= ends_ms))
         if len(within) > max(1, most // 2 // len(others)):
