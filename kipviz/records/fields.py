@@ -51,9 +51,13 @@ class Fields:
     def unsigned_varint(self, what: str, *, bits: int = 32) -> int:
         """Return an unsigned number of seven bits to a byte, lowest first."""
         start = self.at
+        data, end = self.data, len(self.data)
         value = shift = 0
         while True:
-            byte = self.take(1, what)[0]
+            if self.at >= end:
+                self.take(1, what)  # which says what is missing
+            byte = data[self.at]
+            self.at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:  # the highest bit means that more follows
                 break

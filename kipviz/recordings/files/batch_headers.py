@@ -38,8 +38,8 @@ HEADER = np.dtype(
     ]
 )
 NATIVE = HEADER.newbyteorder("=")
-# The place after the magic byte; the length counts neither itself nor what is before it.
-_CHECKED_FROM = 21
+# What stands behind the magic byte, and the length, which does not count itself and what is before it.
+CHECKED_FROM = 21
 _LENGTH_AT = 8
 _BEFORE_LENGTH_ENDS = 12
 _LENGTH = struct.Struct(">i")
@@ -136,7 +136,7 @@ def _right(
     sizes = fields["length"].astype(np.int64) + _BEFORE_LENGTH_ENDS
     if not len(places):
         return places, [], -1
-    computed = checksums(view, places + _CHECKED_FROM, places + sizes)
+    computed = checksums(view, places + CHECKED_FROM, places + sizes)
     wrong = np.flatnonzero(computed != fields["crc"])
     kept = np.ones(len(places), bool)
     damages: list[Damage] = []
@@ -249,7 +249,7 @@ def _next_batch(data: bytes, view: Numbers, at: int, least_offset: int) -> int:
         places, sizes, stored = places[likely], sizes[likely], fields["crc"][likely]
         for k in range(0, len(places), _CANDIDATES):
             some = slice(k, k + _CANDIDATES)
-            right = checksums(view, places[some] + _CHECKED_FROM, places[some] + sizes[some])
+            right = checksums(view, places[some] + CHECKED_FROM, places[some] + sizes[some])
             hits = np.flatnonzero(right == stored[some])
             if len(hits):
                 return int(places[some][hits[0]])
