@@ -92,7 +92,7 @@ def _audit_file(address: str) -> Iterator[pa.RecordBatch]:
             for runs in whole_runs(events):
                 yield from rows_of(runs).to_batches()
     except (OSError, KeyError, UnknownLayout, pa.ArrowException):
-        # The names of folders may hold the columns, or only Spark knows the address. Where the file is damaged, Spark says how.
+        # The columns may be in the names of folders, or only Spark knows the address. If the file is damaged, Spark reports it.
         row = {field.name: None for field in ROWS} | {"finding": UNREAD}
         yield pa.RecordBatch.from_pylist([row], schema=ROWS)
 
@@ -252,7 +252,7 @@ class _Runs:
         return second
 
     def _output_expected(self, events: Numbers) -> Flags:
-        """Say for each event whether a group of its run that writes outputs reads its source."""
+        """Return for each event whether a group of its run that writes outputs reads its source."""
         silent = np.flatnonzero(self._kind("no_output_expected"))
         return ~np.isin(self._source(events), self._source(silent))
 

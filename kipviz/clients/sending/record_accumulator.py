@@ -1,4 +1,8 @@
-"""The record accumulator: send() appends batches, and the sender drains them."""
+"""The record accumulator: send() appends batches, and the sender drains them.
+
+WHERE IN KAFKA: RecordAccumulator, BufferPool; the correlation ids are NetworkClient's.
+NOT MODELLED: batching by size and time (each send() makes one batch), compression.
+"""
 
 from __future__ import annotations
 

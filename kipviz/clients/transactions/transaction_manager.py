@@ -7,8 +7,8 @@ KIP-890; KIP-939: prepareTransaction, completeTransaction and initTransactions(k
 crash loses all of it, and the next process fences it. NOT MODELLED: FindCoordinator where there are no ACLs and for
 groups; Metadata (but for topics that are waited for and for the ids that `topic_ids` asks for).
 
-It knows no batch. As Kafka's nextRequest(hasIncompleteBatches) it is told whether some are `incomplete`: in the
-accumulator, or on their way. Batches and their sequences are in `kipviz.clients.sending`.
+It knows no batch. Like Kafka's nextRequest(hasIncompleteBatches), it gets whether some are `incomplete`: in the
+accumulator, or in flight. Batches and their sequences are in `kipviz.clients.sending`.
 """
 
 from __future__ import annotations
