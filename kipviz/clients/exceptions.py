@@ -70,7 +70,7 @@ ADVICE = {
     ABORTS: "abort the transaction and go on",
     ENDS: "close this producer",
     REFUSED: "call initTransactions() again once it is allowed",
-    FAILED: "the record's future has it, and the producer goes on",
+    FAILED: "the record's future has the error, and the producer continues",
     HANDLED: "the client deals with the answer itself",
     THROWS: "the consumer's call throws it",
     REPORTED: "commitSync() and the acknowledgement callback have it",

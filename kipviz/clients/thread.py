@@ -74,7 +74,9 @@ def why_no_time_out(me: Application) -> str | None:
         return None
     if not times_out(client) or line.call not in (*REMEMBERED, FORGOTTEN):
         names = ", ".join(call.value for call in (*REMEMBERED, FORGOTTEN))
-        return f"{line.call.value}() of {me.name} is none of those that time out here: {names}"
+        return (
+            f"{line.call.value}() of {me.name} does not time out here, only these calls do: {names}"
+        )
     return f"{line.call.value}() of {me.name} has its result" if _is_over(me, client) else None
 
 
@@ -195,7 +197,7 @@ def _raised_on_entry(me: Application, line: Line) -> str:
         and manager.share_version < manager.staging_level
     ):
         return (
-            "UnsupportedVersionException: no connection has told of share.version "
+            "UnsupportedVersionException: no connection has reported share.version "
             f"{manager.staging_level}"
         )
     return ""

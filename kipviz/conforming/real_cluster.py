@@ -391,7 +391,7 @@ class RealCluster:
             for index in range(PARTITIONS):
                 while not self._leads(topic, index):
                     if time.monotonic() > end:
-                        raise CannotStart(f"nobody leads the topic {topic}")
+                        raise CannotStart(f"the topic has no leader: {topic}")
                     time.sleep(0.02)
 
     def _leads(self, topic: str, index: int) -> bool:
@@ -496,4 +496,4 @@ def _free_port() -> int:
 
 def _last(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it wrote nothing to its console"

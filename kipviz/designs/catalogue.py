@@ -274,7 +274,7 @@ INIT_WITH_CONSUMER = _of_kip_447(
     "draft",
     "The producer holds the consumer, waits for it to join (classic protocol), and sends offsets in the "
     "name of the member that it is now; "
-    "transaction.timeout.ms is 10 s unless somebody configures it.",
+    "transaction.timeout.ms is 10 s unless it is configured.",
     (("transaction_timeout_ms", 10_000),),
     producer_member="of_the_consumer_it_holds",
     init_joins="it_joins_first",
@@ -296,7 +296,7 @@ CATALOGUE: tuple[Design, ...] = (
         "Clients add partitions themselves and an epoch lasts for many transactions; before the first "
         "batch of a transaction the leader asks the coordinator whether its partition was added "
         "(KIP-890 part 1).",
-        "Kafka 4.4.0 with transaction.version 1; on the wire as Kafka 3.6 and later",
+        "Kafka 4.4.0 with transaction.version 1; the same requests as Kafka 3.6 and later",
         transaction_version=1,
     ),
     _older(
@@ -385,7 +385,7 @@ def to_propose(wrong: UnknownDesign, name: str) -> str:
     base = name.partition("+")[0]
     if is_design(base):
         return str(wrong)
-    return f"{wrong} If it is somebody's own, run their kipviz.propose({base!r}, ...) first."
+    return f"{wrong} If it is a reader's own design, run kipviz.propose({base!r}, ...) first."
 
 
 def brought_designs() -> tuple[Design, ...]:

@@ -23,7 +23,7 @@ def by_its_type(acknowledge_type: int) -> RecordState:
 
 
 def acknowledged_either_way(acknowledge_type: int) -> RecordState:
-    """ACKNOWLEDGED, "same for RELEASE and REJECT"."""
+    """It becomes ACKNOWLEDGED: "same for RELEASE and REJECT"."""
     return RecordState.ACKNOWLEDGED
 
 
@@ -31,12 +31,12 @@ def acknowledged_either_way(acknowledge_type: int) -> RecordState:
 
 
 def when_replicated() -> bool:
-    """When the in-sync replicas have it."""
+    """When all in-sync replicas have it."""
     return True
 
 
 def when_appended() -> bool:
-    """As soon as the leader has it in its own log."""
+    """As soon as the leader has appended it to its own log."""
     return False
 
 
@@ -44,7 +44,7 @@ def when_appended() -> bool:
 
 
 def counts_as_done() -> bool:
-    """It counts as done: memory has the outcome, and the write that fails is not repeated."""
+    """The marker counts as written: memory has the outcome, and the failed write is not repeated."""
     return False
 
 
@@ -57,12 +57,12 @@ def keeps_the_vote() -> bool:
 
 
 def through_the_coordinator() -> bool:
-    """Yes: its own runtime appends the marker, as the group coordinator's does."""
+    """Yes: its own runtime appends the marker, like the group coordinator's."""
     return True
 
 
 def behind_its_back() -> bool:
-    """No: the log takes it, and the next write of the coordinator finds itself out of step."""
+    """No: the log accepts the marker, and the coordinator's next write finds that it is out of step."""
     return False
 
 
@@ -70,12 +70,12 @@ def behind_its_back() -> bool:
 
 
 def staging_counts() -> bool:
-    """Yes, as sendOffsetsToTransaction() does."""
+    """Yes, like sendOffsetsToTransaction()."""
     return True
 
 
 def only_sends_count() -> bool:
-    """No: only send() and sendOffsetsToTransaction() do; a commit of nothing else sends no EndTxn."""
+    """No: only send() and sendOffsetsToTransaction() do; a transaction without them commits without an EndTxn."""
     return False
 
 
@@ -83,12 +83,12 @@ def only_sends_count() -> bool:
 
 
 def replaces(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
-    """A commit overwrites what is stored; an abort only remembers the delivery."""
+    """A commit overwrites the stored state; an abort only updates the delivery."""
     return (replace if committed else merge)(stored, decided, start)
 
 
 def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
-    """It is joined with the stored TX_PENDING, and of two states the one with the higher id wins."""
+    """It is merged with the stored TX_PENDING, and of two states the one with the higher id wins."""
     vote = tuple(batch.but(state=RecordState.TX_PENDING) for batch in decided)
     return merge(merge(stored, vote, start), decided, start)
 
@@ -97,12 +97,12 @@ def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, sta
 
 
 def whoever_holds_the_record(own: int, coordinator: int) -> Errors:
-    """The record's: the member that holds it may stage it, whatever its epoch is."""
+    """The record's state: the member that has acquired the record may stage it, whatever its epoch is."""
     return Errors.NONE
 
 
 def epoch_at_the_own_broker(own: int, coordinator: int) -> Errors:
-    """The group coordinator's object on its own broker, which seldom coordinates this group."""
+    """The group coordinator's state on its own broker, which seldom coordinates this group."""
     return Errors.NONE if own == coordinator else Errors.NOT_COORDINATOR
 
 
@@ -110,12 +110,12 @@ def epoch_at_the_own_broker(own: int, coordinator: int) -> Errors:
 
 
 def still_resolves(finalized: bool) -> bool:
-    """Yes: what was staged before the downgrade is resolved after it."""
+    """Yes: acknowledgements staged before the downgrade are resolved after it."""
     return True
 
 
 def not_known_any_more(finalized: bool) -> bool:
-    """No: the hook is part of the feature, and is gone with it."""
+    """No: the hook is part of the feature, and is removed with it."""
     return finalized
 
 
@@ -137,7 +137,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
     ),
     Slot(
         "marker_answer",
-        "When is the coordinator told that a marker is written to __share_group_state?",
+        "When does the coordinator learn that a marker is written to __share_group_state?",
         "H",
         True,
         (

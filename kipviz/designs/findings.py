@@ -16,7 +16,7 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "finding-A",
         "repaired, but no participant is added",
-        "The coordinator is told of no share-partition, so no marker of the transaction comes to it.",
+        "The coordinator learns of no share-partition, so it sends none of them a marker of the transaction.",
         {"participant": "nowhere"},
     ),
     (
@@ -58,7 +58,7 @@ CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "finding-K",
         "repaired, but a repeated staging is refused",
-        "A staging whose answer was lost is sent again and told INVALID_RECORD_STATE.",
+        "A staging whose response was lost is sent again and rejected with INVALID_RECORD_STATE.",
         {"stage_retry": "invalid_record_state"},
     ),
     (

@@ -24,17 +24,17 @@ FIRST_STABLE = 7
 
 
 def unstable_if_asked(require_stable: bool, version: int) -> Errors:
-    """UNSTABLE_OFFSET_COMMIT, if it asks for stable offsets; else the offset that is committed."""
+    """UNSTABLE_OFFSET_COMMIT, if it asks for stable offsets; otherwise the committed offset."""
     return Errors.UNSTABLE_OFFSET_COMMIT if require_stable else Errors.NONE
 
 
 def the_committed_one(require_stable: bool, version: int) -> Errors:
-    """The offset that is committed: nobody looks at what is pending."""
+    """The committed offset: pending offsets are not checked."""
     return Errors.NONE
 
 
 def pending_to_new_loading_to_old(require_stable: bool, version: int) -> Errors:
-    """PendingTransactionException if it knows that error, else "loading", which it tries again."""
+    """PendingTransactionException if it knows that error, otherwise COORDINATOR_LOAD_IN_PROGRESS, which it retries."""
     new = version >= FIRST_STABLE
     return Errors.PENDING_TRANSACTION if new else Errors.COORDINATOR_LOAD_IN_PROGRESS
 
@@ -43,12 +43,12 @@ def pending_to_new_loading_to_old(require_stable: bool, version: int) -> Errors:
 
 
 def members_only(error: Errors) -> Errors:
-    """Yes: a member that is none any more, or of another epoch or generation, is refused."""
+    """Yes: a former member, or one with another epoch or generation, is rejected."""
     return error
 
 
 def anybody(error: Errors) -> Errors:
-    """No: whoever has the group's id may commit for it."""
+    """No: any producer with the group's id may commit for it."""
     return Errors.NONE
 
 
@@ -56,12 +56,12 @@ def anybody(error: Errors) -> Errors:
 
 
 def each_broker_for_itself(level: int) -> Errors:
-    """Yes, if the broker knows that version: a connection tells it (ApiVersions)."""
+    """Yes, if the broker knows that version: a connection reports it (ApiVersions)."""
     return Errors.NONE
 
 
 def all_brokers_first(level: int) -> Errors:
-    """Not before inter.broker.protocol.version is raised: until then a newer request is refused."""
+    """Not before inter.broker.protocol.version is raised: until then a newer request is rejected."""
     return Errors.NONE if level else Errors.UNSUPPORTED_VERSION
 
 
@@ -69,12 +69,12 @@ def all_brokers_first(level: int) -> Errors:
 
 
 def no_generation_is_known(generation: int, newest: int) -> Errors:
-    """Yes: it asks for the transactional id and its epoch, and knows of no group."""
+    """Yes: it checks the transactional id and its epoch, and knows no group."""
     return Errors.NONE
 
 
 def only_the_newest_is_served(generation: int, newest: int) -> Errors:
-    """No: once it has heard of a newer one, all that is left to the others is to initialise again."""
+    """No: once it knows a newer generation, older producers can only initialise again."""
     return Errors.PRODUCER_FENCED if generation < newest else Errors.NONE
 
 
@@ -82,17 +82,17 @@ def only_the_newest_is_served(generation: int, newest: int) -> Errors:
 
 
 def it_stays_open() -> tuple[bool, bool]:
-    """Nothing: who has it open may end it, and else it times out."""
+    """Nothing: its producer may end it, otherwise it times out."""
     return False, False
 
 
 def it_is_aborted() -> tuple[bool, bool]:
-    """It is aborted at once: its producer's requests are refused, so nobody else could end it."""
+    """It is aborted at once: its producer's requests are rejected, so only the coordinator can end it."""
     return True, True
 
 
 def it_has_to_time_out() -> tuple[bool, bool]:
-    """The new owner has to wait until it is complete, at the latest by its time-out."""
+    """The new owner has to wait until it is complete, at the latest until its timeout."""
     return False, True
 
 
@@ -100,12 +100,12 @@ def it_has_to_time_out() -> tuple[bool, bool]:
 
 
 def ids_alone() -> bool:
-    """No: a version has names or ids, never both, and what nobody knows is UNKNOWN_TOPIC_ID."""
+    """No: a version has names or ids, never both, and an unknown id is UNKNOWN_TOPIC_ID."""
     return False
 
 
 def names_too() -> bool:
-    """Yes: the offset goes to the topic that has the name now."""
+    """Yes: the offset goes to the topic that now has the name."""
     return True
 
 
@@ -113,22 +113,22 @@ def names_too() -> bool:
 
 
 def as_the_call_says(at_init: Member, now: Member, passed: Member) -> Member:
-    """That of the ConsumerGroupMetadata that every sendOffsetsToTransaction() is given."""
+    """The member of the ConsumerGroupMetadata that every sendOffsetsToTransaction() gets."""
     return passed
 
 
 def of_the_consumer_it_holds(at_init: Member, now: Member, passed: Member) -> Member:
-    """That of the consumer which initTransactions(consumer) was given, as it stands now."""
+    """The current member of the consumer that initTransactions(consumer) got."""
     return now
 
 
 def as_it_was_at_init(at_init: Member, now: Member, passed: Member) -> Member:
-    """The member and the generation that InitProducerId was sent with; a new one needs a new call."""
+    """The member and the generation of its InitProducerId; a new member needs a new call."""
     return at_init
 
 
 def of_nobody(at_init: Member, now: Member, passed: Member) -> Member:
-    """Nobody's: TxnOffsetCommit has no field for a member, only one for the group's id."""
+    """None: TxnOffsetCommit has no field for a member, only one for the group's id."""
     return ("", -1)
 
 
@@ -141,7 +141,7 @@ def it_needs_no_consumer() -> bool:
 
 
 def it_joins_first() -> bool:
-    """Yes: it is given the consumer, lets it join, and returns when there is a generation."""
+    """Yes: it gets the consumer, lets it join, and returns when there is a generation."""
     return True
 
 

@@ -64,7 +64,7 @@ def pending_below_outcomes(batch: StateBatch) -> Rank:
 
 
 def after_the_append(before: bool, names_state: bool) -> bool:
-    """When the markers of the request are appended, whichever partitions the request names."""
+    """When the request's markers are appended, whichever partitions the request names."""
     return not before
 
 
@@ -108,12 +108,12 @@ def no_timer(lock: int) -> int:
 
 
 def added_first() -> bool:
-    """The participant is added first; a refusal stages nothing."""
+    """The participant is added first; if that is rejected, nothing is staged."""
     return True
 
 
 def staged_first() -> bool:
-    """The records are staged first; the participant is added after that, if the transaction is still open."""
+    """The records are staged first; then the participant is added, if the transaction is still open."""
     return False
 
 
@@ -121,12 +121,12 @@ def staged_first() -> bool:
 
 
 def noted_before_the_read(noted: bool) -> bool:
-    """The votes that were durable when the read was sent, record by record."""
+    """The acknowledgements that were durable when the read was sent, record by record."""
     return noted
 
 
 def of_a_noted_transaction(noted: bool) -> bool:
-    """Every vote with the producer id and epoch of one that was durable then, also one that was staged meanwhile."""
+    """Every acknowledgement with the producer id and epoch of one that was durable then, even if it was staged meanwhile."""
     return True
 
 
@@ -134,7 +134,7 @@ def of_a_noted_transaction(noted: bool) -> bool:
 
 
 def dropped_with_the_share_partition() -> bool:
-    """The share-partition is dropped and loaded anew: no later read would have an outcome of that vote."""
+    """The share-partition is dropped and loaded again: no later read would have an outcome of that acknowledgement."""
     return False
 
 
@@ -147,12 +147,12 @@ def stays_pending() -> bool:
 
 
 def decisions_leave() -> bool:
-    """They leave it: what was drained is not sent as an ordinary acknowledgement."""
+    """Yes: drained decisions are not sent as ordinary acknowledgements."""
     return True
 
 
 def decisions_stay() -> bool:
-    """They stay: the next poll(), commitSync() or close() sends them once more, outside the transaction."""
+    """No: the next poll(), commitSync() or close() sends them again, outside the transaction."""
     return False
 
 
@@ -160,12 +160,12 @@ def decisions_stay() -> bool:
 
 
 def of_no_delivery(deliveries: Deliveries) -> Deliveries:
-    """No: the member is all that it names, so two deliveries to the same member look alike."""
+    """No: it names only the member, so two deliveries to the same member look alike."""
     return ()
 
 
 def with_delivery_counts(deliveries: Deliveries) -> Deliveries:
-    """Yes: it carries the delivery count of each record, and another count is refused."""
+    """Yes: it carries the delivery count of each record, and another count is rejected."""
     return deliveries
 
 
@@ -328,7 +328,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
                 "with_delivery_counts",
                 with_delivery_counts,
                 OURS,
-                "a repair: two deliveries to one member are told apart",
+                "a repair: two deliveries to one member are distinguished",
             ),
         ),
     ),

@@ -9,17 +9,17 @@ HEARTBEATS = "heartbeats"
 
 
 def not_in_two_phases(two_phase: bool) -> bool:
-    """Anybody's but that of a two-phase commit, which has to outlive its owner."""
+    """All except those of a two-phase commit, which must outlive their owner."""
     return not two_phase
 
 
 def every_transaction(two_phase: bool) -> bool:
-    """Everybody's: the text makes no exception."""
+    """All: the text makes no exception."""
     return True
 
 
 def no_transaction(two_phase: bool) -> bool:
-    """Nobody's: there is one time limit, transaction.timeout.ms."""
+    """None: the only time limit is transaction.timeout.ms."""
     return False
 
 
@@ -27,12 +27,12 @@ def no_transaction(two_phase: bool) -> bool:
 
 
 def three_intervals(told_ms: int) -> int:
-    """Three times what it has told: the interval of its heartbeats."""
+    """For three times the reported interval of its heartbeats."""
     return 3 * told_ms
 
 
 def one_session_timeout(told_ms: int) -> int:
-    """As long as it has told: the time-out of its session."""
+    """For the reported timeout of its session."""
     return told_ms
 
 

@@ -40,7 +40,7 @@ def share_group_state(staged: tuple[StagedBatch, ...]) -> tuple[StagedBatch, ...
 
 
 def memory_only(staged: tuple[StagedBatch, ...]) -> tuple[StagedBatch, ...]:
-    """Nothing: the vote is in the share-partition leader's memory."""
+    """Nothing: the acknowledgement is in the share-partition leader's memory."""
     return ()
 
 
@@ -66,7 +66,7 @@ def nowhere(group_id: str, topic_id: str, index: int) -> tuple[str, ...]:
 
 
 def transaction_coordinator(own: int, coordinator: int) -> int:
-    """The one that coordinates the transaction, over the wire."""
+    """The broker that coordinates the transaction, with a request."""
     return coordinator
 
 
@@ -76,7 +76,7 @@ def own_broker(own: int, coordinator: int) -> int:
 
 
 def nobody(own: int, coordinator: int) -> int:
-    """None: the client has added the participant by AddPartitionsToTxn, and the broker believes it."""
+    """None: the client has added the participant with AddPartitionsToTxn, and the broker trusts it."""
     return NOT_ASKED
 
 
@@ -94,12 +94,12 @@ def back_to_available(record: InFlight) -> InFlight | None:
 
 
 def back_to_acquired(record: InFlight) -> InFlight | None:
-    """Its member holds the record again, under a lock that is over and has no timer left."""
+    """Its member holds the record again, under an expired lock without a timer."""
     return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id)
 
 
 def noticed_by_nobody(record: InFlight) -> InFlight | None:
-    """The timer finds it not ACQUIRED and does nothing; it fires once, and then there is none."""
+    """The timer finds it not ACQUIRED and does nothing; it fires once and is not set again."""
     return record.but(lock=-1)
 
 
@@ -107,22 +107,22 @@ def noticed_by_nobody(record: InFlight) -> InFlight | None:
 
 
 def greater(staged_epoch: int, marker_epoch: int) -> bool:
-    """One with a higher epoch: under transaction version 2 the decision bumps it."""
+    """A marker with a higher epoch: under transaction version 2 the decision bumps it."""
     return marker_epoch > staged_epoch
 
 
 def equal(staged_epoch: int, marker_epoch: int) -> bool:
-    """One with exactly the epoch that the vote was staged with."""
+    """A marker with exactly the epoch of the acknowledgement."""
     return marker_epoch == staged_epoch
 
 
 def at_least(staged_epoch: int, marker_epoch: int) -> bool:
-    """One with the same or a higher epoch."""
+    """A marker with the same or a higher epoch."""
     return marker_epoch >= staged_epoch
 
 
 def equal_or_next(staged_epoch: int, marker_epoch: int) -> bool:
-    """One with the same epoch or the next: transaction version 2 bumps the epoch by one."""
+    """A marker with the same epoch or the next: transaction version 2 bumps the epoch by one."""
     return marker_epoch - staged_epoch in (0, 1)
 
 
@@ -135,12 +135,12 @@ def any_epoch(staged_epoch: int, marker_epoch: int) -> bool:
 
 
 def none_of_them(held: tuple[str, ...]) -> tuple[str, ...]:
-    """None: the share coordinator resolves votes, the leaders ask it."""
+    """None: the share coordinator resolves acknowledgements, and the leaders ask it."""
     return ()
 
 
 def every_one_on_the_broker(held: tuple[str, ...]) -> tuple[str, ...]:
-    """All that the broker leads that the marker came to."""
+    """All that the broker leads which received the marker."""
     return held
 
 
@@ -153,7 +153,7 @@ def the_leader_asks() -> bool:
 
 
 def the_coordinator_tells() -> bool:
-    """The share coordinator: it tells the leader as soon as its log has the marker; what is lost is asked for."""
+    """The share coordinator: it notifies the leader as soon as its log has the marker; the leader asks for lost notifications."""
     return True
 
 
@@ -174,17 +174,17 @@ def at_completion() -> bool:
 
 
 def available(record: InFlight) -> InFlight:
-    """Free for anybody, with its delivery count."""
+    """AVAILABLE to every member, with its delivery count."""
     return record.unstaged(RecordState.AVAILABLE)
 
 
 def acquired(record: InFlight) -> InFlight:
-    """Held again by the member that had it; its lock goes on."""
+    """ACQUIRED again by the same member; its lock keeps running."""
     return record.unstaged(RecordState.ACQUIRED, member_id=record.member_id, lock=record.lock)
 
 
 def available_uncounted(record: InFlight) -> InFlight:
-    """Free for anybody, and the delivery does not count, as long as this leader leads."""
+    """AVAILABLE to every member, and the delivery does not count, as long as this leader leads."""
     count = max(record.delivery_count - 1, 0)
     return record.unstaged(RecordState.AVAILABLE, delivery_count=count)
 
@@ -193,12 +193,12 @@ def available_uncounted(record: InFlight) -> InFlight:
 
 
 def idempotent() -> Errors:
-    """Success: it is staged."""
+    """Success: it is staged already."""
     return Errors.NONE
 
 
 def invalid_record_state() -> Errors:
-    """INVALID_RECORD_STATE: the records are not ACQUIRED any more."""
+    """INVALID_RECORD_STATE: the records are no longer ACQUIRED."""
     return Errors.INVALID_RECORD_STATE
 
 
@@ -221,19 +221,19 @@ def allowed() -> bool:
 def release_the_unstaged(
     batch: tuple[int, ...], staged: tuple[int, ...]
 ) -> tuple[AcknowledgementBatch, ...]:
-    """It gives back what was not staged, and leaves what was to the transaction."""
+    """It releases the records that were not staged, and leaves the others to the transaction."""
     return batches_of((o for o in batch if o not in staged), AcknowledgeType.RELEASE)
 
 
 def accept_the_unstaged(
     batch: tuple[int, ...], staged: tuple[int, ...]
 ) -> tuple[AcknowledgementBatch, ...]:
-    """It accepts what was not staged, as implicit mode does, and leaves the rest."""
+    """It accepts the records that were not staged, as implicit mode does, and leaves the others."""
     return batches_of((o for o in batch if o not in staged), AcknowledgeType.ACCEPT)
 
 
 def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[AcknowledgementBatch, ...]:
-    """It accepts the whole batch, as implicit mode does: nobody told it about the staging."""
+    """It accepts the whole batch, as implicit mode does: the consumer does not know of the staging."""
     return batches_of(batch, AcknowledgeType.ACCEPT)
 
 
@@ -242,17 +242,17 @@ def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[Acknowl
 
 
 def older_epochs_are_refused(epoch: int, last_epoch: int) -> bool:
-    """A log refuses an epoch below the last one that it has seen."""
+    """A log rejects an epoch below the last one that it has seen."""
     return epoch < last_epoch
 
 
 def no_epoch_is_refused(epoch: int, last_epoch: int) -> bool:
-    """Switched off: a log takes whatever epoch comes."""
+    """Switched off: a log accepts any epoch."""
     return False
 
 
 def sequences_are_checked() -> bool:
-    """A repeated batch is recognised, and one that does not follow is refused."""
+    """A repeated batch is recognised, and one that does not follow is rejected."""
     return True
 
 
@@ -262,32 +262,32 @@ def sequences_are_ignored() -> bool:
 
 
 def guarded_until_the_marker(guarded: bool) -> bool:
-    """The coordinator's yes ends with the transaction's marker."""
+    """The coordinator's verification ends with the transaction's marker."""
     return guarded
 
 
 def never_guarded(guarded: bool) -> bool:
-    """Switched off: the coordinator's yes is good for ever."""
+    """Switched off: the coordinator's verification never ends."""
     return True
 
 
 def older_coordinators_are_fenced(coordinator_epoch: int, last_epoch: int) -> bool:
-    """A log refuses a marker of an older coordinator than the last one."""
+    """A log rejects a marker of an older coordinator than the last one."""
     return coordinator_epoch < last_epoch
 
 
 def no_coordinator_is_fenced(coordinator_epoch: int, last_epoch: int) -> bool:
-    """Switched off: a log takes the markers of any coordinator."""
+    """Switched off: a log accepts the markers of any coordinator."""
     return False
 
 
 def locks_run_out() -> bool:
-    """A record that its member does not acknowledge in time is free again."""
+    """A record that its member does not acknowledge in time becomes available again."""
     return True
 
 
 def locks_last_for_ever() -> bool:
-    """Switched off: a record stays with its member until that one gives it back."""
+    """Switched off: a record stays with its member until that member releases it."""
     return False
 
 

@@ -94,7 +94,7 @@ class Rule:
         if type(first) is not type(second) or first != second:
             raise self._bad(
                 f"asked {_told(asked)} twice, answered {value_words(first)} and then {value_words(second)}: a rule depends on its "
-                "arguments only, not on what it kept, on dice, or on the order of a set"
+                "arguments only, not on stored state, on random numbers, or on the order of a set"
             )
         if not fits(first, self._gives):
             raise self._bad(
@@ -143,7 +143,7 @@ def own_rule(slot: Slot, function: object) -> Rule:
     """
     name = getattr(function, "__name__", repr(function))
     if not isinstance(function, FunctionType) or name == "<lambda>":
-        raise bad_rule(slot, name, "is no function written with def and a docstring")
+        raise bad_rule(slot, name, "is not a function written with def and a docstring")
     if not (function.__doc__ or "").strip():
         raise bad_rule(slot, name, "has no docstring: its first sentence is how it is shown")
     if name in [option.name for option in slot.options]:
@@ -284,7 +284,7 @@ def _brought_along(slot: Slot, function: FunctionType, name: str) -> str:
         raise bad_rule(slot, function.__name__, f"uses {name}(), which no rule needs")
     if name not in function.__globals__:
         raise bad_rule(
-            slot, function.__name__, f"uses {name!r}, which is none of its arguments and no import"
+            slot, function.__name__, f"uses {name!r}, which is neither an argument nor an import"
         )
     value = function.__globals__[name]
     if isinstance(value, ModuleType):

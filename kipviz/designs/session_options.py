@@ -16,12 +16,12 @@ Counted = Table[str, int]
 
 
 def for_all_unsent_work(unsent: tuple[str, ...]) -> tuple[str, ...]:
-    """It waits until every bound client has sent what it has and knows what became of it."""
+    """It waits until every bound client has sent its requests and knows their results."""
     return unsent
 
 
 def for_nobody(unsent: tuple[str, ...]) -> tuple[str, ...]:
-    """It waits for nobody: a producer knows its session, the session knows no producer."""
+    """It waits for no client: a producer knows its session, but the session knows no producer."""
     return ()
 
 
@@ -29,12 +29,12 @@ def for_nobody(unsent: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def shared_failure() -> bool:
-    """Yes: the session goes into the error state, and its transaction can only be aborted."""
+    """Yes: the session enters the error state, and its transaction can only be aborted."""
     return True
 
 
 def separate_failure() -> bool:
-    """No: the producer is in its error state, and the session can commit what arrived."""
+    """No: the producer is in its error state, and the session can commit the records that arrived."""
     return False
 
 
@@ -47,12 +47,12 @@ def at_once_from_zero(refused: bool) -> tuple[bool, bool]:
 
 
 def at_once_counting_on(refused: bool) -> tuple[bool, bool]:
-    """The next identity as soon as the session has it; the sequences are the producer's, and go on."""
+    """The next identity as soon as the session has it; the producer's sequences continue."""
     return True, False
 
 
 def when_refused(refused: bool) -> tuple[bool, bool]:
-    """The next identity only after a batch under the old one was refused."""
+    """The next identity only after a batch under the old one was rejected."""
     return refused, refused
 
 
@@ -60,7 +60,7 @@ def when_refused(refused: bool) -> tuple[bool, bool]:
 
 
 def counted_together(counted: Sequence[Counted]) -> tuple[Counted, ...]:
-    """The session: every producer goes on where the last one stopped."""
+    """The session: every producer continues where the last one stopped."""
     most: dict[str, int] = {}
     for each in counted:
         for partition, count in each.items():
@@ -78,7 +78,7 @@ def counted_apart(counted: Sequence[Counted]) -> tuple[Counted, ...]:
 
 
 def one_producer(bound: int) -> bool:
-    """One: a second one is refused with an IllegalStateException."""
+    """One: a second one is rejected with an IllegalStateException."""
     return bound == 0
 
 
@@ -109,7 +109,7 @@ def against_its_identity() -> bool:
 
 
 def only_when_prepared() -> bool:
-    """No: a resumed session is IN_TRANSACTION, and only what is prepared can be completed."""
+    """No: a resumed session is IN_TRANSACTION, and only a prepared transaction can be completed."""
     return False
 
 
@@ -117,12 +117,12 @@ def only_when_prepared() -> bool:
 
 
 def a_third_as_interval(timeout_ms: int, interval_ms: int) -> int:
-    """The interval of its heartbeats, a third of the time-out: what KIP-1309 has a field for."""
+    """The interval of its heartbeats, a third of the timeout: KIP-1309 has a field for it."""
     return interval_ms
 
 
 def the_timeout_itself(timeout_ms: int, interval_ms: int) -> int:
-    """The time-out itself: it is the setting that the session has."""
+    """The timeout itself: it is the setting that the session has."""
     return max(timeout_ms, 0)
 
 
@@ -130,7 +130,7 @@ def the_timeout_itself(timeout_ms: int, interval_ms: int) -> int:
 
 
 def what_its_producers_send_to(partitions: tuple[str, ...]) -> tuple[str, ...]:
-    """Those that its producers are about to send to, and what the application names besides."""
+    """Those that its producers are about to send to, and those that the application names."""
     return partitions
 
 
@@ -143,12 +143,12 @@ def what_the_application_names(partitions: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def it_is_noted() -> bool:
-    """No: the session notes that there is something to end, and brokers enlist."""
+    """No: the session notes that there is something to end, and brokers add partitions themselves."""
     return False
 
 
 def it_is_sent_all_the_same() -> bool:
-    """Yes: AddPartitionsToTxn as a client of version 1 sends it."""
+    """Yes: AddPartitionsToTxn, as a client of version 1 sends it."""
     return True
 
 
@@ -156,17 +156,17 @@ def it_is_sent_all_the_same() -> bool:
 
 
 def aborts_its_own(resumed: bool) -> bool:
-    """It aborts what it has begun; what it has only resumed is somebody else's, and stays open."""
+    """It aborts a transaction that it began; one that it only resumed belongs to another process, and stays open."""
     return not resumed
 
 
 def aborts_whatever_is_open(resumed: bool) -> bool:
-    """It aborts whatever is open, as a producer does; only what is prepared stays."""
+    """It aborts any open transaction, as a producer does; only a prepared one stays."""
     return True
 
 
 def leaves_it_open(resumed: bool) -> bool:
-    """Nothing: the object ends, and the transaction waits for its time-out."""
+    """Nothing: the object ends, and the transaction waits for its timeout."""
     return False
 
 
@@ -174,17 +174,17 @@ def leaves_it_open(resumed: bool) -> bool:
 
 
 def only_if_they_agree(session: str, configured: str) -> str:
-    """The session's, if the configurations say the same; else the constructor throws ConfigException."""
+    """The session's, if the configurations have the same; otherwise the constructor throws ConfigException."""
     return session if configured == session else ""
 
 
 def the_id_of_the_session(session: str, configured: str) -> str:
-    """The session's: what the configurations say is not used."""
+    """The session's: the configured one is not used."""
     return session
 
 
 def the_id_of_its_own(session: str, configured: str) -> str:
-    """Its own: it works as today, with a session inside that nobody else has."""
+    """Its own: it works as today, with an internal session of its own."""
     return configured
 
 
@@ -192,22 +192,22 @@ def the_id_of_its_own(session: str, configured: str) -> str:
 
 
 def one_lock_for_all(busy: bool, sends: bool) -> Entry:
-    """Its turn: a call looks and acts at once, in the session and in its producers; waiting holds no lock."""
+    """It enters: a call checks and acts in one step, in the session and in its producers; waiting holds no lock."""
     return Entry.ENTERS
 
 
 def a_lock_in_the_session(busy: bool, sends: bool) -> Entry:
-    """Its turn in the session; a producer's send() looks at the session's state and appends afterwards."""
+    """It enters the session; a producer's send() checks the session's state first and appends afterwards."""
     return Entry.LOOKS if sends else Entry.ENTERS
 
 
 def held_until_it_returns(busy: bool, sends: bool) -> Entry:
-    """It waits at the door until the other thread's call has returned."""
+    """It waits until the other thread's call has returned."""
     return Entry.WAITS if busy else Entry.ENTERS
 
 
 def one_thread_at_a_time(busy: bool, sends: bool) -> Entry:
-    """ConcurrentModificationException, as of a KafkaConsumer."""
+    """It throws ConcurrentModificationException, like a KafkaConsumer."""
     return Entry.REFUSED if busy else Entry.ENTERS
 
 
@@ -451,7 +451,7 @@ SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "kip-1310-lazy-epoch",
         "repaired, but a producer learns the next epoch from an error",
-        "A bound producer goes on with the epoch it has until a batch of it is refused.",
+        "A bound producer keeps its epoch until a batch of it is rejected.",
         {"session_identity": "when_refused"},
     ),
     (
@@ -463,7 +463,7 @@ SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "kip-1310-look-first",
         "repaired, but the lock is in the session alone",
-        "A bound producer's send() looks at the session's state, and appends its record later.",
+        "A bound producer's send() checks the session's state, and appends its record later.",
         {"session_threads": "a_lock_in_the_session"},
     ),
     (

@@ -17,12 +17,12 @@ RESETS, UPKEEP = "resets", "upkeep"
 
 
 def as_it_stands(group_epoch: int) -> int:
-    """The group's epoch as it stands: that the last member left has bumped it already."""
+    """The group's current epoch: the departure of its last member has bumped it already."""
     return group_epoch
 
 
 def bumped(group_epoch: int) -> int:
-    """One more than the group's: each reset fences whoever has read the state before it."""
+    """One more than the group's: each reset fences every leader that has read the state before it."""
     return group_epoch + 1
 
 
@@ -30,12 +30,12 @@ def bumped(group_epoch: int) -> int:
 
 
 def refused(pending: bool) -> tuple[Errors, bool]:
-    """It is refused with CONCURRENT_TRANSACTIONS until the transaction is over."""
+    """It is rejected with CONCURRENT_TRANSACTIONS until the transaction is over."""
     return (Errors.CONCURRENT_TRANSACTIONS if pending else Errors.NONE), True
 
 
 def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
-    """It is done, and the vote belongs to a state epoch that is over: it is dropped."""
+    """It succeeds, and the acknowledgement belongs to an old state epoch: it is dropped."""
     return Errors.NONE, False
 
 
@@ -43,7 +43,7 @@ def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
 
 
 def made_anew() -> bool:
-    """Yes: a request that is sent twice forgets what was acknowledged in between."""
+    """Yes: a request that is sent twice loses the acknowledgements in between."""
     return True
 
 
@@ -56,12 +56,12 @@ def left_as_it_is() -> bool:
 
 
 def before_the_first_vote(redundant: int, first_pending: int) -> int:
-    """Up to the oldest snapshot that is still needed, and not past a vote whose outcome none has."""
+    """Up to the oldest snapshot that is still needed, but not past an acknowledgement without an outcome."""
     return min(redundant, first_pending)
 
 
 def what_snapshots_replace(redundant: int, first_pending: int) -> int:
-    """Up to the oldest snapshot that is still needed, whatever else lies before it."""
+    """Up to the oldest snapshot that is still needed, whatever lies before it."""
     return redundant
 
 
@@ -69,19 +69,19 @@ def what_snapshots_replace(redundant: int, first_pending: int) -> int:
 
 
 def whatever_it_is(own: int, known: tuple[int, int] | None) -> Errors:
-    """No: who holds the record may stage it."""
+    """No: any member that has acquired the record may stage it."""
     return Errors.NONE
 
 
 def the_current_one(own: int, known: tuple[int, int] | None) -> Errors:
-    """Yes: it has to be the epoch at which the group's coordinator has the member."""
+    """Yes: it must be the member's current epoch at the group coordinator."""
     if known is None:
         return Errors.UNKNOWN_MEMBER_ID
     return Errors.NONE if own == known[0] else Errors.STALE_MEMBER_EPOCH
 
 
 def the_current_or_the_one_before(own: int, known: tuple[int, int] | None) -> Errors:
-    """Yes, but the epoch before does as well, as it does in a heartbeat."""
+    """Yes, but the previous epoch is accepted, too, as in a heartbeat."""
     if known is None:
         return Errors.UNKNOWN_MEMBER_ID
     return Errors.NONE if own in known else Errors.STALE_MEMBER_EPOCH

@@ -21,12 +21,12 @@ PREPARED = "prepared"
 
 
 def all_of_it_is_staged(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
-    """Only when every record of the batch is staged: an output whose record comes again is twice in."""
+    """Only when every record of the batch is staged: otherwise a record delivered again produces a second output."""
     return all(offset in said for offset in batch)
 
 
 def at_any_time(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
-    """At any time: poll() knows of no transaction."""
+    """At any time: poll() knows no transaction."""
     return True
 
 
@@ -34,12 +34,12 @@ def at_any_time(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
 
 
 def until_it_is_answered(unanswered: bool) -> bool:
-    """It waits: a record whose staging is not answered may still come again."""
+    """It waits: a record whose staging is unanswered may still be delivered again."""
     return unanswered
 
 
 def without_waiting(unanswered: bool) -> bool:
-    """It does not wait: the staging is the producer's, and the producer is another client."""
+    """It does not wait: the producer stages, and the producer is another client."""
     return False
 
 
@@ -47,12 +47,12 @@ def without_waiting(unanswered: bool) -> bool:
 
 
 def the_consumer_has_it_back() -> bool:
-    """The consumer's: its next poll() gives it back."""
+    """The consumer's: its next poll() returns it again."""
     return True
 
 
 def taken_for_staged() -> bool:
-    """Nobody's: the consumer takes it for staged, and the broker waits for its lock."""
+    """No client's: the consumer counts it as staged, and the broker waits for its lock to expire."""
     return False
 
 
@@ -65,7 +65,7 @@ def each_for_itself(results: tuple[Errors, ...]) -> bool:
 
 
 def all_or_none(results: tuple[Errors, ...]) -> bool:
-    """It is ACQUIRED again before the answer goes out."""
+    """It is ACQUIRED again before the response is sent."""
     return any(error is not Errors.NONE for error in results)
 
 
@@ -73,7 +73,7 @@ def all_or_none(results: tuple[Errors, ...]) -> bool:
 
 
 def staging_acknowledges(staged: tuple[int, ...]) -> tuple[int, ...]:
-    """Yes: what is staged counts as acknowledged, and the next poll() goes on."""
+    """Yes: a staged record counts as acknowledged, and the next poll() continues."""
     return staged
 
 
@@ -86,12 +86,12 @@ def only_acknowledge_does(staged: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def for_every_vote(unanswered: bool) -> bool:
-    """It waits for the answers to all stagings, too: what is prepared can be committed."""
+    """It also waits for the responses to all stagings: a prepared transaction can be committed."""
     return unanswered
 
 
 def for_batches_alone(unanswered: bool) -> bool:
-    """It flushes, which is about batches: a staging may be refused after the database has decided."""
+    """It flushes batches only: a staging may be rejected after the database has decided."""
     return False
 
 

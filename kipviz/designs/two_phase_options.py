@@ -1,4 +1,4 @@
-"""The options of KIP-939's slots: what identity a kept transaction goes on under."""
+"""The options of KIP-939's slots: the identity under which a kept transaction continues."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from kipviz.messages.errors import Errors
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
 
 Identity = tuple[int, int]
-# What a cluster has to have for these questions to come up: a program that keeps a transaction.
+# The requirement for these questions to arise: a program that keeps a transaction.
 KEPT = "kept"
 
 # -- keep_prepared: under which identity may a kept transaction be ended? -------------------------
 
 
 def next_epoch(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
-    """Under the next epoch, which is logged; whoever had the transaction before can not end it."""
+    """Under the next epoch, which is logged; the previous producer cannot end the transaction."""
     return (fresh, 0) if epoch >= LAST_CLIENT_EPOCH else (producer_id, epoch + 1)
 
 
 def the_same(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
-    """Under its own, and nothing is logged; whoever has that identity can end it."""
+    """Under its own, and nothing is logged; any producer with that identity can end the transaction."""
     return (producer_id, epoch)
 
 
 def not_served(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
-    """Under none: keepPreparedTxn is refused with UNSUPPORTED_VERSION."""
+    """Under none: keepPreparedTxn is rejected with UNSUPPORTED_VERSION."""
     return Errors.UNSUPPORTED_VERSION
 
 
@@ -32,12 +32,12 @@ def not_served(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
 
 
 def bumped_again(producer_id: int, epoch: int, fresh: int) -> Identity:
-    """The one above that which ended it, so that a late copy of the same EndTxn finds it gone."""
+    """The epoch after the one that ended it, so that a late copy of the same EndTxn is fenced."""
     return (fresh, 0) if epoch >= LAST_CLIENT_EPOCH else (producer_id, epoch + 1)
 
 
 def as_kept(producer_id: int, epoch: int, fresh: int) -> Identity:
-    """The very one that ended it: InitProducerId has bumped the epoch already."""
+    """The same epoch that ended it: InitProducerId has bumped the epoch already."""
     return (producer_id, epoch)
 
 

@@ -39,7 +39,7 @@ def _held(server: Server) -> list[Line]:
 def _indexed(server: Server, asked: Line) -> Deliver:
     held, index = server.held(), _number(asked, "index")
     if not 0 <= index < len(held):
-        raise ValueError(f"{len(held)} deliveries are held, and index {index} is none of them")
+        raise ValueError(f"{len(held)} deliveries are held, and there is no index {index}")
     return held[index]
 
 

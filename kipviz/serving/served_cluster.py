@@ -360,7 +360,9 @@ class ServedCluster:
             outcome = self.model.step(before, action)
             self.desk.world, events = outcome.world, outcome.events
             if self.steps == STEPS_MAX:
-                self.lines.append(f"{STEPS_MAX} steps are kept; the run goes on, and no more are")
+                self.lines.append(
+                    f"{STEPS_MAX} steps are kept; the run continues, without keeping more"
+                )
         self.steps += 1
         self.desk.moments.note(before, self.world)
         for event in events:

@@ -165,7 +165,7 @@ class SocketServer:
         while len(buffer) >= 4 and len(caller.frames) < FRAMES_WAITING_MAX and not caller.broken:
             size = int.from_bytes(buffer[:4], "big", signed=True)
             if not 0 <= size <= FRAME_MAX:
-                why = f"a frame says that it has {size} bytes, which is not from 0 to {FRAME_MAX}"
+                why = f"a frame has a size of {size} bytes, which is not from 0 to {FRAME_MAX}"
                 self._cluster.refuse(caller, why)
                 return
             if len(buffer) < 4 + size:

@@ -228,7 +228,7 @@ def list_offsets(said: Struct, version: int, desk: Desk) -> Asked:
         for each in topic["Partitions"]:
             time = each["Timestamp"]
             if time < min(TIMESTAMPS):
-                raise Refused(f"ListOffsets for {time}: asked for may be -1, -2 or a time")
+                raise Refused(f"ListOffsets for {time}: allowed are -1, -2 or a time")
             partition = f"{topic['Name']}-{each['PartitionIndex']}"
             places.append((topic["Name"], each["PartitionIndex"]))
             kind, at = (time, -1) if time in TIMESTAMPS else (BY_TIME, time)

@@ -28,7 +28,7 @@ OFFSETS_BY_NAME = 9
 PARTITIONS_AT_ONCE, NAMES_AT_ONCE = 1_000, 200
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LATEST = -1
-NOT_ASKED = "a broker answers about it, and was not asked"
+NOT_ASKED = "a broker returned it without being asked"
 _STATES = {name: state.value for state, name in STATE_NAMES.items()}
 
 

@@ -131,8 +131,8 @@ def right(staged: int, marker: int) -> bool:
         (by_order_of_a_union, "the order of a set"),
         (answers_a_number, r"answered 0, which is no bool"),
         (opens, r"uses open\(\)"),
-        (lambda *_: True, "no function written with def"),
-        (len, "no function written with def"),
+        (lambda *_: True, "not a function written with def"),
+        (len, "not a function written with def"),
     ],
 )
 def test_what_is_no_rule_is_refused_in_one_sentence_with_the_slots_question(

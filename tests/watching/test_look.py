@@ -334,10 +334,10 @@ def test_an_answer_about_what_was_not_asked_is_named_and_not_used(server, hands)
     found = look(changing(ask, admin_queries.PRODUCERS, other_topic), now)
     assert found.rows == ()
     (said,) = (each for each in found.not_seen if "ghost" in each)
-    assert said.endswith(": a broker answers about it, and was not asked")
+    assert said.endswith(": a broker returned it without being asked")
     found = look(changing(ask, admin_queries.SHARE_OFFSETS, other_group), now)
     assert found.shares == ()
-    assert "share group ghost: a broker answers about it, and was not asked" in found.not_seen
+    assert "share group ghost: a broker returned it without being asked" in found.not_seen
     found = look(changing(ask, admin_queries.COMMITTED, other_group), now)
     assert found.pending == ()
     assert "offsets of group readers: the answer does not name it" in found.not_seen

@@ -62,7 +62,7 @@ def entry_of(text: str) -> AclEntry:
         "may",
         "must-not",
     ):
-        raise ValueError(f"{text.strip()!r} is no ACL: 'app-1 may READ TOPIC src' is one")
+        raise ValueError(f"{text.strip()!r} is not an ACL: write 'app-1 may READ TOPIC src'")
     who, may, operation, resource, name = words
     name, pattern = pattern_of(name)
     return AclEntry(resource, name, pattern, USER + who, operation, may == "may")

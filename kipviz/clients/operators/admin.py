@@ -160,10 +160,10 @@ def starts_of(text: str) -> AlterShareGroupOffsets:
     for word in words:
         partition, _, offset = word.partition("=")
         if not partition or not offset.isdecimal():
-            raise ValueError(f"{word!r} is no start of a partition: src-0=100 is one")
+            raise ValueError(f"{word!r} is not the start offset of a partition: write src-0=100")
         starts = (*starts, (partition, int(offset)))
     if not starts:
-        raise ValueError(f"{text!r} says no group and where it is to begin: 'g1 src-0=100' does")
+        raise ValueError(f"{text!r} names no group with start offsets: write 'g1 src-0=100'")
     return AlterShareGroupOffsets(group_id, starts)
 
 
@@ -175,7 +175,7 @@ def topic_offsets_of(text: str) -> DeleteShareGroupOffsets:
     """
     words = text.split()
     if len(words) != len(("group", "topic")):
-        raise ValueError(f"{text!r} is no group and topic: 'g1 src' is")
+        raise ValueError(f"{text!r} is not a group and a topic: write 'g1 src'")
     return DeleteShareGroupOffsets(*words)
 
 
@@ -219,7 +219,7 @@ def hanging_of(text: str) -> Hanging:
     minutes = limit.removeprefix(MAX_TIMEOUT)
     if limit and (not limit.startswith(MAX_TIMEOUT) or not minutes.isdecimal()):
         raise ValueError(
-            f"{limit!r} is no limit of find-hanging: {MAX_TIMEOUT}15 is one, in minutes"
+            f"{limit!r} is not a limit of find-hanging: write {MAX_TIMEOUT}15, in minutes"
         )
     return Hanging(partition, int(minutes) * MINUTE_MS if limit else -1)
 

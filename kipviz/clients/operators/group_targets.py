@@ -37,7 +37,7 @@ def group_offsets_of(text: str) -> OffsetDelete:
     """
     group_id, *partitions = text.split() or [""]
     if not partitions:
-        raise ValueError(f"{text!r} is no group and its partitions: 'g1 src-0 src-1' is")
+        raise ValueError(f"{text!r} is not a group and its partitions: write 'g1 src-0 src-1'")
     return OffsetDelete(group_id, tuple(partitions))
 
 
@@ -72,7 +72,7 @@ def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:
     for word in words:
         name, is_static, instance = word.partition("=")
         if is_static and (name != "instance" or not instance):
-            raise ValueError(f"{word!r} is no member: C1.1 is one, and so is instance=i1")
+            raise ValueError(f"{word!r} is not a member: write C1.1 or instance=i1")
         leavers = (*leavers, Leaver(NO_MEMBER, instance) if is_static else Leaver(word))
     if not group_id:
         raise ValueError("members are taken out of a group: 'g1' means all of g1, 'g1 C1.1' one")

@@ -31,7 +31,7 @@ def named(target: str) -> tuple[str, ...]:
     """
     groups = tuple(dict.fromkeys(target.split()))
     if not groups:
-        raise ValueError(f"{target!r} names no group: 'g1' does, and 'g1 g2' names two")
+        raise ValueError(f"{target!r} names no group: write 'g1', or 'g1 g2' for two")
     return groups
 
 

@@ -22,7 +22,7 @@ def why_no_metadata(me: ShareConsumer) -> str | None:
     Which connection reports the level is our inference. Clause: KIP-1289 ShareConsumer javadoc (draft).
     """
     if me.handover.staging_told == NOT_TOLD:
-        return "UnsupportedVersionException: no connection has told of a level with KIP-1289"
+        return "UnsupportedVersionException: no connection has reported a level with KIP-1289"
     return None
 
 

@@ -35,7 +35,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "missing-marker": (
         WRONG,
-        "The coordinator says that the transaction is complete, but a participant has no marker of it.",
+        "The coordinator has logged the transaction as complete, but a participant has no marker of it.",
     ),
     "wrong-marker": (
         WRONG,

@@ -466,7 +466,7 @@ class _Offsets:
             )
 
     def end(self) -> Iterator[LogFinding]:
-        """Tell of transactional ids that have both transactions with offsets and transactions without."""
+        """Yield the transactional ids with some transactions that have offsets and some that have none."""
         for name in sorted(self._both.keys() & self._outputs.keys()):
             count, first = self._outputs[name]
             yield LogFinding(
@@ -475,7 +475,7 @@ class _Offsets:
                 first.offset,
                 f"{count} committed transactions of {name} have output and no offsets, the first at "
                 f"{words.moment_of(first.prepare_ms)}; others have both.",
-                "readers of the output: what these transactions read may be put out again",
+                "readers of the output: the input of these transactions may be processed again",
                 POSSIBLE,
                 (commands.describe_of(name),),
                 first.producer_id,

@@ -64,7 +64,7 @@ def _check_together(heres: Sequence[BrokerFolder]) -> None:
         return
     for here in heres:
         if here.broker < 0:
-            why = f"There is no {ABOUT_BROKER} that says which broker's folder this is, and several are named."
+            why = f"There is no {ABOUT_BROKER} with the broker's number, which is needed if several folders are named."
             raise RecordingError(str(here.place), 0, why)
     places = {here.broker: here.place for here in heres}
     if len(places) < len(heres):

@@ -323,9 +323,9 @@ def _batch(data: bytes, at: int, size: int, file: str, *, check_crc: bool) -> Lo
 def _sane(batch: LoggedBatch, count: int, file: str) -> None:
     span = batch.last_offset - batch.base_offset + 1
     if not 0 <= count <= span:
-        why = f"The batch says {count} records in {span} offsets."
+        why = f"The batch has a count of {count} records in {span} offsets."
     elif batch.control and count > 1:
-        why = f"A control batch holds one marker, this one says {count}."
+        why = f"A control batch holds one marker, this one has a count of {count}."
     elif batch.transactional and batch.producer_id < 0:
         why = "The batch is transactional but has no producer id."
     else:

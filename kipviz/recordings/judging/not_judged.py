@@ -17,9 +17,9 @@ from kipviz.recordings.request_context.evidence import Evidence
 KNOWN = (*ASKED, *MEMBERS, *JOINING, "PRODUCE", "FETCH", "FIND_COORDINATOR", DELETE_RECORDS)
 # Why requests of other APIs are not compared.
 NOT_ASKED = {
-    "METADATA": "NOT MODELLED: where brokers and partitions are, which everybody knows here",
-    "API_VERSIONS": "NOT MODELLED: releases are given, and everybody knows them",
-    "LIST_OFFSETS": "where logs begin and end is asked of no leader here: their batches say it",
+    "METADATA": "NOT MODELLED: the places of brokers and partitions, which are known here",
+    "API_VERSIONS": "NOT MODELLED: the releases of brokers are fixed and known",
+    "LIST_OFFSETS": "no leader is asked where logs start and end here: the batches show it",
     "CREATE_TOPICS": "NOT MODELLED: topics are given",
 }
 NO_DECISION = "the model has no such request"
