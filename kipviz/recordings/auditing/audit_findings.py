@@ -77,8 +77,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "share-pending": (
         WRONG,
         (
-            "Records are acknowledged in a transaction that is not decided (TX_PENDING, KIP-1289, a draft). Nobody gets "
-            "them until it is."
+            "Records are acknowledged in a transaction that is not decided (TX_PENDING, KIP-1289, a draft). No consumer "
+            "gets them until it is."
         ),
     ),
     "share-stuck": (

@@ -88,7 +88,7 @@ class OwnView:
         if list(first.items()) != list(second.items()):
             self._stopped = (
                 "returned something else when it was asked again about the same world. A view depends on the "
-                "world alone, not on what it kept, on dice, or on the order of a set."
+                "world alone, not on stored state, on random numbers, or on the order of a set."
             )
             raise _WrongAnswer(self._stopped)
         return first
