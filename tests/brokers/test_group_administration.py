@@ -394,7 +394,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
     [
         (0, "type=queue", "'type=queue' is no filter"),
         (1, "", r"describeConsumerGroups\(\) needs the id of a group"),
-        (2, "g", "'g' is no group and its partitions"),
+        (2, "g", "'g' is not a group and its partitions"),
         (3, "g node=1", "'node=1' is not a member"),
         (3, " ", "members are taken out of a group"),
     ],
