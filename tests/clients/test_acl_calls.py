@@ -51,7 +51,7 @@ def test_an_acl_is_read_as_it_is_said():
 
 @pytest.mark.parametrize("text", ["app-1 READ TOPIC src", "app-1 can READ TOPIC src", ""])
 def test_what_is_said_in_another_way_is_no_acl(text):
-    with pytest.raises(ValueError, match="is no ACL: 'app-1 may READ TOPIC src' is one"):
+    with pytest.raises(ValueError, match="is not an ACL: write 'app-1 may READ TOPIC src'"):
         acl_calls.entry_of(text)
 
 
