@@ -15,7 +15,7 @@ from kipviz.core.written import reader_of
 
 
 class HeartbeatInterval(Written, frozen=True):
-    """The next heartbeat of a member of any kind of group, or of whoever has an open transaction (KIP-1309, a draft).
+    """The next heartbeat of a member of any kind of group, or of the owner of an open transaction (KIP-1309, a draft).
 
     When it is over, the heartbeat is due and goes out with the next room on the connection. `OF_TRANSACTIONS` is the clause of
     the second kind.

@@ -96,7 +96,7 @@ def it_has_to_time_out() -> tuple[bool, bool]:
     return False, True
 
 
-# -- name_beside_id: is a topic whose id nobody knows looked for by a name beside it? ---------------
+# -- name_beside_id: is a topic with an unknown id found by a name beside it? ---------------
 
 
 def ids_alone() -> bool:

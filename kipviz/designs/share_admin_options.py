@@ -39,7 +39,7 @@ def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
     return Errors.NONE, False
 
 
-# -- initialize_again: is the same state asked for again made anew? -------------------------------
+# -- initialize_again: does a repeated initialisation reset the state? -------------------------------
 
 
 def made_anew() -> bool:

@@ -6,8 +6,10 @@ Not looked at: what scripts are written in (`steps` blocks and back-quotes), bec
 from __future__ import annotations
 
 import ast
+import io
 import json
 import re
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -36,6 +38,17 @@ INSTEAD = {
     r"doings?": "actions",
 }
 """The house dialect, as a pattern each, and what to write instead."""
+
+PLAIN_FLOORS = (
+    *("clients", "recordings", "serving", "spark", "conforming"),
+    *("watching", "campaigns", "designs", "kips"),
+)
+NOT_IN_DOCSTRINGS = {
+    **{p: INSTEAD[p] for p in ("anew", "for ever", "on the wire", "put out", "given up")},
+    **{p: INSTEAD[p] for p in ("taken back", "whoever|whosoever", "heirs?")},
+    "(?:no|every|some)body": "name the actor: no broker, every client, another process",
+}
+"""What docstrings and comments of these floors do not say, with what to write instead."""
 
 SAID_IN_SCRIPTS = {verb.in_scripts for verb in VERBS}
 EXCEPT = {
@@ -89,3 +102,29 @@ def test_no_text_for_a_reader_uses_a_word_of_the_house_dialect(pattern: str) -> 
         hits = re.finditer(rf"\b(?:{pattern})\b", flat, re.IGNORECASE)
         found += [f"{name}: …{flat[max(0, h.start() - 50) : h.end() + 30]}…" for h in hits]
     assert not found, f"write instead: {INSTEAD[pattern]}\n" + "\n".join(found)
+
+
+def docstrings_and_comments(source: str) -> str:
+    """Return the docstrings and comments of a module, without what stands in back-quotes."""
+    tree = ast.parse(source)
+    found = [
+        str(node.value.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    found += [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return re.sub(r"`[^`]*`", "", re.sub(r"\s+", " ", "\n".join(found)))
+
+
+def test_no_docstring_or_comment_of_a_plain_floor_uses_a_word_of_the_house_dialect() -> None:
+    found = []
+    for path in (
+        p for floor in PLAIN_FLOORS for p in sorted((ROOT / "kipviz" / floor).rglob("*.py"))
+    ):
+        text = docstrings_and_comments(path.read_text())
+        for pattern, instead in NOT_IN_DOCSTRINGS.items():
+            hits = re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+            around = (text[max(0, h.start() - 50) : h.end() + 30] for h in hits)
+            found += [f"{path.relative_to(ROOT)}: …{each}… ({instead})" for each in around]
+    assert not found, "\n".join(found)
