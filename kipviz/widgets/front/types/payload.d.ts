@@ -375,14 +375,14 @@ export interface Heading {
   text: string;
 }
 
-/** A paragraph; what stands between backquotes is code if `code` says so. */
+/** A paragraph; if `code` is True, text between backquotes is code. */
 export interface Paragraph {
   kind: "paragraph";
   text: string;
   code?: boolean;
 }
 
-/** A text of a table; `tone` marks a verdict, and `run` is the key of the run that it opens. */
+/** A text in a table; `tone` marks a verdict, and `run` is the key of the run that it opens. */
 export interface TableCell {
   text: string;
   tone?: "" | "breaks" | "holds" | "open";
@@ -408,7 +408,7 @@ export interface BrokenRun {
   run: string;
 }
 
-/** What the page of a result is sent; `pictures` are SVG texts by the key of their run. */
+/** The data of a result's page; `pictures` are SVGs by the key of their run. */
 export interface ResultPayload {
   blocks: Array<Heading | Paragraph | TextTable | BrokenRun>;
   pictures: Record<string, string>;
