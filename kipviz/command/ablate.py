@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.judging.ablation import BUDGETS, RULES, ablate
     from kipviz.checking.search.search_result import Bounds
     from kipviz.command.bad_input import Refused
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import ablation_page
 
     try:
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         "design": arguments.design,
         "rows": [_document(row) for row in rows],
     }
-    answer(document, ablation_page(rows).splitlines(), as_json=arguments.json)
+    answer(document, lines_of(ablation_page(rows)), as_json=arguments.json)
     return 0
 
 

@@ -307,6 +307,7 @@ def _lines(
 ) -> list[str]:
     from kipviz.checking.single_run.runs import labels
     from kipviz.scenarios.program_faults import THE_PROGRAM
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import saves_page
 
     lines = [found.sentence, found.timers.sentence, found.under]
@@ -321,7 +322,7 @@ def _lines(
             ]
     for each, tried in zip(broken, decided, strict=True):
         if tried:
-            lines += ["", *saves_page(each, tried).splitlines()]
+            lines += ["", *lines_of(saves_page(each, tried))]
     if saved is not None:
         lines += ["", f"saved to {saved}: kipviz play --from-trace {saved}"]
     return lines

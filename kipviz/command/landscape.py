@@ -59,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.search.search_result import Bounds
     from kipviz.checking.timed import landscape as searched
     from kipviz.command import run_report
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.measures.landscape import landscape_page
 
     check_place(arguments.save)
@@ -94,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         "faults": question.faults,
         "cells": [_document(spot) for spot in spots],
     }
-    answer(document, landscape_page(found).splitlines(), as_json=arguments.json)
+    answer(document, lines_of(landscape_page(found)), as_json=arguments.json)
     return int(any(spot.explored.counterexamples for spot in spots))
 
 

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.judging.outcomes import of_all, of_seeds
     from kipviz.checking.search.search_result import Bounds
     from kipviz.command import run_report
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import outcomes_page
 
     check_place(arguments.save)
@@ -81,5 +82,5 @@ def run(arguments: argparse.Namespace) -> int:
             for group in found.groups
         ],
     }
-    answer(document, outcomes_page(found).splitlines(), as_json=arguments.json)
+    answer(document, lines_of(outcomes_page(found)), as_json=arguments.json)
     return 0

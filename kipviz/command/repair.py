@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.checking.judging.repair import Question, repair
     from kipviz.checking.judging.verdicts import HOLDS
     from kipviz.command.bad_input import Refused
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.repair_page import repair_page
 
     try:
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         "repairs": [list(each.slots) for each in found.repairs],
         "attempts": [_document(each) for each in found.attempts],
     }
-    answer(document, repair_page(found).splitlines(), as_json=arguments.json)
+    answer(document, lines_of(repair_page(found)), as_json=arguments.json)
     holds = any(each.verdict == HOLDS for each in found.attempts)
     return 0 if holds else 1
 

@@ -72,10 +72,11 @@ def _broken(told: Run) -> Breaking | None:
 
 def _saves(told: Run) -> list[str]:
     from kipviz.checking.single_run.saving_decisions import decisions
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import saves_page
 
     broken = _broken(told)
-    return ["", *saves_page(broken, decisions(broken)).splitlines()] if broken else []
+    return ["", *lines_of(saves_page(broken, decisions(broken)))] if broken else []
 
 
 def _decisions(told: Run) -> list[dict[str, object]]:

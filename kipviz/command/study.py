@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.studies.library import STUDIES, study
     from kipviz.studies.study import NoDesignsHere, with_designs
     from kipviz.studies.study import answer as answered
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import study_page
 
     given = {
@@ -120,13 +121,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(str(wrong)) from None
     with Progress() as progress, until_interrupted(progress.parts) as go_on:
         found = answered(chosen, progress=go_on, latencies=latencies)
-    answer(_document(found), study_page(found).splitlines(), as_json=arguments.json)
+    answer(_document(found), lines_of(study_page(found)), as_json=arguments.json)
     return 0
 
 
 def _findings(arguments: argparse.Namespace) -> int:
     """Print the findings of reviews; the status is 0, because a finding is no failure."""
     from kipviz.studies.review_findings import reviews
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import link_of, reviews_page
 
     everything = arguments.into is not None
@@ -166,13 +168,14 @@ def _findings(arguments: argparse.Namespace) -> int:
         write_whole(arguments.into, HEAD + page)
     others = [str(r.kip) for r in reviews.REVIEWS if r not in chosen]
     hint = f"Other reviews: --kip {', --kip '.join(others)}, or --kip all." if others else ""
-    answer(document, [*page.splitlines(), *(["", hint] if hint else [])], as_json=arguments.json)
+    answer(document, [*lines_of(page), *(["", hint] if hint else [])], as_json=arguments.json)
     return 0
 
 
 def _corners(arguments: argparse.Namespace) -> int:
     """Play every corner case in every reading; the status is 0 even if a claim does not hold."""
     from kipviz.studies.kip_claims.corners import told_all
+    from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import corners_page
 
     told = tuple(told_all())
@@ -192,7 +195,7 @@ def _corners(arguments: argparse.Namespace) -> int:
             for each in told
         ]
     }
-    answer(document, corners_page(told).splitlines(), as_json=arguments.json)
+    answer(document, lines_of(corners_page(told)), as_json=arguments.json)
     return 0
 
 

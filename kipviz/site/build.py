@@ -79,7 +79,7 @@ def build(root: Path, into: Path, fetched: Path, stories: Iterable[Scenario] = L
             _write(into / "runs" / name, part)
         (into / "pictures" / f"{story.name}.svg").write_text(picture(payload), encoding="utf-8")
         _write(into / "story" / f"{story.name}.html", story_page(story))
-        cards.append(_card(story, payload))
+        cards.append(card(story, payload))
         ends[story.name] = [big["to"] for big in payload["bigs"]]
     _write(into / "open.html", story_page(None))
     _write(into / "index.html", _gallery(cards))
@@ -153,7 +153,8 @@ def story_page(story: Scenario | None) -> str:
 # --- the gallery -----------------------------------------------------------------------------------
 
 
-def _card(story: Scenario, payload: Mapping[str, Any]) -> str:
+def card(story: Scenario, payload: Mapping[str, Any]) -> str:
+    """Return a story's entry in the gallery."""
     kip = _kip(story)
     level = next(name for most, name in LEVELS if len(payload["steps"]) <= most)
     said = " ".join(f"{big['title']} {big['say']}" for big in payload["bigs"])
@@ -164,8 +165,11 @@ def _card(story: Scenario, payload: Mapping[str, Any]) -> str:
             v["property"] for v in payload["verdicts"] if v["state"] == "broken" and v["to"] is None
         )
     )
+    # How a story with a question ends would be its answer; the list of what breaks finds it all the same.
     breaks = (
-        f'<span class="broken">breaks: {escape(", ".join(broken))}</span>'
+        "asks a question"
+        if story.question is not None
+        else f'<span class="broken">breaks: {escape(", ".join(broken))}</span>'
         if broken
         else "all holds"
     )
@@ -173,7 +177,7 @@ def _card(story: Scenario, payload: Mapping[str, Any]) -> str:
     about = f"{kip} · {level} · {minutes} min · design {payload['design']['name']}"
     return f"""<li data-words="{escape(words)}" data-kip="{kip}" data-level="{level}" data-breaks="{escape("|".join(broken) or "nothing")}">
 <img src="pictures/{story.name}.svg" alt="" loading="lazy" width="300" height="132">
-<div><a href="story/{story.name}.html">{escape(story.title)}</a><p>{escape(story.sentence)}</p><small>{escape(about)}<br>{breaks}</small></div></li>"""
+<div><a href="story/{story.name}.html">{escape(story.untold or story.title)}</a><p>{escape(story.sentence)}</p><small>{escape(about)}<br>{breaks}</small></div></li>"""
 
 
 def _kip(story: Scenario) -> str:

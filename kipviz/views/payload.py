@@ -5,7 +5,7 @@ The main branch is sent completely; another branch sends only what differs after
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kipviz.checking.single_run.continuation import breaks_later
@@ -107,10 +107,16 @@ class Telling:
         self.holds: list[Part] = []
         self._open_holds: dict[tuple[str, str], Part] = {}
 
-    def line(self, trace: Trace, path: tuple[int, ...]) -> None:
-        """Add every step of a path of nodes, the root first."""
+    def line(
+        self,
+        trace: Trace,
+        path: tuple[int, ...],
+        progress: Callable[[int, int], object] = lambda _done, _of: None,
+    ) -> None:
+        """Add every step of a path of nodes, the root first; `progress` hears how many are added, and of how many."""
         self._watched = trace.observers
         for k, node_id in enumerate(path):
+            progress(k, len(path))
             node = trace.node(node_id)
             following = trace.node(path[k + 1]).action if k + 1 < len(path) else None
             before = trace.node(path[k - 1]).world if k else node.world
@@ -381,14 +387,15 @@ def payload(
     chapters: tuple[Chapter, ...],
     head: str = "",
     views: tuple[OwnView, ...] = (),
+    progress: Callable[[int, int], object] = lambda _done, _of: None,
 ) -> tuple[Part, Lifetimes]:
     """Return the complete payload of a trace's current branch, and the rows' lifetimes for further branches.
 
     `head` is the head of a permalink to the run; without it there is no permalink. `views` are the reader's own, whose
-    cards come after all others.
+    cards come after all others. `progress` hears how many steps are added, and of how many.
     """
     telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views)
-    telling.line(trace, trace.line)
+    telling.line(trace, trace.line, progress)
     telling.to_the_end(trace, trace.line[-1], chapters)
     told = telling.suffix()
     notable = [bool(step["interesting"]) for step in told["steps"]]

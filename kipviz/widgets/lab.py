@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from kipviz.checking.judging.budgets import budget_of
@@ -258,9 +258,16 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
     )
 
 
-def stepper_of(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
-    """Open any run in the stepper; the stepper's `lab` answers its requests."""
-    lab = Lab(run, views)
+def stepper_of(
+    run: Run,
+    views: tuple[OwnView, ...] = (),
+    progress: Callable[[int, int], object] = lambda _done, _of: None,
+) -> Stepper:
+    """Open any run in the stepper; the stepper's `lab` answers its requests.
+
+    `progress` hears how many steps are drawn, and of how many.
+    """
+    lab = Lab(run, views, progress)
     stepper = Stepper(lab.payload, lab.respond)
     stepper.lab = lab
     return stepper

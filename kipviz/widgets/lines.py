@@ -67,8 +67,16 @@ class Lab:
     has changed.
     """
 
-    def __init__(self, run: Run, views: tuple[OwnView, ...] = ()) -> None:
-        """Prepare the main branch and the branches that the run already has; `views` are the reader's own."""
+    def __init__(
+        self,
+        run: Run,
+        views: tuple[OwnView, ...] = (),
+        progress: Callable[[int, int], object] = lambda _done, _of: None,
+    ) -> None:
+        """Prepare the main branch and the branches that the run already has; `views` are the reader's own.
+
+        `progress` hears how many steps of the main branch are prepared, and of how many.
+        """
         self.views = views
         self.model = run.model
         self.lost: list[str] = []
@@ -79,7 +87,9 @@ class Lab:
         self._runs[0] = run.at(trace)
         told = self._runs[0].told
         head = head_of(run)
-        self.payload, lives = tell(run.scenario, run.design, run.model, trace, told, head, views)
+        self.payload, lives = tell(
+            run.scenario, run.design, run.model, trace, told, head, views, progress
+        )
         path = trace.path(kept[0].tip)
         self._lines = {0: _Shown(0, kept[0].name, -1, 0, 0, path, lives)}
         self._number = 0

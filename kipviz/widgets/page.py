@@ -21,6 +21,7 @@ from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import text_view
 from kipviz.widgets.line import line_of
+from kipviz.widgets.open_question import title_of
 from kipviz.widgets.score import Score
 
 HERE = Path(__file__).parent
@@ -57,7 +58,7 @@ def page(
     kind, data = _embedded(payload)
     fields = {
         "version": kipviz.__version__,
-        "title": _escaped(str(payload["title"])),
+        "title": _escaped(title_of(payload, learned.revealed)),
         "words": _escaped("\n\n".join(_words(half) for half in halves)),
         "type": kind,
         "payload": data,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,13 @@ from kipviz.widgets.stepper import Stepper
 
 # A page of so many steps still opens at once; earlier batches are read, but are no steps.
 LAST = 500
+# So many damaged batches are named; a log that is damaged all over has thousands.
+NAMED_MAX = 10
 Place = str | os.PathLike[str]
+
+
+class DamagedLog(UserWarning):
+    """Some of the logs could not be read; the message names the files and bytes."""
 
 
 def run_of_logs(
@@ -59,8 +66,7 @@ def run_of_logs(
         if type(number) is not int or number < least:
             raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
     places = _places(path)
-    place = places[0]
-    recorded = load_recording(place) if (place / LEADERS).exists() else None
+    recorded = load_recording(places[0]) if (places[0] / LEADERS).exists() else None
     folders = cluster_folders(places)
     known = folders.metadata or ClusterMetadata()
     decisions = recorded.decisions if recorded is not None else folders.decisions
@@ -124,6 +130,15 @@ def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
     return tuple(path_given("a folder of logs", each) for each in path)
 
 
+def _warn_of(not_read: Sequence[str]) -> None:
+    """Name what could not be read; that somebody stopped is in the title."""
+    damaged = [each for each in not_read if not each.endswith(STOPPED)]
+    if damaged:
+        more = f"; and {len(damaged) - NAMED_MAX} more" if len(damaged) > NAMED_MAX else ""
+        listed = "; ".join(damaged[:NAMED_MAX])
+        warnings.warn(f"Not read: {listed}{more}", DamagedLog, stacklevel=3)
+
+
 def step_of(run: Run, partition: str, offset: int) -> int:
     """Return the step of a rebuilt run at which the batch with a partition's offset is read.
 
@@ -156,6 +171,7 @@ def rebuild(
         torn_tail: True if the files were copied from a running broker, so that a truncated end is no damage.
         at: a partition and an offset, such as a finding of an audit names: only the batches around it are read.
 
+    A batch that is damaged, and a log that cannot be read, is passed over, and a warning names it with file and byte.
     A notebook's stop button ends a long read: the stepper then stands at the last batch that was read, and can continue
     from there.
 
@@ -172,7 +188,8 @@ def rebuild(
         run = run_of_logs(
             path, topics, last, internal_partitions, torn_tail=torn_tail, at=at, go_on=go_on
         )
-    stepper = stepper_of(run).last()
+        stepper = stepper_of(run, progress=lambda *done: go_on(*done, "steps drawn")).last()
+    _warn_of(run.scenario.not_read)  # type: ignore[attr-defined]
     if at is not None:
         stepper.step = min(step_of(run, *at), stepper.last_step)
     return stepper

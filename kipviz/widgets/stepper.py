@@ -28,6 +28,7 @@ from kipviz.widgets import reasons, text_view
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import Line, line_of, message_of, no_step
+from kipviz.widgets.open_question import open_question, tells_at, title_of
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
 from kipviz.widgets.stepper_commands import Asking
@@ -444,8 +445,28 @@ class Stepper(Discoverable, Asking, WithCursor):
         only, in a notebook on GitHub, in a page made by nbconvert.
         """
         bundle = super()._repr_mimebundle_(**kwargs)
-        words = "\n".join([repr(self), *text_view.flow(self._line)])
+        words = "\n".join([repr(self), *self._flow()])
         return with_words(bundle, words, self.still())
+
+    @property
+    def _shown(self) -> set[str]:
+        """The questions whose answer was shown, here or on the page."""
+        here = () if self.branch else self.payload.get("questions", ())
+        return {*self.revealed, *(q["id"] for q in here if q["step"] <= self.step)}
+
+    def _flow(self) -> list[str]:
+        """The big steps in words; up to an open question, and then the question."""
+        question = open_question(self.payload, self._shown)
+        if question is None or self.branch:
+            return text_view.flow(self._line)
+        tells = tells_at(self.payload, self._shown)
+        told = sum(big["to"] <= tells for big in self._line.bigs)
+        options = " / ".join(option["text"] for option in question["options"])
+        return [
+            *text_view.flow(self._line)[:told],
+            f"Predict: {question['text']} {options}",
+            "The steps after the question are written here when its answer was shown.",
+        ]
 
     def still(self, around: int = STILL_STEPS, title: str = "") -> str:
         """Return the steps around the cursor as a picture of the first screen's lanes, an SVG.
@@ -453,8 +474,9 @@ class Stepper(Discoverable, Asking, WithCursor):
         `title` replaces the run's title above it.
         """
         shown = whole(self.payload, self.known_branches, self.branch)
-        shown |= {"title": title or shown["title"]}
-        return svg(shown, cursor=self.step, around=around, all_lanes=False)
+        until = None if title or self.branch else tells_at(self.payload, self._shown) - 1
+        shown |= {"title": title or title_of(self.payload, self._shown)}
+        return svg(shown, cursor=self.step, around=around, all_lanes=False, until=until)
 
     @property
     def last_step(self) -> int:

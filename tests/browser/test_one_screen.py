@@ -143,6 +143,69 @@ def test_a_broken_promise_is_read_beside_the_sentence_without_scrolling(show, wi
         assert seen["tall"] >= seen["whole"] - 1, f"{part} is cut"
 
 
+def test_what_breaks_at_length_is_read_whole_beside_the_sentence(show):
+    payload = open_run("kip-447-group-id-only", "kafka").payload
+    long = next(v for v in payload["verdicts"] if v["state"] == "broken")
+    assert len(long["reason"]) > 150
+    for width, height in LAPTOPS:
+        page = show(payload, width=width, height=height, step=long["from"])
+        for part in (".kv-alarm", ".kv-say"):
+            seen = page.evaluate(IN_SIGHT, part)
+            assert seen["tall"] >= seen["whole"] - 1, f"{part} is cut at {width}"
+        assert page.locator(".kv").bounding_box()["height"] <= TALL
+        tall = page.locator(".kv").bounding_box()["height"]
+        page.keyboard.press("Home")
+        assert page.locator(".kv").bounding_box()["height"] == tall
+
+
+@pytest.mark.parametrize(("width", "height"), [*LAPTOPS, (760, 800), (640, 400)])
+def test_every_answer_and_the_checkpoints_are_whole_beside_a_note_of_four_lines(
+    show, width, height
+):
+    page = show(
+        open_run("kip-1289-share-commit", "repaired").payload, width=width, height=height, step=12
+    )
+    assert page.locator(".kv").bounding_box()["height"] <= TALL
+    answers = page.locator(".kv-options button")
+    assert answers.count() == 3
+    inside = page.locator(".kv-teach").bounding_box()
+    for button in (*answers.all(), page.locator(".kv-checkpoint-button")):
+        if button.is_visible():
+            box = button.bounding_box()
+            assert box["y"] + box["height"] <= inside["y"] + inside["height"] + 0.5, (
+                button.inner_text()
+            )
+            assert box["x"] + box["width"] <= inside["x"] + inside["width"] + 0.5
+    now = page.locator(".kv-cursor .kv-tag").bounding_box()
+    view = page.locator(".kv-view").bounding_box()
+    assert now["y"] + now["height"] <= view["y"] + view["height"] + 1, (
+        "where we are is below the diagram"
+    )
+
+
+def test_at_200_percent_a_comparison_has_its_diagrams_and_the_cards_that_differ_in_sight(
+    show, lock_expiry
+):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(Compare(broken, lock_expiry).payload, width=640, height=400, step=34)
+    page.locator(".kv-side .kv-differing").first.wait_for()
+    assert page.locator(".kv").bounding_box()["height"] <= 400
+    for part in (".kv-transport", ".kv-say", ".kv-alarm", ".kv-side .kv-verdicts .kv-chip"):
+        seen = page.evaluate(IN_SIGHT, part)
+        assert seen["tall"] >= min(seen["whole"], 22) - 1, f"{part} is out of sight"
+    for side in page.locator(".kv-side").all():
+        view, card = (
+            side.locator(".kv-view").bounding_box(),
+            side.locator(".kv-differing").first.bounding_box(),
+        )
+        assert view["height"] >= 40
+        assert view["y"] + view["height"] <= card["y"], "a card stands on the diagram"
+        now = side.locator(".kv-cursor .kv-tag").bounding_box()
+        assert now["y"] + now["height"] <= view["y"] + view["height"] + 1
+    assert page.evaluate(IN_SIGHT, ".kv-side .kv-differing")["tall"] > 40
+    assert no_error(page)
+
+
 def test_on_a_beamer_beside_the_file_browser_every_tool_is_whole_and_the_diagram_has_the_width(
     show, lock_expiry
 ):

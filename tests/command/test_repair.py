@@ -12,7 +12,7 @@ SMALL = "kip-1289-small"
 def test_the_smallest_repair_is_printed_with_the_runs_that_break_without_it(kipviz):
     done = kipviz("repair", SMALL, "--from", "finding-D", "--faults", "expire_lock=1")
     assert done.status == 0
-    assert "lock\\_expiry, filled as in repaired, repairs finding-D." in done.out
+    assert "lock_expiry, filled as in repaired, repairs finding-D." in done.out
     (link,) = (word.strip("`") for word in done.out.split() if word.startswith("`kv2."))
     assert kipviz(*shlex.split(f"play {link}")).status == 1
 

@@ -22,7 +22,7 @@ def test_a_study_prints_its_table_and_the_story_of_a_break(kipviz):
     done = kipviz("study", "b1")
     assert done.status == 0
     assert (
-        "| the same epoch (the text) | repaired+marker\\_epoch=equal | holds | breaks after 20 |"
+        "| the same epoch (the text) | repaired+marker_epoch=equal | holds | breaks after 20 |"
         in done.out
     )
     assert "1. app-1: next statement" in done.out

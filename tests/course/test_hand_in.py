@@ -74,16 +74,21 @@ def test_a_hand_in_is_found_in_a_mail_with_a_mark_of_its_editor_wrapped_quoted_o
 ):
     lab = kipviz.lab("survive-the-crash")
     assert lab.check(lab.open()).reached == 2
-    line = kipviz.hand_in("team 7", lab)
-    wrapped = "\n".join(line[at : at + 76] for at in range(0, len(line), 76))
+
+    def of(team: str) -> str:
+        return kipviz.hand_in(team, lab)
+
+    def wrapped(line: str) -> str:
+        return "\n".join(line[at : at + 76] for at in range(0, len(line), 76))
+
     texts = {
-        "editor": b"\xef\xbb\xbf" + line.encode() + b"\r\n",
-        "shell": (line + "\r\n").encode("utf-16"),
-        "mail": f"Hello,\nhere is mine:\n\n{wrapped}\nAnn".encode(),
-        "quoted": "\n".join(f"> {each}" for each in wrapped.splitlines()).encode(),
-        "repr": repr(line).encode(),
-        "two": f"{line}\n{line}".encode(),
-        "whole-and-cut": f"{line[:-20]}\n{line}".encode(),
+        "editor": b"\xef\xbb\xbf" + of("team 1").encode() + b"\r\n",
+        "shell": (of("team 2") + "\r\n").encode("utf-16"),
+        "mail": f"Hello,\nhere is mine:\n\n{wrapped(of('team 3'))}\nAnn".encode(),
+        "quoted": "\n".join(f"> {each}" for each in wrapped(of("team 4")).splitlines()).encode(),
+        "repr": repr(of("team 5")).encode(),
+        "two": f"{of('team 6')}\n{of('team 7')}".encode(),
+        "whole-and-cut": f"{of('team 8')[:-20]}\n{of('team 8')}".encode(),
     }
     for name, data in texts.items():
         (tmp_path / f"{name}.txt").write_bytes(data)
@@ -93,6 +98,19 @@ def test_a_hand_in_is_found_in_a_mail_with_a_mark_of_its_editor_wrapped_quoted_o
     assert found == {**wanted, "two": [2, 2], "whole-and-cut": [0, 2]}
     cut = next(row for row in rows if row.file == "whole-and-cut.txt")
     assert "copy the whole line" in cut.remark
+
+
+def test_a_hand_in_that_was_pasted_twice_counts_once_and_the_table_says_where_it_is_first(
+    tmp_path, line
+):
+    quoted = "\n".join(f"> {line[at : at + 60]}" for at in range(0, len(line), 60))
+    (tmp_path / "a.txt").write_text(f"{line}\n\n{quoted}\n")
+    (tmp_path / "b.txt").write_text(line)
+    counted, below, elsewhere = read_folder(str(tmp_path))
+    assert (counted.reached, counted.remark) == (2, "")
+    assert (below.who, below.of) == ("team 7", 0)
+    assert below.remark == "The same hand-in as above in this file: it counts once."
+    assert elsewhere.remark == "The same hand-in as in a.txt: it counts once."
 
 
 def test_what_is_no_text_or_no_hand_in_is_one_sentence_without_words_of_python(tmp_path):

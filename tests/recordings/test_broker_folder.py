@@ -23,6 +23,7 @@ from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, read_par
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.evidence import of_broker
 from kipviz.records.fields import FieldsError
+from kipviz.widgets.rebuilt_logs import DamagedLog
 from tests.recordings.made_logs import batch, write
 from tests.recordings.whole_folder import RECORDED, unpacked
 
@@ -251,6 +252,10 @@ def test_a_damaged_batch_costs_itself_and_is_named_with_its_place(
     assert found.not_read == tuple(told["not_read"])
     assert main(["log", str(whole[0]), "--accept", "--requests", str(whole[1])]) in (0, 1)
     assert f"not read: {told['not_read'][0]}" in capsys.readouterr().out
+    with pytest.warns(
+        DamagedLog, match=f"Not read: .*byte {broken.position}: The batch is damaged"
+    ):
+        assert kipviz.rebuild(whole[0]).last_step == told["steps"]
     places = [e.batch.base_offset for e in found.entries if e.partition == partition]
     assert broken.base_offset not in places
     assert max(places) > broken.base_offset

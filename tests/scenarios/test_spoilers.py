@@ -149,6 +149,7 @@ def above(story: Scenario) -> Iterator[str]:
     """What the page shows until the question is answered: `lesson.js` holds back the notes of the beat that is asked about."""
     assert story.question is not None
     yield story.untold or story.title
+    yield story.sentence  # in the gallery and in listings
     for beat in story.beats[: story.question.beat]:
         yield beat.title
         yield beat.say

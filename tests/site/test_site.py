@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from kipviz.campaigns.loop import LoopCampaign
 from kipviz.core.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import lite, runtime
-from kipviz.site.build import ASSETS, stored_run, story_page
+from kipviz.site.build import ASSETS, card, stored_run, story_page
 from kipviz.site.desk import Desk, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
@@ -84,6 +85,19 @@ def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
             assert (site / "runs" / file).read_text() == text
         assert f'data-story="{name}"' in (site / "story" / f"{name}.html").read_text()
     assert gallery.count("<li ") == len(STORIES)
+
+
+def test_the_gallery_does_not_tell_how_a_story_with_a_question_ends_and_finds_it_by_what_breaks():
+    name = "kip-447-group-id-only"
+    asked = card(scenario(name), json.loads(bake(name)))
+    assert f">{scenario(name).untold}</a>" in asked
+    assert ">breaks: " not in asked
+    assert "asks a question" in asked
+    assert 'data-breaks="atomic' in asked
+    story = next(s for s in LIBRARY if s.question is None)
+    plain = card(story, json.loads(bake(story.name)))
+    assert f">{escape(story.title)}</a>" in plain
+    assert "asks a question" not in plain
 
 
 def bytes_until_drawn(name: str, baked: str) -> int:

@@ -129,7 +129,8 @@ def test_a_long_call_says_how_far_it_is_and_the_stop_button_keeps_what_it_found(
     assert line.said[-1] == "", "the result stands there alone"
     cut = below(interrupt_at=2)
     assert 0 < size(call()) < whole
-    assert len(cut.said) <= 4
+    # What was found is drawn, which says how far it is, too.
+    assert len([said for said in cut.said if "steps drawn" not in said]) <= 4
     assert cut.said[-1] == ""
 
 
@@ -183,6 +184,15 @@ def test_a_rebuilding_that_is_stopped_says_what_it_left_out_or_goes_on_from_wher
     begun = run_of_logs(RECORDING, go_on=until("batches replayed", 5))
     assert begun.trace.depth == 5
     assert begun.model.enabled(begun.trace.world), "the next batch is the next step"
+
+
+def test_drawing_a_rebuilt_log_says_how_many_steps_are_drawn(below: Callable[..., Below]) -> None:
+    line = below()
+    last = kipviz.rebuild(RECORDING.parent / "commit-and-abort").last_step
+    drawn = [said for said in line.said if "steps drawn" in said]
+    assert drawn[0].startswith(f"0 of {last + 1} steps drawn. ")
+    assert len(drawn) == last + 1
+    assert line.said[-1] == ""
 
 
 @pytest.mark.slow

@@ -134,12 +134,12 @@ function show(told) {
   $("stepper").querySelector(".kv")?.focus({ preventScroll: true });
   // The title as the stepper shows it: with the outcome only when the question was answered.
   const entitle = () => {
-    const heading = $("stepper").querySelector("h2")?.textContent || told.payload.title;
+    const heading = $("stepper").querySelector("h2")?.textContent || told.payload.untold || told.payload.title;
     document.title = `${heading} · kipviz`;
     $("title").textContent = heading;
   };
   entitle();
-  shown.on("change:revealed", entitle);
+  shown.on("change:revealed", () => queueMicrotask(entitle)); // the stepper writes its title first
 }
 
 /** Shows another payload of the same run; where its reader stands and what is open stay. */

@@ -17,7 +17,10 @@ SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 # Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # Characters that Markdown, or the HTML made from it, would interpret.
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#|~$"} | {"&": "&amp;"})
+_SIGNS_OF_MARKDOWN = "\\`*_{}[]<>#|~$"
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in _SIGNS_OF_MARKDOWN} | {"&": "&amp;"})
+# A bar inside a cell stays marked: a table that is read as text has its columns by its bars.
+_MARKED = re.compile(rf"\\([{re.escape(_SIGNS_OF_MARKDOWN.replace('|', ''))}])|&amp;")
 
 
 def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
@@ -48,6 +51,11 @@ def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
 def plain(text: str) -> str:
     """Escape a text so that Markdown shows it literally, on one line."""
     return _UNSEEN.sub("\ufffd", " ".join(text.split())).translate(_SPECIAL)
+
+
+def lines_of(page: str) -> list[str]:
+    """Return the lines of a page for a terminal or a file of text: TX_PENDING without the backslash that Markdown needs."""
+    return _MARKED.sub(lambda found: found[1] or "&", page).splitlines()
 
 
 def _said(judgement: Judgement) -> str:

@@ -41,6 +41,7 @@ def svg(
     around: int | None = None,
     all_lanes: bool = True,
     narrow: bool = False,
+    until: int | None = None,
 ) -> str:
     """Return the main branch of a payload as an SVG.
 
@@ -49,6 +50,7 @@ def svg(
         cursor: the step to mark; its sentence is below the picture.
         around: how many steps are drawn, most of them before the cursor; None means all.
         all_lanes: whether all lanes are drawn, or only those of the first screen.
+        until: the last step that may be drawn; None means all.
         narrow: half the width, so that two pictures fit beside each other in a notebook.
     """
     first_screen = [lane for lane in payload["lanes"] if lane.get("first")][:4]
@@ -58,6 +60,8 @@ def svg(
     if around is not None:
         begin = max(0, min((cursor or 0) - around * 2 // 3, last - around))
         end = min(last, begin + around)
+    if until is not None:
+        end = max(cursor or 0, min(end, until))
     drawing = _Drawing(payload, lanes, NARROW if narrow else BROAD)
     if begin:
         drawing.words(f"… {begin} earlier steps are not drawn")

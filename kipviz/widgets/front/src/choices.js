@@ -73,7 +73,7 @@ export class Choices {
     const [next, fault, no] = this.lists;
     next.draw(enabled.map(entry), byId);
     const words = this.open ? this.find.value.trim() : "";
-    const points = !this.open ? [] : words ? pointsOf(line, words).sort((a, b) => b.enabled - a.enabled) : faults;
+    const points = !this.open ? [] : words ? pointsOf(line, words, this.app.question.listedUntil(line, step)).sort((a, b) => b.enabled - a.enabled) : faults;
     fault.draw(points.slice(0, POINTS_MAX).map((item) => entry(item)), byId);
     text(this.count, words ? `faults on this branch: ${points.length}${points.length > POINTS_MAX ? `, the first ${POINTS_MAX}: say more` : ""}` : "");
     show(this.count, words !== "");

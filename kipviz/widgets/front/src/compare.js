@@ -201,7 +201,7 @@ export class Compare extends Frame {
 
   fixedHeight() {
     const strips = this.left.overview.element.offsetHeight;
-    return [this.header, this.transport.element, this.sentence.spoken].reduce((sum, part) => sum + part.offsetHeight, 4 + strips);
+    return [this.header, this.transport.element, this.sentence.spoken].reduce((sum, part) => sum + part.offsetHeight, 4 + strips) - this.sentence.lent;
   }
 
   paint() {

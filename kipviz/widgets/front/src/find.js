@@ -3,6 +3,7 @@
 
 import { Keyed, attr, h, heard, press, show, text } from "./dom.js";
 import { Drawer } from "./panels.js";
+import { LATER } from "./question.js";
 import { STATE_WORD } from "./words.js";
 
 const LIST_MAX = 40;
@@ -15,7 +16,7 @@ export const kindOf = (message) => message.label.replace(/[\d#]+/g, "").trim();
 export class Find extends Drawer {
   constructor(app) {
     super(app, { name: "find", title: "Find, filter, run until", key: "/" });
-    this.foundOn = this.key = this.marks = null; // what was searched last
+    this.foundOn = this.key = this.marks = this.offered = this.offeredUntil = null; // what was searched last
     const changed = () => this.changed();
     this.words = h("input.kv-find-words", { type: "text", label: "words to find", placeholder: "words in sentences, messages, states", oninput: changed, onkeydown: (event) => this.typed(event) });
     const list = (label) => h("select", { label, onchange: changed });
@@ -33,12 +34,13 @@ export class Find extends Drawer {
     this.hitList = h("ol.kv-find-list", { label: "found" });
     this.chapterList = h("ol.kv-find-list", { label: "chapters" });
     const row = (node) => new Keyed(node, () => h("li", h("button", h("b"), h("span"))), (li, item) => this.drawItem(li, item));
+    this.later = h("p.kv-quiet", LATER);
     this.hitRows = row(this.hitList);
     this.chapterRows = row(this.chapterList);
     this.element.append(
       h("div.kv-find-row", this.words, this.lane, this.message, this.state, h("label", this.faults, " faults only")),
       h("div.kv-find-row", this.count, this.previous, this.next, this.play, h("label", this.only, " show only these"), this.clear, this.more),
-      h("div.kv-find-lists", h("div", h("h3.kv-caption", "Found"), this.hitList), h("div", h("h3.kv-caption", "Chapters"), this.chapterList)),
+      h("div.kv-find-lists", h("div", h("h3.kv-caption", "Found"), this.hitList), h("div", h("h3.kv-caption", "Chapters"), this.chapterList, this.later)),
     );
     this.stopAt = null;
   }
@@ -63,19 +65,20 @@ export class Find extends Drawer {
   /** The steps that are found on a line, as marks and as a list; null when nothing is asked. */
   hits(line) {
     if (this.empty) return null;
-    const key = JSON.stringify(this.asked);
+    const until = this.app.question.listedUntil(line, this.app.at);
+    const key = `${until} ${JSON.stringify(this.asked)}`;
     if (this.foundOn !== line || this.key !== key) {
-      Object.assign(this, { foundOn: line, key, marks: this.search(line, this.asked) });
+      Object.assign(this, { foundOn: line, key, marks: this.search(line, until, this.asked) });
       this.found = [...this.marks.keys()].filter((k) => this.marks[k]);
     }
     return this.marks;
   }
 
-  search(line, { text: words, lane, message, state, faults }) {
+  search(line, until, { text: words, lane, message, state, faults }) {
     const { texts } = line;
     const marks = new Uint8Array(line.steps.length);
     const begins = state?.property ? new Set(line.verdicts.filter((v) => v.property === state.property && v.state === state.state).map((v) => v.from)) : null;
-    for (let k = 0; k < marks.length; k++) {
+    for (let k = 0; k <= until; k++) {
       if (words && !texts[k].includes(words)) continue;
       if (faults && !line.flags.has(k)) continue;
       if (begins && !begins.has(k)) continue;
@@ -148,7 +151,8 @@ export class Find extends Drawer {
   // -- drawing ----------------------------------------------------------------------------------------
 
   update(line, at) {
-    if (this.offered !== line) this.offer(line);
+    const until = this.app.question.listedUntil(line, at);
+    if (this.offered !== line || this.offeredUntil !== until) this.offer(line, until);
     const asked = this.hits(line) !== null;
     const found = asked ? this.found : [];
     const here = found.findLastIndex((k) => k <= at);
@@ -163,7 +167,8 @@ export class Find extends Drawer {
     const first = Math.max(0, Math.min(here - LIST_MAX / 2, found.length - LIST_MAX));
     const { text: words } = this.asked;
     this.hitRows.draw(found.slice(first, first + LIST_MAX).map((k) => ({ step: k, sign: String(k), words: inContext(line, k, words), at: found[here] })), (item) => item.step);
-    const { chapters } = line;
+    const chapters = line.chapters.filter((chapter) => chapter.step <= until);
+    show(this.later, until < line.last);
     const now = chapters.findLastIndex((chapter) => chapter.step <= at);
     const begin = Math.max(0, Math.min(now - LIST_MAX / 2, chapters.length - LIST_MAX));
     this.chapterRows.draw(
@@ -191,11 +196,11 @@ export class Find extends Drawer {
   }
 
   /** Fills the lists with what there is on this line; what was chosen stays chosen. */
-  offer(line) {
-    this.offered = line;
-    const kinds = [...new Set(line.messages.map(kindOf))].sort();
-    const notes = [...new Set(line.notes.map(stateOf))].sort();
-    const verdicts = new Map(line.verdicts.map((v) => [`${v.property}: ${STATE_WORD[v.state] ?? v.state}`, { property: v.property, state: v.state }]));
+  offer(line, until) {
+    Object.assign(this, { offered: line, offeredUntil: until });
+    const kinds = [...new Set(line.messages.filter((m) => m.sent <= until).map(kindOf))].sort();
+    const notes = [...new Set(line.notes.filter((note) => note.step <= until).map(stateOf))].sort();
+    const verdicts = new Map(line.verdicts.filter((v) => v.from <= until).map((v) => [`${v.property}: ${STATE_WORD[v.state] ?? v.state}`, { property: v.property, state: v.state }]));
     const before = this.asked.state;
     this.states = [...notes.map((note) => ({ note })), ...verdicts.values()];
     fill(this.lane, "any lane", this.app.payload.lanes.map((lane) => [lane.id, lane.title]));

@@ -15,7 +15,7 @@ export class Lesson {
     this.button = h("button.kv-checkpoint-button", { "aria-expanded": "false", onclick: () => this.toggle() }, h("span", "Checkpoints "), this.count);
     this.list = h("ul.kv-checkpoint-list");
     this.said = h("p.kv-reached", { role: "status" });
-    this.element = h("section.kv-lesson", { label: "Lesson" }, this.watching, this.button, this.list, this.said);
+    this.element = h("section.kv-lesson", { label: "Lesson" }, this.button, this.watching, this.list, this.said);
     this.drawn = new Keyed(this.notes, ({ text: words }) => h("li", words), null);
     show(this.list, false);
     show(this.button, checkpoints.length > 0);

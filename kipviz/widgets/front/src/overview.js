@@ -7,6 +7,7 @@ import { tone } from "./words.js";
 const HEIGHT = 34;
 const BASE = 32;
 const BAR = { start: 6, application: 8, timer: 6, local: 9, sender: 7, append: 12, replicate: 9, deliver: 15, fault: 24 };
+const UNTOLD = 9; // as high as most
 const STEP_MAX = 30; // pixels: a short line does not fill the strip
 const BRANCH_ROW = 9;
 const BRANCHES_MAX = 5;
@@ -14,7 +15,7 @@ const FLAGS_MAX = 200;
 
 export class Overview {
   constructor(app) {
-    this.line = this.key = this.width = this.all = null; // what was laid out last
+    this.line = this.key = this.width = this.tells = this.all = null; // what was laid out last
     this.marks = this.markedAt = null;
     this.app = app;
     this.static = s("g");
@@ -29,10 +30,11 @@ export class Overview {
     this.element = h("div.kv-overview-box", this.svg, this.tip);
   }
 
-  layout(line, width, lines) {
-    const key = `${width}|${lines.map((l) => `${l.id}:${l.last}:${l.name}`).join()}`;
+  /** Lays out a line; what happens from step `tells` on is not told apart. */
+  layout(line, width, lines, tells = Infinity) {
+    const key = `${width}|${tells}|${lines.map((l) => `${l.id}:${l.last}:${l.name}`).join()}`;
     if (this.line === line && this.key === key) return;
-    Object.assign(this, { line, key, width, all: lines });
+    Object.assign(this, { line, key, width, tells, all: lines });
     const height = HEIGHT + (lines.length > 1 ? Math.min(lines.length, BRANCHES_MAX) * BRANCH_ROW + 4 : 0);
     attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
     attr(this.svg, "height", height);
@@ -52,8 +54,9 @@ export class Overview {
     const tallest = new Map(); // one bar per pixel column when there are more steps than pixels
     line.steps.forEach((step, k) => {
       const column = this.unit < 1 ? Math.floor(this.x(k)) : k;
-      const height = (BAR[step.kind] ?? 10) + (step.interesting ? 6 : 0);
-      const kind = tone(step.tone);
+      const open = k < this.tells;
+      const height = open ? (BAR[step.kind] ?? 10) + (step.interesting ? 6 : 0) : UNTOLD;
+      const kind = open ? tone(step.tone) : "calm";
       const old = tallest.get(column);
       if (!old || height > old.height || kind === "broken") tallest.set(column, { height, kind, k });
     });
@@ -66,7 +69,7 @@ export class Overview {
       paths.set(kind, `${paths.get(kind) ?? ""}M${x.toFixed(2)} ${BASE}${outlines.get(shape)}`);
     }
     this.static.replaceChildren(...bands, ...[...paths].map(([kind, d]) => s("path", { class: `kv-bar kv-tone-${kind}`, d })));
-    this.flags.replaceChildren(...[...line.flags].slice(0, FLAGS_MAX).map(([k, what]) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
+    this.flags.replaceChildren(...[...line.flags].filter(([k]) => k < this.tells).slice(0, FLAGS_MAX).map(([k, what]) => this.flag(this.x(k) + this.unit / 2, what, line.steps[k].title)));
   }
 
   flag(x, what, title) {
@@ -137,7 +140,7 @@ export class Overview {
     const step = this.stepAt(event);
     if (event.buttons & 1 && this.svg.hasPointerCapture(event.pointerId)) this.app.go(step, "small");
     show(this.tip, true);
-    text(this.tip, `${step} · ${this.line.steps[step].title}`);
+    text(this.tip, step < this.tells || step <= this.app.at ? `${step} · ${this.line.steps[step].title}` : `${step} · after your prediction`);
     const x = this.x(step) + this.svg.parentElement.clientLeft + 16;
     this.tip.style.left = `${Math.min(Math.max(x, 90), this.width - 60)}px`;
   }

@@ -29,9 +29,9 @@ export function picture(app) {
   const drawn = s(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" },
-    s("title", `${app.payload.title}, step ${app.at}`),
+    s("title", `${app.title}, step ${app.at}`),
     s("rect", { width, height, fill: plain(surface.backgroundColor) }),
-    label(16, 24, fit(`${app.payload.title} · ${app.payload.design?.name ?? ""}`, `680 15px ${FONT}`, width - 32), 15, 680, "start"),
+    label(16, 24, fit(`${app.title} · ${app.payload.design?.name ?? ""}`, `680 15px ${FONT}`, width - 32), 15, 680, "start"),
     ...heads,
     paper,
     ...words.map((line, n) => label(16, HEAD + sequence.paperHeight + 24 + n * LINE, line, 15, 560, "start")),

@@ -4,6 +4,9 @@
 
 import { Keyed, aria, h, heard, show, text } from "./dom.js";
 
+/** What stands at the end of a list that would tell the answer to an open question. */
+export const LATER = "What comes after the question is listed when its answer was shown.";
+
 const KIND = { next: "n", cannot: "c", answer: "a" };
 
 export class Question {
@@ -16,6 +19,8 @@ export class Question {
     this.go = h("button.kv-link", { onclick: () => this.reveal() });
     this.element = h("section.kv-question", { label: "Predict" }, this.caption, this.words, this.options, this.said, this.go);
     this.list = new Keyed(this.options, () => h("button", h("kbd"), h("span"), h("span")), (node, entry) => this.drawOption(node, entry));
+    this.toldLine = this.toldOf = null; // of which line and question `told` is
+    this.told = Infinity;
     this.asked = null; // the prediction on screen
     this.takesKeys = false; // whether number keys answer
     this.always = false; // whether every step asks
@@ -52,7 +57,7 @@ export class Question {
     const { line, at } = this.app;
     if (this.asked) return this.close();
     const story = this.pick(line, at);
-    if (story && !this.isRevealed(story) && this.app.answers[story.id] === undefined && !this.takesKeys) {
+    if (story && !this.late && !this.isRevealed(story) && this.app.answers[story.id] === undefined && !this.takesKeys) {
       this.takesKeys = true;
       return this.app.draw();
     }
@@ -91,6 +96,26 @@ export class Question {
     return this.app.questions.some((question) => !this.isRevealed(question));
   }
 
+  /**
+   * The first step that tells the answer to an open question of the story: its part begins there, or a property
+   * breaks before. Nothing from there on is listed or marked, and from there on nobody predicts any more.
+   */
+  tellsAt(line) {
+    const open = line.id === 0 ? this.app.questions.find((question) => !this.isRevealed(question)) : undefined;
+    if (!open) return Infinity;
+    if (this.toldLine !== line || this.toldOf !== open) {
+      const broken = [...line.flags].find(([, what]) => what === "broken");
+      const begins = line.bigs[line.bigAt[open.step]]?.from ?? open.step;
+      Object.assign(this, { toldLine: line, toldOf: open, told: Math.max(1, Math.min(begins, broken?.[0] ?? Infinity)) });
+    }
+    return this.told;
+  }
+
+  /** The last step of which a list may tell something that the reader has not seen. */
+  listedUntil(line, step) {
+    return Math.min(line.last, Math.max(step, this.tellsAt(line) - 1));
+  }
+
   /** Whether the choices of this step have to stay hidden, because they are the answer. */
   get hides() {
     return Boolean(this.asked) && !this.isRevealed(this.asked);
@@ -99,8 +124,12 @@ export class Question {
   /** A number key; says whether it was for a question. */
   press(n) {
     if (!this.takesKeys || !this.question || this.isRevealed(this.question)) return false;
-    if (n <= this.question.options.length) this.app.answer(this.question.id, n - 1);
+    if (n <= this.question.options.length) this.choose(n - 1);
     return true;
+  }
+
+  choose(n) {
+    if (!this.late) this.app.answer(this.question.id, n);
   }
 
   /** A step forward; says whether it was used to reveal the answer. */
@@ -118,7 +147,8 @@ export class Question {
 
   /** Whether stepping on from here would reveal a question nobody has answered. */
   holds(step, next) {
-    return this.app.questions.some((q) => step < q.step && next >= q.step && this.app.answers[q.id] === undefined);
+    const tells = this.tellsAt(this.app.line);
+    return step < tells && next >= tells && this.app.questions.some((q) => !this.isRevealed(q) && this.app.answers[q.id] === undefined);
   }
 
   /** Closes for good what the reader has seen by standing here. */
@@ -152,32 +182,39 @@ export class Question {
     text(this.caption, revealed ? "The answer" : "Predict");
     text(this.words, question.text);
     this.revealed = revealed;
+    this.late = !revealed && !this.asked && question !== NOTHING && step >= this.tellsAt(line);
     this.element.classList.toggle("kv-told", revealed);
-    this.list.draw(question.options.map((option, n) => ({ option, n, answer, question })), ({ n }) => `${question.id} ${n}`);
-    show(this.said, revealed || answer !== undefined);
-    show(this.go, question !== NOTHING && !revealed && (answer !== undefined || Boolean(this.asked)));
+    this.list.draw(question.options.map((option, n) => ({ option, n, answer })), ({ n }) => `${question.id} ${n}`);
+    show(this.said, revealed || this.late || answer !== undefined);
+    show(this.go, question !== NOTHING && !revealed && (answer !== undefined || this.late || Boolean(this.asked)));
     text(this.go, this.asked ? "show the answer (→)" : "show what happens");
-    const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Saved. You can still change it." : "Saved. Step forward, or:"];
+    const lines = revealed ? (this.asked ? reasons(question, answer) : [verdict(question, answer)]) : [this.asked ? "Saved. You can still change it." : waiting(this.late, answer)];
     if (this.saidLines !== lines.join("\n")) {
       this.saidLines = lines.join("\n");
       this.said.replaceChildren(...lines.map((words) => h("p", words)));
     }
   }
 
-  drawOption(button, { option, n, answer, question }) {
+  drawOption(button, { option, n, answer }) {
     const [key, words, sign] = button.children;
-    show(key, this.takesKeys && !this.revealed);
+    button.disabled = this.revealed || this.late;
+    show(key, this.takesKeys && !button.disabled);
     text(key, n + 1);
     text(words, option.text);
     aria(button, "pressed", answer === n);
-    button.disabled = this.revealed;
     button.classList.toggle("kv-right", this.revealed && option.right);
     text(sign, this.revealed && option.right ? (answer === n ? " ✓ your answer" : " ✓") : this.revealed && answer === n ? " ✗ your answer" : "");
-    button.onclick = heard(button, () => this.app.answer(question.id, n));
+    button.onclick = heard(button, () => this.choose(n));
   }
 }
 
 const NOTHING = { id: "", text: "No question here: this step has no alternatives.", options: [], step: Infinity };
+
+/** What is said of a question of the story before its answer. */
+function waiting(late, answer) {
+  if (!late) return "Saved. Step forward, or:";
+  return answer === undefined ? "This part shows the answer. Step back to predict it first, or:" : "Saved. This part shows the answer:";
+}
 
 function verdict(question, answer) {
   const right = question.options.find((option) => option.right);

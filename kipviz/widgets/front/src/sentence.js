@@ -10,12 +10,18 @@ const LETTER = 9.5;
 const SIDES = 36;
 const RAGGED = 4; // letters that a line leaves empty, because its next word does not fit
 const BESIDE = 0.53;
+const BESIDE_LONG = 0.44;
+// The same of what breaks, which is smaller: a long one has half of the width, and one line more.
+const ALARM_LETTER = 7.2;
+const ALARM_LINES = 4;
+const [LENT, LENT_SLIM, LENT_LOW] = [22, 8, 24];
 
 const LARGER = 1.45; // of the letters that a class reads
 
 export class Sentence {
   constructor(app) {
     this.app = app;
+    this.lent = 0;
     this.context = h("p.kv-context");
     this.words = h("p.kv-say");
     this.alarm = h("p.kv-alarm");
@@ -37,10 +43,10 @@ export class Sentence {
       this.told = words;
       this.words.replaceChildren(...this.explained(words));
     }
-    this.fit(words, broken.length > 0);
     attr(this.element, "data-tone", tone(whole ? "calm" : at.tone));
     show(this.alarm, broken.length > 0);
     text(this.alarm, broken.map((verdict) => `⚠ ${verdict.property}: ${verdict.reason || verdict.sentence}`).join(" · "));
+    this.fit(words, broken.length > 0);
     if (!this.why.hidden) this.drawWhy(at);
     this.at = at;
   }
@@ -50,12 +56,23 @@ export class Sentence {
     const { wide, root } = this.app;
     const { low, slim } = root.dataset;
     const zoom = this.app.presenting ? LARGER : 1;
-    const letters = ((wide - SIDES) * (alarmed ? BESIDE : 1)) / (LETTER * zoom) - RAGGED;
+    const room = slim === undefined ? 0.42 : 0.47;
+    const long = alarmed && this.alarm.textContent.length > ALARM_LINES * ((wide * room - SIDES) / ALARM_LETTER - RAGGED);
+    attr(this.spoken, "data-long", long ? "" : null);
+    this.lend(low !== undefined ? (alarmed ? LENT_LOW : 0) : !long ? 0 : slim !== undefined ? LENT_SLIM : LENT);
+    const letters = ((wide - SIDES) * (long ? BESIDE_LONG : alarmed ? BESIDE : 1)) / (LETTER * zoom) - RAGGED;
     const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 4] : [3, 2, 3.2];
     const lines = words.length / letters;
     const heading = this.context.hidden || alarmed ? 0 : Math.ceil(this.context.textContent.length / letters);
     const size = lines > more ? "many" : lines > bare ? "more" : Math.ceil(lines) + heading > whole ? "alone" : null;
     attr(this.spoken, "data-lines", size);
+  }
+
+  /** Takes so many pixels of the diagram's height. */
+  lend(pixels) {
+    if (this.lent === pixels) return;
+    this.lent = pixels;
+    this.app.root.style.setProperty("--kv-lent", `${pixels}px`);
   }
 
   /** A sentence with its terms explained: by hovering over one, and with all others under why. */

@@ -16,6 +16,7 @@ const MARGIN = 160;
 const WIRE_MAX = 8;
 const CURSOR_AT = 0.66;
 const LOW = 320; // a low diagram leaves more of itself to what is on the wire
+const CURSOR_ABOVE = 12; // the cursor's line and its number are in sight in the lowest of all
 const CURSOR_LOW = 0.5;
 const BELOW = 40; // what a diagram on paper keeps below what is on the wire
 const LONGEST = 4800; // px: a longer one begins later, as on the screen
@@ -200,7 +201,7 @@ export class Sequence {
     const wire = line.wire.at(step).filter((m) => this.seen(m));
     const below = Math.min(wire.length, WIRE_MAX) * WIRE_ROW + BELOW;
     this.needed = Math.min(under + below, LONGEST);
-    const room = this.onPaper ? this.height - below : Math.max(this.height * (this.height < LOW ? CURSOR_LOW : CURSOR_AT), 70);
+    const room = this.onPaper ? this.height - below : Math.max(this.height * (this.height < LOW ? CURSOR_LOW : CURSOR_AT), Math.min(70, this.height - CURSOR_ABOVE));
     if (this.shown?.[0] !== line || this.shown[1] !== step) this.peeked = 0;
     this.shown = [line, step, since];
     this.rest = Math.max(0, Math.round(under - room));

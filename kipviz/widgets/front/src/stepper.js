@@ -156,15 +156,19 @@ export class Stepper extends Frame {
     this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
     const lines = this.lines.ids.map((id) => this.lines.get(id));
     this.transport.drawBranches(lines, line.id);
-    this.overview.layout(line, Math.max(this.wide - 34, 200), lines);
+    this.overview.layout(line, Math.max(this.wide - 34, 200), lines, this.question.tellsAt(line));
   }
 
   /** The title tells what comes of the story only when its question was answered. */
-  drawHeading() {
+  get title() {
     const { title, untold } = this.payload;
-    const words = this.question.open ? untold || title : title;
-    text(this.heading, words);
-    attr(this.heading, "title", words);
+    return this.question.open ? untold || title : title;
+  }
+
+  drawHeading() {
+    const { title } = this;
+    text(this.heading, title);
+    attr(this.heading, "title", title);
   }
 
   /** The same run once more, for another window. */
@@ -194,7 +198,7 @@ export class Stepper extends Frame {
 
   fixedHeight() {
     const parts = [this.header, this.transport.element, this.sentence.spoken, this.overview.element];
-    return parts.reduce((sum, part) => sum + part.offsetHeight, 4);
+    return parts.reduce((sum, part) => sum + part.offsetHeight, 4) - this.sentence.lent;
   }
 
   // -- moving -----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import { attr, h, press, text } from "./dom.js";
 import { foldWords } from "./fold.js";
 import { ending } from "./line.js";
 import { Drawer } from "./panels.js";
+import { LATER } from "./question.js";
 
 const PAGE = 50;
 const HEADS = ["message", "where", "what", "in words", "messages"];
@@ -11,7 +12,7 @@ const HEADS = ["message", "where", "what", "in words", "messages"];
 export class Table extends Drawer {
   constructor(app) {
     super(app, { name: "table", title: "The diagram as a table", key: "m" });
-    this.line = this.version = this.items = null; // what the rows were made of
+    this.line = this.version = this.until = this.items = null; // what the rows were made of
     this.page = -1;
     this.caption = h("caption");
     this.body = h("tbody");
@@ -25,8 +26,9 @@ export class Table extends Drawer {
 
   update(line, at) {
     const { folds } = this.app.sequence;
-    if (this.line !== line || this.version !== folds.version) {
-      Object.assign(this, { line, version: folds.version, items: itemsOf(line, folds), page: -1 });
+    const until = this.app.question.listedUntil(line, at);
+    if (this.line !== line || this.version !== folds.version || this.until !== until) {
+      Object.assign(this, { line, until, version: folds.version, items: itemsOf(line, folds, until), page: -1 });
       this.names = new Map(this.app.payload.lanes.map((lane) => [lane.id, lane.title]));
     }
     if (this.at !== at || this.page < 0) this.draw(Math.floor(this.indexOf(at) / PAGE));
@@ -68,7 +70,7 @@ export class Table extends Drawer {
     if (this.page === page) return;
     this.page = page;
     const items = this.items.slice(page * PAGE, (page + 1) * PAGE);
-    text(this.caption, `${this.app.payload.title}: rows ${page * PAGE + 1} to ${page * PAGE + items.length} of ${this.items.length}`);
+    text(this.caption, `${this.app.title}: rows ${page * PAGE + 1} to ${page * PAGE + items.length} of ${this.items.length}. ${this.until < this.line.last ? LATER : ""}`);
     attr(this.table, "aria-rowcount", this.items.length + 1);
     this.rows = new Map(items.map((item, n) => [item, this.row(item, page * PAGE + n + 2)]));
     this.body.replaceChildren(...this.rows.values());
@@ -94,7 +96,7 @@ export class Table extends Drawer {
   }
 
   copyAll() {
-    const rows = this.line.steps.map((_, k) => this.cells(k).map((cell) => cell.replace(/\s+/g, " ")).join("\t"));
+    const rows = this.line.steps.slice(0, this.until + 1).map((_, k) => this.cells(k).map((cell) => cell.replace(/\s+/g, " ")).join("\t"));
     const words = [HEADS.join("\t"), ...rows].join("\n");
     const refused = () => text(this.said, "The browser does not allow that here: mark the rows and copy them.");
     if (!navigator.clipboard) return refused();
@@ -102,9 +104,9 @@ export class Table extends Drawer {
   }
 }
 
-function itemsOf(line, folds) {
+function itemsOf(line, folds, until) {
   const items = [];
-  for (let k = 0; k <= line.last; k++) {
+  for (let k = 0; k <= until; k++) {
     const fold = folds.at(k);
     items.push({ from: k, fold });
     if (fold) k = fold.to - 1;

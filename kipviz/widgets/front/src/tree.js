@@ -56,7 +56,7 @@ export class Tree extends Drawer {
     const apart = parting(line, current);
     text(from, `${stem ? `leaves ${stem.id === 0 ? "main" : stem.name} after ${line.at} · ` : ""}${line.last} messages`);
     this.bars(strip, { from: from0, until, line, at: here ? at : null, stem });
-    text(verdicts, ended(line));
+    text(verdicts, app.question.tellsAt(line) < Infinity ? "" : ended(line));
     const [part, rename, prune] = acts.children;
     show(part, !here);
     text(part, `parts at ${apart}`);

@@ -55,7 +55,7 @@ export class WhatIf extends Drawer {
     this.message.onchange = () => this.drawMessage(line, at);
     this.drawMessage(line, at);
     const first = Math.max(1, at - NEAR);
-    const events = line.steps.slice(first, at + NEAR).map((step, n) => [String(n + first), `${n + first < at ? "before" : "after"} ${n + first} · ${step.title}`.slice(0, NAME_MAX)]);
+    const events = line.steps.slice(first, Math.min(at + NEAR, this.app.question.listedUntil(line, at) + 1)).map((step, n) => [String(n + first), `${n + first < at ? "before" : "after"} ${n + first} · ${step.title}`.slice(0, NAME_MAX)]);
     const later = events.filter(([k]) => k > at);
     fill(this.other, events.filter(([k]) => k !== String(at)), later[0]?.[0]);
     fill(this.until, [["", "until nothing else can happen"], ...later]);
@@ -110,14 +110,15 @@ export class Story {
   }
 }
 
-/** Faults at every moment of a line that some words mean: a fault, after what, before what. */
-export function pointsOf(line, words) {
+/** Faults at every moment of a line, up to a step, that some words mean: a fault, after what, before what. */
+export function pointsOf(line, words, until) {
   const [has, due] = words.toLowerCase().split("before").map((part) => part.split(/[\s,]+/).filter((word) => word && !SMALL.has(word)));
   const all = (list, where) => (list ?? []).every((word) => where.includes(word));
   const near = [];
   const far = [];
-  line.moments.forEach(({ step, text: done }, n) => {
-    const later = line.moments.slice(n + 1).map((one) => one.text);
+  const moments = line.moments.filter(({ step }) => step <= until);
+  moments.forEach(({ step, text: done }, n) => {
+    const later = moments.slice(n + 1).map((one) => one.text);
     const when = `after ${done}${later.length ? `, before ${later[0]}` : ""}`;
     for (const item of line.choicesAt(step)) {
       if (item.group !== "fault" || !all(has, `${item.text} ${item.sub} ${done}`.toLowerCase())) continue;
