@@ -1,6 +1,6 @@
 """Text of a file, a log or a command line, made safe for a terminal.
 
-Names and values may come from a recorded log or from somebody else's file, and a terminal interprets some characters as
+Names and values may come from a recorded log or from another person's file, and a terminal interprets some characters as
 commands: they would move the cursor, hide text or set the window's title.
 """
 

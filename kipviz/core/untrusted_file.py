@@ -1,4 +1,4 @@
-"""A file that somebody else may have put there, read within a bound.
+"""A file from an untrusted source, read within a bound.
 
 A device such as /dev/zero never ends, a pipe may never begin, and a file may be larger than the memory. So only an
 ordinary file is read, and only up to `BYTES_MAX` bytes, or the value of the environment variable KIPVIZ_FILE_BYTES_MAX.

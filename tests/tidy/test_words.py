@@ -42,6 +42,7 @@ INSTEAD = {
 PLAIN_FLOORS = (
     *("clients", "recordings", "serving", "spark", "conforming"),
     *("watching", "campaigns", "designs", "kips"),
+    *("core", "records", "messages", "brokers", "cluster", "properties"),
 )
 NOT_IN_DOCSTRINGS = {
     **{p: INSTEAD[p] for p in ("anew", "for ever", "on the wire", "put out", "given up")},
