@@ -132,7 +132,7 @@ def cut_into_parts(shapes: Iterable[tuple[int, int]], taken: Sequence[Taken]) ->
     begin = 0
     for at, size in shapes:
         if parts and not parts[-1].at < at < parts[-1].last:
-            raise BadBits("a part leaves the line where there is none")
+            raise BadBits("a part leaves the branch outside the part before it")
         parts.append(Part(at, tuple(taken[begin : begin + size])))
         begin += size
     return tuple(parts)

@@ -99,7 +99,7 @@ def read(text: str) -> Link:
 
 def _read(link: str) -> Link:
     if re.fullmatch(PATTERN, link) is None:
-        raise BadBits("a letter is none of a link")
+        raise BadBits("a letter cannot occur in a link")
     before, _, letters = link.rpartition(".")
     data = bytes_of(letters)
     if data[:_CRC_SIZE] != _crc(before, data[_CRC_SIZE:]):

@@ -86,7 +86,7 @@ def test_the_members_of_the_next_life_are_others_than_before() -> None:
         ({"explicit": False}, "explicit acknowledgement"),
         (
             {"program": (Line("stage", Call.SEND_SHARE_ACKNOWLEDGEMENTS, target=f"{DRAINED} M8"),)},
-            "stages what 'M8' has drained, which is none of further_members",
+            "stages the decisions of 'M8', which is not in further_members",
         ),
     ],
 )

@@ -183,7 +183,7 @@ def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_anoth
     ("changes", "said"),
     [
         ({"releases": ((1, OLD),)}, "either no broker has a release or each has one"),
-        ({"releases": (), "binaries": (NEW,)}, "need one to begin with"),
+        ({"releases": (), "binaries": (NEW,)}, "each broker starts with one"),
         ({"releases": every("0.8")}, "a release is one of 2.4, 3.5"),
         ({"share_rollout": 3}, "knows share.version up to 2, and 3 is finalized"),
         ({"releases": every("3.6")}, "knows transaction.version up to 0, and 2 is finalized"),

@@ -194,7 +194,7 @@ def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
         ),
         (
             SPEC.but(group_configs=(GroupConfig("nobody's"),)),
-            "the share group nobody's is configured, and nobody is in it",
+            "the share group nobody's is configured, but no application is in it",
         ),
         (SPEC.but(transactions=(LEFT, LEFT)), "each transactional id was left once: old-txn"),
         (with_app(group_id=""), "app-1 has no group.id"),

@@ -506,7 +506,7 @@ def test_an_id_of_other_than_16_bytes_is_refused(given: str) -> None:
 
 
 def test_a_version_that_there_is_not_is_refused() -> None:
-    with pytest.raises(WireError, match=r"EndTxnRequest, byte 0: version 6 is none of 0-5"):
+    with pytest.raises(WireError, match=r"EndTxnRequest, byte 0: version 6 is outside 0-5"):
         decode(END_SCHEMA, 6, b"")
 
 

@@ -340,5 +340,5 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
         case "end" | "complete":
             answer = EndTxnResponse(Errors.NONE, known.producer_id, known.producer_epoch)
         case other:
-            raise AssertionError(f"nobody waits for {other}")
+            raise AssertionError(f"no request waits for {other}")
     return (Reply(wait.reply_to, answer),)

@@ -31,7 +31,7 @@ def why_no_program(app: ApplicationSpec) -> str:
 def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     called = f"{app.name}: {line.call.value}()"
     if line.then < -1 or line.on_error < -1:
-        return f"{called} goes on in line 0 or a later one, or in the one below (-1), not in {min(line.then, line.on_error)}"
+        return f"{called} continues in line 0 or a later one, or in the next one (-1), not in {min(line.then, line.on_error)}"
     if line.call is Call.ACKNOWLEDGE and line.target and not line.target.isdecimal():
         return f"{called} is about the record at an offset, or about all ('' as target), not {line.target!r}"
     if any(kind == AcknowledgeType.UNKNOWN for _, kind in line.verdicts):
@@ -43,7 +43,7 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
         return f"{called} is a call of one of {known}, not of {line.client!r}"
     member = drained_by(line)
     if member and member not in app.further_members:
-        return f"{called} stages what {member!r} has drained, which is none of further_members"
+        return f"{called} stages the decisions of {member!r}, which is not in further_members"
     if line.call is Call.FLUSH and app.plain is None:
         return f"{called} is for a producer without a transactional id (plain): commitTransaction() does that for a transaction"
     if line.call in OF_SHARE_CONSUMERS and not app.share:

@@ -102,7 +102,9 @@ def _check_releases(spec: ClusterSpec) -> None:
     if spec.releases and sorted(named) != sorted(spec.brokers):
         raise BadSpec(f"either no broker has a release or each has one, not {named}")
     if spec.binaries and not spec.releases:
-        raise BadSpec("brokers that can get another binary need one to begin with: give releases")
+        raise BadSpec(
+            "binaries lists releases to install: set releases, too, so that each broker starts with one"
+        )
     levels = (
         ("transaction_version", spec.transaction_version),
         ("share_version", share_level(spec)),

@@ -31,8 +31,8 @@ def why_no_share_version(spec: ClusterSpec) -> str:
         return f"share_version is 0, 1 or {SHARE_VERSION}, not {spec.share_version}"
     if spec.share_rollout not in (0, STAGING_LEVEL - 1, STAGING_LEVEL):
         return (
-            f"a rollout of KIP-1289 begins at share.version {STAGING_LEVEL - 1} or "
-            f"{STAGING_LEVEL}, or is none (0), not at {spec.share_rollout}"
+            f"share_rollout is the share.version at which a rollout of KIP-1289 begins: "
+            f"{STAGING_LEVEL - 1}, {STAGING_LEVEL}, or 0 without a rollout, not {spec.share_rollout}"
         )
     if spec.share_rollout and spec.share_version < SHARE_VERSION:
         return (

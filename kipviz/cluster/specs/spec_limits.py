@@ -175,7 +175,7 @@ def why_no_retention(spec: Any) -> str:
         return ""
     return (
         f"log.retention.ms ({spec.settings.log_retention_ms}) needs times in records (clock=timed, stamps=true); "
-        "-1 keeps them for ever"
+        "-1 keeps them forever"
     )
 
 
@@ -241,7 +241,7 @@ def _names(spec: Any) -> Iterator[str]:
     groups = [each.group_id for each in spec.applications]
     strangers = [config.group_id for config in spec.group_configs if config.group_id not in groups]
     if strangers:
-        yield f"the share group {strangers[0]} is configured, and nobody is in it"
+        yield f"the share group {strangers[0]} is configured, but no application is in it"
     for application in spec.applications:
         if not application.admin and not application.group_id:
             yield f"{application.name} has no group.id, which its consumer needs"

@@ -106,7 +106,7 @@ def decode_head(
         WireError: the bytes are something else; it names the field and the byte.
     """
     if not covers(schema.versions, version):
-        raise WireError(schema.name, start, f"version {version} is none of {schema.versions}")
+        raise WireError(schema.name, start, f"version {version} is outside {schema.versions}")
     reader = Reader(data, start, version, flexible=covers(schema.flexible, version))
     reader.heading(schema.name)
     try:
