@@ -163,7 +163,7 @@ def commit_checks(
 ) -> Iterator[Check]:
     """Check that a member of that epoch may commit offsets for these partitions.
 
-    A transaction whose producer names no member passes, whoever the members are: then nothing fences it. Outside
+    A transaction whose producer names no member passes, whatever the members are: then nothing fences it. Outside
     transactions that holds for a group without members only. A request with a group.instance.id names a member, which
     is found by its member id like any other. The current holder of the instance id is not checked, so only heartbeats
     get FENCED_INSTANCE_ID. An older epoch is valid for partitions that the member has had since then (KIP-1251), so
