@@ -67,7 +67,7 @@ class Deadline(Value, frozen=True):
     """Something that is due: not before `after` ms, and time does not pass beyond `by` ms.
 
     `kind` and `place` identify it: ("lock", (broker, share-partition, lock)), ("transaction", (transactional id,)), or
-    what is "on the wire", "replicated", "loaded", "sent", "gone on" with or "looked up", with the fields of its action.
+    what is `"on the wire"`, "replicated", "loaded", "sent", "gone on" with or "looked up", with the fields of its action.
     A `by` of -1 is never.
     """
 
