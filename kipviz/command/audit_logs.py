@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-checksums", action="store_true", help="with --logs: trust every batch; reads faster"
     )
     parser.add_argument(
-        "--spark", action="store_true", help="with --logs: share the logs out on Spark"
+        "--spark", action="store_true", help="with --logs: distribute the logs on Spark"
     )
     parser.add_argument(
         "--part-mb",
@@ -105,7 +105,7 @@ def _lines(found: LogAudit) -> Iterator[str]:
     yield f"{size}: {_counts(found) or 'nothing found'}"
     if not found.coordinators_complete:
         yield (
-            "Not all partitions of __transaction_state are here, or nothing says how many there are: a transaction unknown to the coordinators here may be known elsewhere."
+            "Not all partitions of __transaction_state are here, or their number is unknown: another coordinator may know a transaction that is unknown here."
         )
     if found.replicas:
         yield f"Other copies of the same partitions are not audited: {len(found.replicas)}."

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
             result = work.result
             assert result is not None
             for name in work.damaged:
-                progress.say(f"{name} was damaged, so its runs were made again", last=True)
+                progress.say(f"{name} was damaged, so its runs were repeated", last=True)
             if arguments.events is not None and not was_cut_short():
                 _write_events(arguments, work, progress)
         broken = result.rows_except("holds", "program")

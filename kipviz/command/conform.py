@@ -35,23 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the libs folder of a Kafka release; its broker runs on 127.0.0.1 in a temporary folder",
     )
     parser.add_argument(
-        "--programs", type=count, default=PROGRAMS, metavar="N", help=f"how many ({PROGRAMS})"
+        "--programs",
+        type=count,
+        default=PROGRAMS,
+        metavar="N",
+        help=f"number of programs ({PROGRAMS})",
     )
     parser.add_argument(
         "--steps",
         type=count,
         default=STEPS,
         metavar="N",
-        help=f"how many steps each has ({STEPS})",
+        help=f"number of steps of each ({STEPS})",
     )
     parser.add_argument(
         "--brokers",
         type=int,
         choices=(1, 3),
         default=1,
-        help="at how many; of three leaders move, and some are killed (1)",
+        help="number of brokers; with three, leaders change and some brokers are killed (1)",
     )
-    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the first one (1)")
+    parser.add_argument(
+        "--seed", type=seed, default=1, metavar="N", help="seed of the first program (1)"
+    )
     parser.add_argument("--program", metavar="FILE", help="run the saved program instead")
     parser.add_argument(
         "--mutants",
@@ -230,7 +236,7 @@ def _keep(
         if place is not None:
             to = place / f"refusal-{number}"
             again = keep(short, jars, to, progress.say)
-            said = f"{to}" if again else f"{to} (refused before, and not this time)"
+            said = f"{to}" if again else f"{to} (rejected before, but not this time)"
         kept.append((short, said))
     return kept
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--notebooks",
         metavar="DIR",
         default="notebooks",
-        help="for build and figures: where notebooks are",
+        help="for build and figures: the folder with the notebooks",
     )
     add_json(parser)
 

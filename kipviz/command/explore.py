@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--clock",
         metavar="CLOCK",
-        help="untimed (a timer runs out when nothing else can happen, and earlier as often as --faults says) "
+        help="untimed (a timer expires when nothing else can happen, and earlier as often as --faults allows) "
         "or timed (when it is due)",
     )
     parser.add_argument(
@@ -88,13 +88,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_spark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--spark", action="store_true", help="search on Spark, level by level; equal counts"
+        "--spark",
+        action="store_true",
+        help="search on Spark, level by level; the counts are the same",
     )
     parser.add_argument("--master", metavar="M", help="Spark's master, such as local[4] or yarn")
     parser.add_argument(
         "--folder",
         metavar="URI",
-        help="where Spark keeps its levels, such as hdfs://...; a cluster needs one",
+        help="where Spark stores its levels, such as hdfs://...; a cluster needs one",
     )
     parser.add_argument(
         "--go-on",

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, help="which of them, if the file's name ends otherwise"
     )
-    parser.add_argument("--json", action="store_true", help="say in JSON what was written")
+    parser.add_argument("--json", action="store_true", help="print in JSON what was written")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if suffix not in SUFFIXES and arguments.to.endswith(MODULE):
         raise Refused(
-            "a module of TLA+ is written of a search: kipviz explore SCENARIO --design DESIGN --tla FILE.tla"
+            "a TLA+ module is written from a search: kipviz explore SCENARIO --design DESIGN --tla FILE.tla"
         )
     if suffix not in SUFFIXES:
         raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")

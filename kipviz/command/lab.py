@@ -8,7 +8,7 @@ from kipviz.command.arguments import add_json, count
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
 
-HELP = "show an exercise of the course, its hints, or what the judge says of your run"
+HELP = "show an exercise of the course and its hints, or judge your run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

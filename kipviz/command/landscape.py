@@ -13,7 +13,7 @@ from kipviz.command.output import Progress, answer, check_place, until_interrupt
 if TYPE_CHECKING:
     from kipviz.checking.timed.landscape import Spot
 
-HELP = "search a grid of two settings, such as time-outs, with the timed clock"
+HELP = "search a grid of two settings, such as timeouts, with the timed clock"
 
 
 def axis(text: str) -> Axis:

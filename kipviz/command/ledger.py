@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         metavar="FILE",
-        help="with --drafts: keep the rows that are judged in this file, and go on from those that are there",
+        help="with --drafts: store the judged rows in this file, and continue from those already there",
     )
     add_json(parser)
 

@@ -55,11 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at",
         type=_place,
         metavar="PARTITION:OFFSET",
-        help="with --open: only the batches around this place, and the page stands there",
+        help="with --open: only the batches around this offset; the page opens there",
     )
-    parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
+    parser.add_argument("--to", metavar="FILE", help="with --open: the file of the page")
     parser.add_argument(
-        "--no-browser", action="store_true", help="with --open: write the page, and say where"
+        "--no-browser",
+        action="store_true",
+        help="with --open: write the page and print its path, without a browser",
     )
     log_accept.add_arguments(parser)
     add_json(parser)
@@ -142,7 +144,7 @@ def _why_not_together(arguments: argparse.Namespace) -> str:
         "--requests": (arguments.requests is not None, ("utc_offset", "settings")),
         "--open or --requests": (arguments.open or arguments.requests is not None, ("topics",)),
         "--accept": (arguments.accept, ("worlds_max", "spark", "master")),
-        "a log that is told, or --open": (not arguments.accept, ("topic", "torn_tail")),
+        "a log that is printed, or --open": (not arguments.accept, ("topic", "torn_tail")),
     }
     for what, (there, fields) in needed.items():
         given = [f for f in fields if getattr(arguments, f) not in (None, False, ())]

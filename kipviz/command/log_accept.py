@@ -50,13 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--worlds-max",
         type=count,
         metavar="N",
-        help="with --accept of several brokers: keep so many states of the cluster in memory (20000); fewer take less "
+        help="with --accept of several brokers: maximum number of cluster states in memory (20000); fewer take less "
         "memory and more time",
     )
     parser.add_argument(
         "--spark",
         action="store_true",
-        help="with --accept: share the requests out on Spark, by transactional ids and groups",
+        help="with --accept: distribute the requests on Spark, by transactional ids and groups",
     )
     parser.add_argument(
         "--master", metavar="M", help="with --accept: Spark's master, such as local[4] or sc://..."

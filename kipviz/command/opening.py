@@ -20,9 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_rules(parser, "--design")
     add_views(parser)
-    parser.add_argument("--to", metavar="FILE", help="where the page is kept; default: a new file")
-    parser.add_argument("--no-browser", action="store_true", help="write the page, and say where")
-    parser.add_argument("--json", action="store_true", help="say in JSON what was opened")
+    parser.add_argument("--to", metavar="FILE", help="the file of the page; default: a new file")
+    parser.add_argument(
+        "--no-browser",
+        action="store_true",
+        help="write the page and print its path, without a browser",
+    )
+    parser.add_argument("--json", action="store_true", help="print in JSON what was opened")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
 
-HELP = "group finished runs by outcome: of many seeds, or of every interleaving"
+HELP = "group completed runs by outcome: of many seeds, or of every interleaving"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def add_rules(parser: argparse.ArgumentParser, base: str) -> None:
         action="append",
         default=[],
         metavar=f"SLOT={FORM}",
-        help=f"put your own function into a slot of {base}; the design is then called as the function is, with "
+        help=f"put your own function into a slot of {base}; the design then has the function's name, with "
         "hyphens. This option runs FILE.py. May be repeated",
     )
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="with --open: write the page only"
     )
-    parser.add_argument("--to", metavar="FILE", help="with --open: where the page is kept")
+    parser.add_argument("--to", metavar="FILE", help="with --open: the file of the page")
     add_json(parser)
 
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a property to keep; may be given again. All of them if left out",
+        help="a property to keep; may be repeated; default: all",
     )
     parser.add_argument(
         "--decisions-max",

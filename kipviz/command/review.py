@@ -43,7 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rules(parser, "the design repaired, to be named in --designs")
     parser.add_argument("--faults", default="", metavar="FAULTS", help="expire_lock=1, …")
     parser.add_argument("--states-max", type=count, default=200_000, metavar="N")
-    parser.add_argument("--into", required=True, metavar="FOLDER", help="made if it is not there")
+    parser.add_argument(
+        "--into",
+        required=True,
+        metavar="FOLDER",
+        help="the folder to write; created if it does not exist",
+    )
     add_json(parser)
 
 

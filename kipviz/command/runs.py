@@ -33,10 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
         metavar="DIR",
-        help="the folder of an earlier campaign: list the runs that came to another verdict",
+        help="the folder of an earlier campaign: list the runs whose verdict changed",
     )
     parser.add_argument(
-        "--limit", type=count, default=LISTED, metavar="N", help=f"list so many runs ({LISTED})"
+        "--limit",
+        type=count,
+        default=LISTED,
+        metavar="N",
+        help=f"maximum number of runs to list ({LISTED})",
     )
     add_json(parser)
 
@@ -108,11 +112,11 @@ def _lines(
     yield from repr(result).splitlines()
     made = saved.table.num_rows
     if made < saved.plan.jobs:
-        yield f"{saved.plan.jobs - made:,} runs are not made yet: kipviz campaign --resume goes on with them."
+        yield f"{saved.plan.jobs - made:,} runs are still to be made: kipviz campaign --resume continues with them."
     yield from (f"{name} is damaged, and its runs are not counted." for name in saved.damaged)
     if broken:
         yield ""
-        yield f"{len(broken):,} runs break something:"
+        yield f"{len(broken):,} runs break a property:"
     for row in islice(broken, limit):
         what = row["broken"] or row["status"]
         when = f"at step {row['step']}" if row["step"] >= 0 else "at the end"
@@ -126,9 +130,9 @@ def _changed_lines(
     folder: str, earlier: SavedCampaign, changes: CampaignChanges, saved: SavedCampaign
 ) -> Iterator[str]:
     versions = "" if earlier.version == saved.version else f", made by kipviz {earlier.version}"
-    yield f"Against {folder}{versions}: {changes.changed:,} runs came to another verdict, {changes.same:,} to the same one."
+    yield f"Against {folder}{versions}: {changes.changed:,} runs have another verdict, {changes.same:,} the same one."
     if changes.other_steps:
-        yield f"Of these {changes.other_steps:,} took other steps."
+        yield f"Of these {changes.other_steps:,} have other steps."
     for count_, where in ((changes.only_after, "here"), (changes.only_before, f"in {folder}")):
         if count_:
             yield f"{count_:,} runs are only {where}."

@@ -18,9 +18,9 @@ TIMES = (
     ("round-trip", "from a client to a broker and back"),
     ("broker-round-trip", "from a broker to another broker and back"),
     ("fsync", "a replica's flush of a batch; Kafka's default waits for none, 0"),
-    ("handling", "a broker's work on a request"),
-    ("look-up", "from one look-up of a share-partition leader to the next (our inference)"),
-    ("work", "an application's work on a batch before it commits"),
+    ("handling", "the time to handle a request"),
+    ("look-up", "from one lookup of a share-partition leader to the next (our inference)"),
+    ("work", "the time to process a batch before its commit"),
 )
 FINDINGS, CORNERS = "findings", "corners"
 HEAD = """# The findings of our reviews, each shown alone
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rules(parser, "the design repaired, to be named in --designs")
     add_json(parser)
     stated = parser.add_argument_group(
-        "stated times, for a study with a table of times such as cost, redelivery, B10 or B33"
+        "assumed times, for a study with a table of times such as cost, redelivery, B10 or B33"
     )
     for name, what in TIMES:
         stated.add_argument(f"--{name}", type=milliseconds, metavar="MS", help=f"{what}, in ms")

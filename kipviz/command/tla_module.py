@@ -20,7 +20,7 @@ def add_module(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tla",
         metavar="FILE.tla",
-        help="also write the search as a module that TLC checks, and .cfg files; the counts to hold against TLC's are told",
+        help="also write the search as a module that TLC checks, and .cfg files; prints the counts to compare with TLC's",
     )
     parser.add_argument(
         "--tla-with",
@@ -45,7 +45,7 @@ def check_module(arguments: argparse.Namespace) -> None:
             raise Refused("--tla-with is for --tla")
         return
     if arguments.reduce or arguments.spark or arguments.resume is not None:
-        raise Refused("--tla writes a whole search: leave --reduce, --spark and --resume out")
+        raise Refused("--tla writes a complete search: leave --reduce, --spark and --resume out")
     try:
         check_name(arguments.tla)
     except NotWhole as wrong:

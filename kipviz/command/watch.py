@@ -51,12 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page",
         type=_port,
         metavar="PORT",
-        help="show the looks on a page at http://127.0.0.1:PORT/, too, which refreshes itself; 0: any free port",
+        help="also show the results on a page at http://127.0.0.1:PORT/, too, which refreshes itself; 0: any free port",
     )
     parser.add_argument(
         "--command-config",
         metavar="FILE",
-        help="a properties file with security.protocol, sasl.* and ssl.*, as Kafka's tools take it",
+        help="a properties file with security.protocol, sasl.* and ssl.*, as for Kafka's tools",
     )
     parser.add_argument(
         "--timeout",
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     config = _config(arguments.command_config)
     if arguments.page is not None and arguments.once:
-        raise Refused("--page shows one look after the other, and --once takes one")
+        raise Refused("--page shows repeated queries, and --once makes only one")
     try:
         with (
             Connection(arguments.bootstrap_server, config, arguments.timeout) as connection,

@@ -140,7 +140,7 @@ def _given(text_or_path: object) -> tuple[str, str]:
     except OSError as wrong:
         raise ValueError(f"{path} cannot be read: {wrong.strerror or wrong}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text in UTF-8") from None
+        raise ValueError(f"{path} is not text in UTF-8") from None
 
 
 def _check_goals(document: Document, file: str) -> None:

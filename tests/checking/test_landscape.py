@@ -112,9 +112,9 @@ def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
         ),
         (
             QUESTION.but(down=Axis("group.consumer.session.timeout.ms", (45_000,))),
-            "makes no difference in kip-1289-small with these faults; what does: group.share",
+            "makes no difference in kip-1289-small with these faults; settings that do: group.share",
         ),
-        (QUESTION.but(work_ms=0), "the work takes a whole number of ms from 1, not 0"),
+        (QUESTION.but(work_ms=0), "the processing time is a whole number of ms from 1, not 0"),
         (QUESTION.but(designs=()), "name at least one design"),
     ],
 )

@@ -248,7 +248,7 @@ def test_symmetry_refuses_to_compare_full_states() -> None:
 
 @pytest.mark.parametrize("reduction", [Symmetry, LoneSteps])
 def test_a_reduction_for_clusters_takes_no_other_model(reduction: type) -> None:
-    with pytest.raises(TypeError, match="knows clusters only"):
+    with pytest.raises(TypeError, match="works for clusters only"):
         explore(TwoPhaseCommit(3), reductions=(reduction(),), properties=())
 
 

@@ -108,7 +108,7 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     search = Search(model_of(FINDING_D))
     search.run(Bounds(states_max=500))
     saved_search.save(search, tmp_path / "search")
-    with pytest.raises(saved_search.SearchFileError, match="is of another model: state"):
+    with pytest.raises(saved_search.SearchFileError, match="belongs to another model: state"):
         saved_search.load(tmp_path / "search", model_of(CALM))
     with pytest.raises(saved_search.SearchFileError, match="was searched otherwise"):
         saved_search.load(tmp_path / "search", model_of(FINDING_D), properties=PROPERTIES[:1])
@@ -134,7 +134,7 @@ def test_two_states_with_one_digest_are_noticed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ClusterModel, "search_key", lambda *_: bytes(16))
     found = Search(model_of(CALM), (), full_states=True).run(EVERYTHING)
     assert not found.complete
-    assert found.stopped == "after 1 steps two different states among 1 have one digest"
+    assert found.stopped == "after 1 steps two different states among 1 have the same digest"
     assert issubclass(DigestsCollide, Exception)
 
 
@@ -282,7 +282,9 @@ def test_a_property_that_raises_at_the_start_is_said_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(Raises, "initial", lambda *_: 1 / 0)
     found = explore(model_of(CALM), properties=(Raises(1),))
-    assert found.stopped == "the start cannot be judged: ZeroDivisionError: division by zero"
+    assert (
+        found.stopped == "the initial state cannot be judged: ZeroDivisionError: division by zero"
+    )
     assert (found.states, found.complete) == (0, False)
 
 

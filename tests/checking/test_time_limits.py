@@ -30,7 +30,7 @@ def test_with_kafkas_defaults_it_hangs_on_the_work_whether_a_vote_can_be_taken_b
     assert right(work=20_000) == [True, True, False, True, True, True]
     assert right(work=25_000)[VOTES] is False, "25 s and 5 s until the look-up are not below 30 s"
     told = advice(Limits())[WHATEVER].says
-    assert told.endswith("a transaction.timeout.ms below 15 s would do")
+    assert told.endswith("a transaction.timeout.ms below 15 s would be enough")
 
 
 def test_a_lock_above_time_out_scan_and_look_up_holds_for_any_work() -> None:
@@ -38,7 +38,7 @@ def test_a_lock_above_time_out_scan_and_look_up_holds_for_any_work() -> None:
         found = right(lock=60_000, timeout=44_000, work=work)
         assert (found[VOTES], found[WHATEVER]) == (True, True)
     assert right(lock=60_000, timeout=45_000)[WHATEVER] is False
-    assert "no transaction.timeout.ms would do" in advice(Limits(lock=15_000))[WHATEVER].says
+    assert "no transaction.timeout.ms would be enough" in advice(Limits(lock=15_000))[WHATEVER].says
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_without_a_transaction_a_lock_shorter_than_the_work_gives_the_record_up_
 ):
     told = advice(Limits(lock=30_000, work=30_000, deliveries=5))[DELIVERIES]
     assert not told.right
-    assert "5 times, and is given up after 150 s" in told.says
+    assert "5 times, and is archived after 150 s" in told.says
     assert advice(Limits(lock=30_001, work=30_000))[DELIVERIES].right
 
 
@@ -71,7 +71,7 @@ def test_a_delivery_limit_has_to_be_above_the_aborts_in_a_row() -> None:
 
 
 def test_what_a_broker_does_not_take_is_said() -> None:
-    assert "a lock is from 15 s to 60 s" in advice(Limits(lock=70_000))[BOUNDS].says
+    assert "a lock lasts from 15 s to 60 s" in advice(Limits(lock=70_000))[BOUNDS].says
     assert "is 900 s at most" in advice(Limits(timeout=900_001))[BOUNDS].says
 
 

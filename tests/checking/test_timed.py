@@ -98,7 +98,7 @@ def test_the_order_of_lone_steps_changes_no_timed_verdict() -> None:
 
 
 def test_with_bounded_delays_there_is_no_reduction_by_order() -> None:
-    with pytest.raises(ValueError, match="with bounded delays there is no reduction by order"):
+    with pytest.raises(ValueError, match="with bounded delays the reduction 'order' is not sound"):
         explore(
             model_of("repaired", "", "clock=timed", "delay_max_ms=0"), reductions=(LoneSteps(),)
         )

@@ -81,8 +81,8 @@ def test_a_model_without_timers_has_none_that_ran() -> None:
     found = Search(TwoPhaseCommit(2), ()).run()
     assert found.timers == TimersRan()
     assert found.timers.sentence == (
-        "Timers that ran out because nothing else could happen: none. "
-        "Timers that ran out earlier, at any moment, as often as the faults say: none."
+        "Timers that expired because nothing else could happen: none. "
+        "Timers that expired earlier, at any moment, as often as the faults allow: none."
     )
 
 
@@ -93,9 +93,9 @@ def test_the_line_under_a_table_is_of_all_its_searches_in_one_order() -> None:
     assert both == all_timers_ran((other, one))
     assert both == TimersRan((LOCK,), (LOCK, TIME_OUT), (LOCK,), True)
     assert both.sentence == (
-        f"Timers that ran out because nothing else could happen: {LOCK}. "
-        f"Timers that ran out when they were due: {LOCK}. "
-        f"Timers that ran out earlier, at any moment, as often as the faults say: {LOCK}; {TIME_OUT}. "
+        f"Timers that expired because nothing else could happen: {LOCK}. "
+        f"Timers that expired when they were due: {LOCK}. "
+        f"Timers that expired earlier, at any moment, as often as the faults allow: {LOCK}; {TIME_OUT}. "
         f"{RESOLVING}"
     )
     assert both.short == (

@@ -66,5 +66,5 @@ def test_a_table_that_is_stopped_keeps_what_was_judged() -> None:
 
 def test_a_property_that_was_not_asked_is_refused_with_those_that_were() -> None:
     row = judge(SMALL, "repaired", properties=EVERY_PROPERTY[:1])
-    with pytest.raises(ValueError, match="no property 'one owner' was asked; there are atomic"):
+    with pytest.raises(ValueError, match="property 'one owner' was not judged; judged are atomic"):
         row.cell("one owner")

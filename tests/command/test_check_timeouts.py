@@ -7,13 +7,15 @@ def test_each_rule_is_told_with_what_follows_and_the_status_says_whether_all_are
     done = kipviz("check-timeouts", "--work", "40000")
     assert done.status == 1
     first, second, *_ = done.out.splitlines()
-    assert first.startswith("✓ transaction.timeout.ms > the work on a batch: 40 s of work end")
+    assert first.startswith(
+        "✓ transaction.timeout.ms > the processing time of a batch: 40 s of processing end"
+    )
     assert second.startswith(
-        "✗ lock > min(work, time-out + scan) + look-up: a vote waits up to 45 s"
+        "✗ lock > min(work, timeout + scan) + lookup: an acknowledgement waits up to 45 s"
     )
     usual = kipviz("check-timeouts")
     assert usual.status == 0
-    assert "○ lock > time-out + scan + look-up: 30 s is not above 75 s" in usual.out
+    assert "○ lock > timeout + scan + lookup: 30 s is not above 75 s" in usual.out
     kept = kipviz("check-timeouts", "--lock", "60000", "--timeout", "40000", "--json")
     assert kept.status == 0
     assert all(check["right"] for check in kept.document["checks"])

@@ -92,7 +92,7 @@ def test_a_log_in_which_nothing_is_written_says_so(
         (("--no-browser",), "--no-browser is for --open"),
         (("--last", "3"), "--last is for --open"),
         (("--topics", "src"), "--topics is for --open or --requests"),
-        (("--accept", "--torn-tail"), "--torn-tail is for a log that is told, or --open"),
+        (("--accept", "--torn-tail"), "--torn-tail is for a log that is printed, or --open"),
         (("--open", "--topic", "src"), "--topic is for one partition's log"),
         (("--open", "--no-browser", "--topics", "src,nope"), "no log of a topic 'nope' here"),
         (("--accept", "--requests", "x"), "is a recording: it brings its own requests"),

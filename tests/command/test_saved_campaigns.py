@@ -59,7 +59,7 @@ def test_what_changed_since_another_campaign_is_listed_with_a_command_for_it(
     assert (status, told["changes"]["changed"], told["changes"]["same"]) == (1, 1, 7)
     assert main(["runs", str(saved), "--against", str(tmp_path / "yesterday")]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert any("1 runs came to another verdict, 7 to the same one" in line for line in lines)
+    assert any("1 runs have another verdict, 7 the same one" in line for line in lines)
     assert "repaired: 1 from no loss to holds" in lines[-2]
     assert "--design repaired --faults calm --seed=0" in lines[-1]
 

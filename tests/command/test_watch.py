@@ -90,7 +90,7 @@ def test_the_looks_are_on_a_page_of_this_machine_too(server):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--once", "--page", "0"], "--page shows one look after the other, and --once takes one"),
+        (["--once", "--page", "0"], "--page shows repeated queries, and --once makes only one"),
         (["--page", "70000"], "a port is a number from 0 to 65535"),
     ],
 )

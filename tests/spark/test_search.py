@@ -159,7 +159,7 @@ def test_a_number_of_partitions_that_is_none_is_refused(partitions):
 
 def test_what_cannot_be_judged_at_its_start_is_told_without_spark():
     found = search(TwoPhaseCommit(2), properties=(Unjudged(),))
-    assert found.stopped == "the start cannot be judged: ZeroDivisionError: nothing"
+    assert found.stopped == "the initial state cannot be judged: ZeroDivisionError: nothing"
 
 
 # -- on Spark ------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def test_work_that_ends_before_the_lock_costs_the_same_whatever_the_lock_does() 
 
 def test_the_work_of_a_study_is_stated_under_its_table_and_gives_way_to_the_readers() -> None:
     asked = study("lock-end").but(timing=lambda latencies: (("work",), ((latencies.words,),)))
-    assert "45000 ms of work on a batch" in answer(asked).assumptions
-    assert "45000 ms of work on a batch" in answer(asked).rows[0][0]
+    assert "45000 ms to process a batch" in answer(asked).assumptions
+    assert "45000 ms to process a batch" in answer(asked).rows[0][0]
     stated = answer(asked, latencies=Latencies(work_ms=20_000))
-    assert "20000 ms of work on a batch" in stated.assumptions
+    assert "20000 ms to process a batch" in stated.assumptions

@@ -64,7 +64,7 @@ def test_whichever_bit_has_flipped_all_of_it_is_put_right(keep):
         keep.write_bytes(flipped(whole, at, dice.randrange(8)))
         stepper, (said,) = opened(keep)
         assert said == (
-            f"{keep} was damaged: all of it could be put right; "
+            f"{keep} was damaged: everything was repaired; "
             "the damaged file is now my-run.kipviz.damaged"
         )
         assert told(stepper) == expected
@@ -86,7 +86,7 @@ def test_of_a_line_that_is_lost_the_steps_before_it_stay_and_the_rest_is_told(ke
     stepper, (said,) = opened(keep)
     nodes = json.loads(lines[-2])["end"]
     assert said.startswith(
-        f"{keep} was damaged: one of its steps is lost, and left out with what came behind; "
+        f"{keep} was damaged: one of its steps is lost, and left out with all later steps; "
     )
     assert f"of {nodes}" not in said
     assert len(stepper.payload["steps"]) == 5

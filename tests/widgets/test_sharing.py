@@ -54,7 +54,7 @@ def test_the_link_of_a_stepper_is_that_of_its_run():
 
 def test_a_link_of_another_model_opens_with_a_warning():
     link = read(stepper_of(runs.play("kip-1289-small")).permalink())
-    with pytest.warns(TraceChanged, match="already the start is another one"):
+    with pytest.warns(TraceChanged, match="the initial state differs"):
         kipviz.open(write(link.but(start=link.start ^ 1)))
 
 

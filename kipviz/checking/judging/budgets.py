@@ -37,9 +37,7 @@ def budget_of(words: str) -> FaultBudget:
         if not (count.isascii() and count.isdecimal()):
             raise UnknownFaults(f"{kind} takes a whole number from 0, not {count!r}")
         if int(count) > MOST:
-            raise UnknownFaults(
-                f"{kind} takes at most {MOST:,}, which no search comes to the end of"
-            )
+            raise UnknownFaults(f"{kind} takes at most {MOST:,}, and no search with more would end")
         counts[kind] = int(count)
     return FaultBudget(**counts)
 

@@ -55,7 +55,7 @@ ROUGH = Faults(
 )
 HOSTILE = Faults(
     "hostile",
-    "Everything: broker crashes, leader moves, cuts, pauses, and all of the above.",
+    "Everything: broker crashes, leader moves, network partitions, pauses, and all of the above.",
     FaultBudget(
         crash_broker=2,
         move_leader=2,

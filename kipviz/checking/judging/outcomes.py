@@ -33,7 +33,7 @@ from kipviz.scenarios.library import scenario as scenario_named
 
 CUT = "cut off"
 DONE = "done"  # before the share-partition's start offset
-UNKNOWN = "in nobody's memory"
+UNKNOWN = "in no leader's memory"
 LOOKUP_MAX = 50
 
 

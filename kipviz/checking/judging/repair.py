@@ -139,7 +139,7 @@ class Attempt(msgspec.Struct, frozen=True, eq=False):
     def words(self) -> str:
         """The verdict and the way it was found, in words."""
         if self.run is not None:
-            made = f"{self.states:,} states" if self.states else "a known run, made again"
+            made = f"{self.states:,} states" if self.states else "a known run, replayed"
             return f"breaks after {self.step}: {self.promise} ({made})"
         return f"{self.verdict} ({self.states:,} states{self.why})"
 
@@ -168,9 +168,9 @@ class Repair(msgspec.Struct, frozen=True, eq=False):
         asked = self.question
         where = f"{asked.scenario}, {budget_words(asked.faults) or 'no fault'}"
         if not self.attempts:
-            return f"{where}: nothing was searched to its end."
+            return f"{where}: no search was completed."
         if self.attempts[0].verdict == HOLDS:
-            return f"{where}: {asked.design} keeps every promise that was asked; there is nothing to repair."
+            return f"{where}: {asked.design} keeps every property that was judged; there is nothing to repair."
         size = len(self.attempts[-1].slots)
         if self.repairs:
             one = " + ".join(self.repairs[0].slots)
@@ -183,7 +183,7 @@ class Repair(msgspec.Struct, frozen=True, eq=False):
             differ = f"{asked.words} {'differs' if len(asked.others) == 1 else 'differ'}"
             found = f"no set of up to {size} of the {len(self.slots)} decisions in which {differ} repairs {asked.design}"
             rest = _rest(0, self.undecided)
-        stopped = "" if self.whole else " Stopped: what is behind the last attempt was not tried."
+        stopped = "" if self.whole else " Stopped: the sets after the last attempt were not tried."
         return f"{where}: {found}.{rest}{stopped}"
 
 

@@ -97,7 +97,7 @@ class Judged(Value, frozen=True):
             if cell.asked == name:
                 return cell
         asked = ", ".join(cell.asked for cell in self.cells)
-        raise ValueError(f"no property {name!r} was asked; there are {asked}")
+        raise ValueError(f"property {name!r} was not judged; judged are {asked}")
 
     @property
     def cut_short(self) -> str:

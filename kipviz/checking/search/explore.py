@@ -168,7 +168,7 @@ class Search:
         except Exception as error:  # noqa: BLE001  bad input is an answer, not a crash
             known = isinstance(error, _PropertyRaised | _PropertyForgets)
             why = str(error) if known else _sentence_of(error)
-            self._failure = f"the start cannot be judged: {why}"
+            self._failure = f"the initial state cannot be judged: {why}"
 
     def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
         """Visit the waiting states level by level; return why it stopped, or "" if none is left."""
@@ -319,7 +319,9 @@ class Search:
         if self._full is None or number >= len(self._full):
             return
         if self._full[number] != (self._shared(world), states):
-            raise DigestsCollide(f"two different states among {len(self.graph):,} have one digest")
+            raise DigestsCollide(
+                f"two different states among {len(self.graph):,} have the same digest"
+            )
 
     def _asking(self, progress: ProgressTold | None) -> Callable[[], bool]:
         return lambda: progress is None or progress(len(self.graph), self.depth)
@@ -356,7 +358,7 @@ def told(error: Exception) -> str:
         return f"a rule of your own failed: {str(error).rstrip('.')}"
     if isinstance(error, _PropertyRaised | _PropertyForgets | DigestsCollide | NotAValue):
         return str(error)
-    return f"the model raised {_sentence_of(error)}: the design's slots do not go together"
+    return f"the model raised {_sentence_of(error)}: the design's slots are incompatible"
 
 
 def _sentence_of(error: Exception) -> str:

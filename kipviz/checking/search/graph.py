@@ -113,7 +113,7 @@ class Graph:
         graph.calm = bytearray(packed["calm"])
         graph._from, graph._to = array("I", packed["from"]), array("I", packed["to"])
         if not graph._fits():
-            raise ValueError("its states, and how each was reached, do not fit together")
+            raise ValueError("its states are inconsistent with how each was reached")
         return graph
 
     def _fits(self) -> bool:

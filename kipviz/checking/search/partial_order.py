@@ -49,16 +49,16 @@ class LoneSteps:
                 deadline.
         """
         if not isinstance(model, ClusterModel):
-            raise TypeError("the reduction by order knows clusters only")
+            raise TypeError("the reduction 'order' works for clusters only")
         clock = model.spec.clock
         if clock.timed and (clock.delay_max_ms >= 0 or clients_are_timed(model.spec)):
             raise ValueError(
-                "with bounded delays there is no reduction by order: a step taken first begins its "
+                "with bounded delays the reduction 'order' is not sound: a step taken first starts its "
                 "deadline sooner"
             )
         if clock.timed and of_clients(model.spec):
             raise ValueError(
-                "with timers of clients there is no reduction by order: what is sent first begins "
+                "with timers of clients the reduction 'order' is not sound: a request sent first starts "
                 "its interval sooner"
             )
         self._model = model

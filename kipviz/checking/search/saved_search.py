@@ -75,11 +75,11 @@ def load(
         kept = msgspec.msgpack.decode(untrusted_file.read(path), type=_Kept)
         graph = Graph.unpacked(kept.graph, DIGEST_SIZE)
     except (msgspec.MsgspecError, KeyError, ValueError) as wrong:
-        raise SearchFileError(f"{path} is no search of kipviz: {wrong}") from None
+        raise SearchFileError(f"{path} is not a search saved by kipviz: {wrong}") from None
     mine = (FORMAT, tuple(r.name for r in search.reductions), tuple(p.name for p in properties))
     if (kept.format, kept.reductions, kept.properties) != mine:
         raise SearchFileError(
-            f"{path} was searched otherwise: {kept.format}, properties "
+            f"{path} was saved by another kind of search: {kept.format}, properties "
             f"{', '.join(kept.properties)}, reductions {', '.join(kept.reductions) or 'none'}"
         )
     search.noted.update(kept.timers)
@@ -117,6 +117,6 @@ def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
 
 def _moved_on(path: Any, number: int) -> str:
     return (
-        f"{path} is of another model: state {number:,} comes out differently; search again from "
+        f"{path} belongs to another model: state {number:,} comes out differently; search again from "
         "the start"
     )

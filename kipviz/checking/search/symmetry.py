@@ -188,21 +188,23 @@ class Symmetry:
                 are to be compared, which differ between symmetric worlds.
         """
         if not isinstance(model, ClusterModel):
-            raise TypeError("the reduction by symmetry knows clusters only")
+            raise TypeError("the reduction 'symmetry' works for clusters only")
         if full_states:
-            raise ValueError("full states are compared without symmetry: symmetric ones differ")
+            raise ValueError(
+                "full states are compared without the reduction 'symmetry': symmetric states differ"
+            )
         budget = model.spec.budget
         for kind in ("crash_broker", "move_leader"):
             if getattr(budget, kind):
                 raise ValueError(
-                    f"with {kind} there is no symmetry: what a broker does for many at once, it "
+                    f"with {kind} there is no symmetry: what a broker does for several at once, it "
                     "does in the order of their names"
                 )
         self.classes = interchangeable(model.spec)
         if not self.classes:
             raise ValueError(
                 "no two applications of this cluster are interchangeable: they would have to "
-                "differ in their names alone, and their transactional ids to have one home"
+                "differ in their names only, and their transactional ids to have one coordinator"
             )
         for names in (n for cls in self.classes for n in cls):
             self._colours[names[0]] = Renaming(dict(zip(names, ("", "t", "m"), strict=True)))

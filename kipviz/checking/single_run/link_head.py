@@ -113,7 +113,7 @@ def read_head(text: str) -> Head:
         return Head(**{**fields, "story": _unpacked(packed)})
     names = text.split(".")
     if len(names) != 3:
-        raise BadBits("it does not begin with a story and a design")
+        raise BadBits("it does not start with a story and a design")
     body = BitReader(bytes_of(names[2]))
     budget = OWN if body.flag() else body.text()
     kafka, kipviz = _version(body), _version(body)
@@ -143,7 +143,7 @@ def _version(body: BitReader) -> str:
 def _integer(body: BitReader) -> int:
     text = body.text()
     if _INTEGER.fullmatch(text) is None:
-        raise BadBits(f"{text[:20]!r} is no integer")
+        raise BadBits(f"{text[:20]!r} is not an integer")
     return int(text)
 
 
@@ -159,9 +159,7 @@ def _unpacked(packed: bytes) -> str:
         opened = zlib.decompressobj()
         text = opened.decompress(packed, STORY_MAX).decode()
     except (UnicodeDecodeError, zlib.error):
-        raise ValueError("the story that it carries is cut off or damaged") from None
+        raise ValueError("its story is truncated or damaged") from None
     if not opened.eof:
-        raise ValueError(
-            f"the story that it carries is cut off, or longer than {STORY_MAX:,} bytes"
-        )
+        raise ValueError(f"its story is truncated, or longer than {STORY_MAX:,} bytes")
     return text

@@ -250,7 +250,7 @@ class _Replay:
         self._marks = [mark_of(self.trace.world)]  # of the start and of every step taken
         self._check_bits = link.check_bits
         if self._marks[0][0] != link.start:
-            self._note(0, "already the start is another one")
+            self._note(0, "the initial state differs")
         for part in link.parts:
             self._follow(part)
         self.trace = self.trace.jump(self._line[-1])
@@ -263,18 +263,21 @@ class _Replay:
         match witness:
             case SumOfMarks(sum=then):
                 if sum_of(self._marks) != then:
-                    self._note(self.trace.depth, "a state of the run is another one than it was")
+                    self._note(self.trace.depth, "a state of the run differs")
             case CursorMark(mark=then):
                 if mark_of(self.trace.world) != then:
                     step = self.trace.depth
-                    self._note(step, f"the state at step {step} is another one")
+                    self._note(step, f"the state at step {step} differs")
             case never:
                 assert_never(never)
 
     def _follow(self, part: Part) -> None:
         """Take the steps of one part as far as possible."""
         if part.at >= len(self._line):
-            self._note(part.at, f"the branch after step {part.at} is left out with what it leaves")
+            self._note(
+                part.at,
+                f"the branch after step {part.at} is left out, because that step is missing",
+            )
             return
         del self._line[part.at + 1 :]
         if self._differs is not None and self._differs > part.at:
@@ -283,7 +286,7 @@ class _Replay:
         for step, taken in enumerate(part.taken, start=part.at + 1):
             why = self._take(taken)
             if why:
-                self._note(step, f"step {step} is not possible any more ({why}); it is left out")
+                self._note(step, f"step {step} is no longer possible ({why}); it is left out")
                 return
             self._line.append(self.trace.cursor)
             self._marks.append(mark_of(self.trace.world))
@@ -291,7 +294,7 @@ class _Replay:
             if self._differs is None and differs:
                 before = self.trace.node(self._line[-2]).world
                 name = label(before, self.trace.action)
-                self._note(step, f"step {step}, {name}, leads to another state than it did")
+                self._note(step, f"step {step}, {name}, leads to another state than before")
 
     def _take(self, taken: Taken) -> str:
         """Take one step; return the reason if it is not possible."""

@@ -370,7 +370,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
         told = learned.without_predictions()
         if told != learned:
             changes.append(
-                "what was answered to predictions is left out: their options stood in another order"
+                "the answers to predictions are left out: their options were in another order"
             )
         learned = told
     lines, line = _lines(path, said, loaded)
@@ -414,10 +414,10 @@ def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
 def _lost(loaded: Loaded) -> str:
     """Return what could not be recovered from a damaged file, in words."""
     if not loaded.lost:
-        return "all of it could be put right"
+        return "everything was repaired"
     count, nodes = len(loaded.lost), len(loaded.kept)
     steps = "one of its steps is" if count == 1 else f"{count} of its {nodes - 1} steps are"
-    return f"{steps} lost, and left out with what came behind"
+    return f"{steps} lost, and left out with all later steps"
 
 
 def _lines(
@@ -431,7 +431,7 @@ def _lines(
         fits = first >= 0 and line.tip >= 0 and place < len(loaded.kept)
         parent_fits = -1 <= line.parent < number and (line.parent < 0) == (number == 0)
         if not fits or loaded.kept[place][0] != line.tree or not parent_fits:
-            raise TraceFileError(f"{path}: line {line.name!r} leads to steps that are not there")
+            raise TraceFileError(f"{path}: line {line.name!r} leads to steps that do not exist")
         lines.append(line.but(tip=loaded.kept[place][1]))
     here = (loaded.at, loaded.tip)
     at = next((n for n, line in enumerate(lines) if (line.tree, line.tip) == here), 0)
@@ -459,7 +459,7 @@ def opened_from(
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
     except TypeError:
         faults = ", ".join(origin.budget)
-        raise TraceFileError(f"{path} allows faults that there are not, among {faults}") from None
+        raise TraceFileError(f"{path} allows unknown faults, among {faults}") from None
     except UnknownDesign as wrong:
         raise TraceFileError(
             f"{path} cannot be replayed: {to_propose(wrong, origin.design)}"

@@ -238,7 +238,7 @@ def rows(task: Task) -> Iterator[EventRow]:
     base = EventRow(task.scenario, task.design, task.faults, task.seed, 0, "")
     step, model = 0, model_of(task)
     for source in silent_sources(model.initial()):
-        yield base.but(kind=NO_OUTPUT, source=source, text="who reads it puts nothing out")
+        yield base.but(kind=NO_OUTPUT, source=source, text="its reader produces no output")
     known: dict[tuple[str, int], str] = {}
     for moment in moments(task, model):
         step = moment.step

@@ -64,8 +64,8 @@ NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *OF_ROLES.values())))
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
-    "A record or transaction is stuck if no continuation without a new fault resolves it; there any timer may run "
-    "out at any moment."
+    "A record or transaction is stuck if no continuation without a new fault resolves it; there any timer may expire "
+    "at any moment."
 )
 
 
@@ -90,11 +90,11 @@ class TimersRan(Value, frozen=True):
     @property
     def sentence(self) -> str:
         """The line below a verdict or a table of verdicts."""
-        told = [_told("Timers that ran out because nothing else could happen", self.at_rest)]
+        told = [_told("Timers that expired because nothing else could happen", self.at_rest)]
         if self.due:
-            told.append(_told("Timers that ran out when they were due", self.due))
+            told.append(_told("Timers that expired when they were due", self.due))
         if self.early or not self.due:
-            when = "Timers that ran out earlier, at any moment, as often as the faults say"
+            when = "Timers that expired earlier, at any moment, as often as the faults allow"
             told.append(_told(when, self.early))
         return " ".join((*told, RESOLVING) if self.asks_for_ever else told)
 

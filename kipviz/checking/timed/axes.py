@@ -17,10 +17,10 @@ OF_MEMBERS = {
     WORK: "work_ms",
 }
 OWN = {
-    WORK: "how long an application works on a batch before it commits",
-    DELAY: "how long a message is on the wire at most",
+    WORK: "how long an application processes a batch before it commits",
+    DELAY: "how long a message is in flight at most",
     LOOK_UP: "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
-    LIMIT: "how often a record is delivered at most",
+    LIMIT: "how many times a record is delivered at most",
 }
 # Every setting that can be an axis, with its meaning; Kafka's durations first.
 SETTINGS: dict[str, str] = {**{row.setting: row.what for row in DURATIONS}, **OWN}

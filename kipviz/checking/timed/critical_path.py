@@ -50,7 +50,7 @@ BY_ITSELF = frozenset(
 
 CLIENT_HOP, BROKER_HOP, LOCAL_HOP = "client hop", "broker hop", "hop on one broker"
 HANDLED, APPENDED, LOADED = "request handled", "replicated append", "log read"
-LOOKED_UP, TIMER = "wait for a look-up", "timer"
+LOOKED_UP, TIMER = "wait for a lookup", "timer"
 # One stretch of a path: its cause and its length in microseconds.
 Stretch: TypeAlias = tuple[str, int]
 
@@ -97,8 +97,8 @@ class Latencies(Value, frozen=True):
         return (
             f"round trip client to broker {number(self.round_trip_ms)} ms, broker to broker "
             f"{number(self.broker_round_trip_ms)} ms; {flush}; {number(self.handling_ms)} ms to handle "
-            f"a request; a look-up every {number(self.look_up_ms)} ms (our inference); "
-            f"{number(self.work_ms)} ms of work on a batch"
+            f"a request; a lookup every {number(self.look_up_ms)} ms (our inference); "
+            f"{number(self.work_ms)} ms to process a batch"
         )
 
 

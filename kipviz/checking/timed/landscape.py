@@ -243,7 +243,9 @@ def check(question: Question) -> None:
             f"the two axes are different settings, not {question.down.setting} twice"
         )
     if type(question.work_ms) is not int or question.work_ms < 1:
-        raise BadLandscape(f"the work takes a whole number of ms from 1, not {question.work_ms!r}")
+        raise BadLandscape(
+            f"the processing time is a whole number of ms from 1, not {question.work_ms!r}"
+        )
     if not question.designs:
         raise BadLandscape("name at least one design")
     designs = [design_named(name) for name in question.designs]
@@ -259,5 +261,5 @@ def _check_difference(question: Question, spec: ClusterSpec) -> None:
         if axis.setting not in allowed:
             raise BadLandscape(
                 f"{axis.setting} makes no difference in {question.scenario} with these faults; "
-                f"what does: {', '.join(allowed)}"
+                f"settings that do: {', '.join(allowed)}"
             )

@@ -99,55 +99,63 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
 
 
 def _work(limits: Limits) -> Advice:
-    rule = "transaction.timeout.ms > the work on a batch"
+    rule = "transaction.timeout.ms > the processing time of a batch"
     work, timeout = ms(limits.work), ms(limits.timeout)
     if limits.work < limits.timeout:
-        return Advice(True, rule, f"{work} of work end before {timeout}: what is healthy commits")
+        return Advice(
+            True, rule, f"{work} of processing end before {timeout}: a healthy transaction commits"
+        )
     if limits.can_commit:
         says = (
-            f"{work} of work end after {timeout}: it depends on the scan, which comes up to "
-            f"{ms(limits.scan)} later, whether a healthy transaction commits"
+            f"{work} of processing end after {timeout}: whether a healthy transaction commits depends on "
+            f"the scan, which comes up to {ms(limits.scan)} later"
         )
         return Advice(False, rule, says)
-    return Advice(False, rule, f"{work} of work never end before {timeout}: nothing ever commits")
+    return Advice(
+        False, rule, f"{work} of processing never end before {timeout}: no transaction ever commits"
+    )
 
 
 def _votes(limits: Limits) -> Advice:
-    rule = "lock > min(work, time-out + scan) + look-up"
+    rule = "lock > min(work, timeout + scan) + lookup"
     held, lock = ms(limits.held), ms(limits.lock)
     if limits.lock_outlasts_votes:
-        return Advice(True, rule, f"a vote waits {held} at most, the lock lasts {lock}")
+        return Advice(
+            True,
+            rule,
+            f"an acknowledgement waits {held} at most for its outcome, and the lock lasts {lock}",
+        )
     says = (
-        f"a vote waits up to {held}, and the lock of {lock} may take it back: with KIP-1289 as "
-        "written (draft) a record can be committed twice; where votes are pinned (repaired) it cannot"
+        f"an acknowledgement waits up to {held} for its outcome, and the lock of {lock} may expire first: with KIP-1289 as "
+        "written (draft) a record can be committed twice; with pinned acknowledgements (repaired) it cannot"
     )
     return Advice(False, rule, says)
 
 
 def _whatever(limits: Limits) -> Advice:
-    rule = "lock > time-out + scan + look-up"
+    rule = "lock > timeout + scan + lookup"
     longest = limits.timeout + limits.scan + limits.look_up
     if limits.lock > longest:
-        says = "no lock runs out under a vote, however long the work takes"
+        says = "no lock expires under a staged acknowledgement, however long the processing takes"
         return Advice(True, rule, says, needed=False)
     fits = limits.lock - limits.scan - limits.look_up
     way_out = (
-        f"a transaction.timeout.ms below {ms(fits)} would do"
+        f"a transaction.timeout.ms below {ms(fits)} would be enough"
         if fits > 0
-        else "no transaction.timeout.ms would do"
+        else "no transaction.timeout.ms would be enough"
     )
-    says = f"{ms(limits.lock)} is not above {ms(longest)}: it hangs on the work; {way_out}"
+    says = f"{ms(limits.lock)} is not above {ms(longest)}: it depends on the processing time; {way_out}"
     return Advice(False, rule, says, needed=False)
 
 
 def _deliveries(limits: Limits) -> Advice:
-    rule = "lock > work, where records are acknowledged without a transaction"
+    rule = "lock > work, if records are acknowledged without a transaction"
     if limits.lock > limits.work:
-        return Advice(True, rule, "nobody loses a record that it works on")
+        return Advice(True, rule, "no consumer loses a record during processing")
     gone = ms(limits.deliveries * limits.lock)
     says = (
-        f"a record is taken away in the middle of its work, {limits.deliveries} times, and is given up "
-        f"after {gone}, although nobody failed; renewing the lock (KIP-1222) avoids it"
+        f"a record is released during its processing, {limits.deliveries} times, and is archived "
+        f"after {gone}, although no processing failed; renewing the lock (KIP-1222) avoids it"
     )
     return Advice(False, rule, says)
 
@@ -155,10 +163,10 @@ def _deliveries(limits: Limits) -> Advice:
 def _aborts(limits: Limits) -> Advice:
     rule = "delivery limit > aborts in a row"
     if limits.outlives_aborts:
-        return Advice(True, rule, "a record outlives them, with KIP-1289 as written, too")
+        return Advice(True, rule, "a record survives them, with KIP-1289 as written, too")
     says = (
         f"{limits.aborts} aborts use up {limits.deliveries} deliveries: with KIP-1289 as written (draft) "
-        "the record is archived although nobody failed; where an abort gives the delivery back it is not"
+        "the record is archived although no processing failed; if an abort does not count as a delivery, it is not"
     )
     return Advice(False, rule, says)
 
@@ -167,9 +175,9 @@ def _bounds(limits: Limits) -> Advice:
     rule = "the brokers' bounds"
     wrong = []
     if not LOCK_LEAST_MS <= limits.lock <= LOCK_MOST_MS:
-        wrong.append(f"a lock is from {ms(LOCK_LEAST_MS)} to {ms(LOCK_MOST_MS)}")
+        wrong.append(f"a lock lasts from {ms(LOCK_LEAST_MS)} to {ms(LOCK_MOST_MS)}")
     if limits.timeout > TIMEOUT_MOST_MS:
         wrong.append(f"transaction.timeout.ms is {ms(TIMEOUT_MOST_MS)} at most")
     if wrong:
         return Advice(False, rule, f"by default {' and '.join(wrong)}")
-    return Advice(True, rule, "a broker with its defaults takes them")
+    return Advice(True, rule, "a broker with default settings accepts them")

@@ -39,7 +39,7 @@ class Written(msgspec.Struct, frozen=True, eq=False):
         ]
         first = Path(self.files[1]).name
         run = f"java -cp tla2tools.jar tlc2.TLC -deadlock -config {first} {stem}"
-        return (f"{self.module}: a module of TLA+", *told, f"run it with: {run}")
+        return (f"{self.module}: a TLA+ module", *told, f"run it with: {run}")
 
     def __repr__(self) -> str:
         """Return the files and the counts, one line each."""
@@ -55,7 +55,7 @@ def check_name(path: str | os.PathLike[str]) -> str:
     place = Path(path)
     if place.suffix != SUFFIX or not _NAME.fullmatch(place.stem):
         raise NotWhole(
-            f"a module's file is called as the module: a letter, then letters, digits and underscores, then .tla, "
+            f"a module's file has the name of the module: a letter, then letters, digits and underscores, then .tla, "
             f"such as kip_1289_small.tla, not {place.name!r}"
         )
     return place.stem

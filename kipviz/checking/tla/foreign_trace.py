@@ -71,17 +71,15 @@ def read_foreign(path: str, data: bytes) -> Foreign:
         TraceFileError: if it is not one, in one sentence.
     """
     if len(data) > BYTES_MAX:
-        raise TraceFileError(
-            f"{path} has more than {BYTES_MAX:,} bytes, and no trace needs as many"
-        )
+        raise TraceFileError(f"{path} has more than {BYTES_MAX:,} bytes, more than any trace needs")
     if data.lstrip()[:1] != b"{":
         return _printed(path, data)
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as wrong:
-        raise TraceFileError(f"{path} is no JSON: {_first_line(wrong)}") from None
+        raise TraceFileError(f"{path} is not JSON: {_first_line(wrong)}") from None
     if not isinstance(document, dict):
-        raise TraceFileError(f"{path} is no trace: it is no JSON object")
+        raise TraceFileError(f"{path} is not a trace: it is not a JSON object")
     if isinstance(document.get("counterexample"), dict):
         document = document["counterexample"]
     if isinstance(document.get("states"), list):
@@ -102,7 +100,7 @@ def _itf(path: str, document: Mapping[str, Any]) -> Foreign:
     meta = document.get("#meta")
     origin = meta.get(ORIGIN) if isinstance(meta, dict) else None
     if not states or not all(isinstance(state, dict) for state in states):
-        raise TraceFileError(f"{path}: its states are no list of objects")
+        raise TraceFileError(f"{path}: its states are not a list of objects")
     steps = tuple(_named_in(path, at, state) for at, state in enumerate(states) if at)
     return Foreign("ITF", steps, origin if isinstance(origin, dict) else None, tuple(states))
 
@@ -121,7 +119,7 @@ def _named_in(path: str, at: int, state: Mapping[str, Any]) -> Named:
         name, given = said, picks
     if not isinstance(name, str) or not name or len(name) > LETTERS_MAX:
         raise TraceFileError(
-            f"{path}: {place} names no action: a trace says what was done in a variable called {ACTION}, or in "
+            f"{path}: {place} names no action: a trace names it in a variable called {ACTION}, or in "
             f"{ACTION_TAKEN}, as quint run --mbt writes it"
         )
     return Named(name, place, _picked(given) if isinstance(given, dict) else {})
@@ -150,14 +148,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_plain, value))
     if not isinstance(value, dict):
-        raise ValueError(f"a {type(value).__name__}, which is no value of ITF")  # noqa: TRY004
+        raise ValueError(f"a {type(value).__name__}, which is not a value of ITF")  # noqa: TRY004
     match value:
         case {"#bigint": str() as digits} if re.fullmatch(r"-?\d{1,30}", digits):
             return int(digits)
         case {"#tup": list() as elements}:
             return tuple(map(_plain, elements))
         case {"#map": _} | {"#set": _} | {"#bigint": _} | {"#tup": _} | {"#unserializable": _}:
-            raise ValueError("a value that no argument is")
+            raise ValueError("a value that cannot be an argument")
         case _:
             return {str(name): _plain(each) for name, each in value.items()}
 
@@ -177,7 +175,7 @@ def _dumped(path: str, actions: list[Any]) -> Foreign:
                 steps.setdefault(number, named)
             case _:
                 raise TraceFileError(
-                    f"{path}: action[{at}] is no state, action and state, as TLC's -dumpTrace json writes them"
+                    f"{path}: action[{at}] is not a state, an action and a state, as TLC's -dumpTrace json writes them"
                 )
     return Foreign("TLC", tuple(steps[number] for number in sorted(steps)))
 
@@ -186,7 +184,7 @@ def _printed(path: str, data: bytes) -> Foreign:
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        raise TraceFileError(f"{path} is no text") from None
+        raise TraceFileError(f"{path} is not text") from None
     steps = tuple(_lines(text))
     if not steps:
         raise TraceFileError(

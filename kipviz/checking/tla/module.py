@@ -110,7 +110,7 @@ class _Writing:
             "EXTENDS Integers, Sequences, TLC",
             "",
             *(("CONSTANT Design  \\* " + self._design_names(), "") if self._several else ()),
-            *_section("Values that rules are asked about"),
+            *_section("Values in questions to rules"),
             *named,
             "",
             *_section(
@@ -156,7 +156,7 @@ class _Writing:
         yield from _comment(
             f"Run it with: java -cp tla2tools.jar tlc2.TLC -deadlock -config {self._name}.cfg {self._name}"
         )
-        yield from _comment("-deadlock because a finished run may stand still.")
+        yield from _comment("-deadlock because a finished run has no further step.")
 
     def _design_names(self) -> str:
         return " or ".join(quoted(each.design.name) for each in self._reached.searches)
@@ -272,7 +272,7 @@ class _Writing:
                 yield f"{indent}/\\ {name} = {name}_values[{variable.at[search.first] + 1}]"
         yield ""
         broken = [f'{self._promise(name)}.verdict = "{BROKEN}"' for name in self._promises()]
-        yield from _comment("The search goes no further where a promise is broken.")
+        yield from _comment("The search does not go beyond a state that breaks a property.")
         yield f"Broken == {OR.join(broken) or 'FALSE'}"
         for prop in self._reached.properties:
             if prop.name in self._of_states():
@@ -400,7 +400,7 @@ def _table(
     if not names and len(answers) == 1:
         yield f"{left} == {asked[0][1]}"
         return
-    yield from _comment("A table of what it was asked; nothing else came up.")
+    yield from _comment("A table of the questions to it; there were no others.")
     yield f"{left} =="
     one = names[0] if len(names) == 1 else f"<<{', '.join(names)}>>"
     for at, (arguments, answer) in enumerate(asked):

@@ -115,7 +115,7 @@ def reached(
         search = Search(listener.model(model, under), remembers=False)
         found = search.run(Bounds(states_max=states_max), go_on)
         if found.stopped == CANCELLED:
-            raise NotWhole("the search was stopped, and a module is written of a whole one")
+            raise NotWhole("a module needs a complete search, and this one was stopped")
         if not found.complete:
             raise NotWhole(
                 f"a module is written of a whole search, and the one under {design.name} stopped at {found.stopped}: "

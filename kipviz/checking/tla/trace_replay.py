@@ -86,7 +86,7 @@ def _origin(
         return dict(trace.origin)
     if not scenario:
         raise TraceFileError(
-            f"{path} does not say what it is about: name the module that kipviz wrote, or a scenario, its design and its faults"
+            f"{path} does not name its scenario: name the module that kipviz wrote, or a scenario, its design and its faults"
         )
     story = carried(scenario, "")
     said = runs.made_from(story, FaultBudget() if budget is None else budget)

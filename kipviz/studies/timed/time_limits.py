@@ -177,6 +177,6 @@ TIME_LIMITS = Study(
     "How long does an acquisition lock have to last beside transaction.timeout.ms?",
     "KIP-1289 corner cases 6 and 7 (no advice in the text); finding D",
     "The shortest lock under which no interleaving breaks a promise, in steps of 5 s, beside the rule "
-    "lock > min(work, time-out + scan) + look-up, which kipviz check-timeouts applies.",
+    "lock > min(work, timeout + scan) + lookup, which kipviz check-timeouts applies.",
     parts=PARTS,
 )
