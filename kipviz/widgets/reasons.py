@@ -14,7 +14,7 @@ from kipviz.widgets.line import Line, no_step
 
 Part = Mapping[str, Any]
 
-# Who has to act, in the page's words.
+# The host or person that has to act, in the page's words.
 HOW = {
     "never": "never resolves",
     "someone": "needs an action",

@@ -61,6 +61,35 @@ EXCEPT = {
 """What a file may say all the same, with the reason beside it."""
 
 
+PLAIN = (
+    "__init__.py",
+    "__main__.py",
+    "checking",
+    "command",
+    "course",
+    "driving",
+    "lessons",
+    "scenarios",
+    "site",
+    "studies",
+    "views",
+    "widgets",
+)
+"""The rooms whose docstrings and comments are held against `IN_DOCSTRINGS`."""
+
+IN_DOCSTRINGS = {
+    r"^(?:Gives?|Says?|Tells?|Hears?|Take in|Look out)\b": "Return, Yield, Render, Record: what a caller gets",
+    r"^(?:Who|Whoever)\b": "name the actor",
+    r"[Ww]hoever|[Nn]obody|(?:[Ee]very|[Ss]ome)body": "name the actor",
+    r"who interrupts": "after an interrupt",
+    r"\bthat there (?:is|are) not\b|\bof a name that\b": "unknown",
+    r"\bnames nothing\b|\bnumber that is none\b|\bcannot be\.": "unknown, or not valid",
+    r"\bgo together\b|\bwhat came of\b": "incompatible; the result",
+    r"\bmade anew\b|\bbegins? anew\b": "again",
+}
+"""What no docstring and no comment of those rooms says, and what to write instead."""
+
+
 def prose(document: str) -> str:
     """Return a story's or a paper's text without its head, its blocks and what stands in back-quotes."""
     text = re.sub(r"\A---\n.*?\n---\n", "", document, flags=re.DOTALL)
@@ -129,3 +158,41 @@ def test_no_docstring_or_comment_of_a_plain_floor_uses_a_word_of_the_house_diale
             around = (text[max(0, h.start() - 50) : h.end() + 30] for h in hits)
             found += [f"{path.relative_to(ROOT)}: …{each}… ({instead})" for each in around]
     assert not found, "\n".join(found)
+
+
+def plain_words(source: str) -> Iterator[str]:
+    """Yield the docstrings and comments of a module, without examples and what stands in quotes."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+            continue
+        text = node.value.value
+        if isinstance(text, str):
+            text = re.sub(r"^\s*(?:>>>|\.\.\.).*$", "", text, flags=re.MULTILINE)
+            yield re.sub(r"\s+", " ", re.sub(r"`[^`]*`|\"[^\"]*\"", "", text)).strip()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string.lstrip("# ")
+
+
+@cache
+def docstrings() -> dict[str, list[str]]:
+    found = {}
+    for room in PLAIN:
+        place = ROOT / "kipviz" / room
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            if "node_modules" not in path.parts:
+                words = list(plain_words(path.read_text()))
+                found[str(path.relative_to(ROOT))] = words
+    return found
+
+
+@pytest.mark.parametrize("pattern", IN_DOCSTRINGS)
+def test_no_docstring_and_no_comment_reads_like_a_translation(pattern: str) -> None:
+    found = [
+        f"{name}: …{text[max(0, hit.start() - 50) : hit.end() + 30]}…"
+        for name, texts_of in docstrings().items()
+        for text in texts_of
+        for hit in re.finditer(pattern, text)
+    ]
+    assert not found, f"write instead: {IN_DOCSTRINGS[pattern]}\n" + "\n".join(found)

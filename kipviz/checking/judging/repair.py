@@ -286,6 +286,6 @@ def made_again(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | Non
     try:
         other, _ = under(made, candidate)
         (judged,) = judge_run(other, (property_named(made.broken),))
-    except Exception:  # noqa: BLE001  slots that do not go together are for the search to tell
+    except Exception:  # noqa: BLE001  incompatible slots are for the search to report
         return None
     return (other, judged) if judged.status == BROKEN else None

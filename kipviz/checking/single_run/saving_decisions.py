@@ -115,6 +115,6 @@ def _tried(made: Breaking, slot: Slot, option: Option) -> Decision:
     try:
         other, missing = under(made, design)
         (judged,) = judge(other, (property_named(made.broken),))
-    except Exception as error:  # noqa: BLE001  slots that do not go together are an answer
+    except Exception as error:  # noqa: BLE001  incompatible slots are an answer
         return decision.but(reason=f"{type(error).__name__}: {error}".splitlines()[0])
     return decision.but(verdict=_WORDS[judged.status], reason=judged.reason, missing=missing)
