@@ -135,10 +135,10 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
         return dict(own())
     from kipviz.checking.judging.faults import FAULTS
     from kipviz.designs.catalogue import CATALOGUE, FINDINGS, brought_designs
-    from kipviz.scenarios.library import LIBRARY, brought_stories
+    from kipviz.scenarios.library import LIBRARY, registered_stories
 
     named: dict[str, Sequence[Any]] = {
-        "scenarios": (*LIBRARY, *brought_stories()),
+        "scenarios": (*LIBRARY, *registered_stories()),
         "designs": (*CATALOGUE, *FINDINGS, *brought_designs()),
         "faults": FAULTS,
     }
@@ -152,9 +152,9 @@ def _brought_along(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
     from kipviz.designs.catalogue import design, is_design
     from kipviz.designs.proposals import DesignName
     from kipviz.lessons.own_story import Story
-    from kipviz.scenarios.library import brought_stories
+    from kipviz.scenarios.library import registered_stories
 
-    carried: dict[str, str] = {one.name: Story(one) for one in brought_stories()}
+    carried: dict[str, str] = {one.name: Story(one) for one in registered_stories()}
     for name in names:
         if is_design(name) and design(name).own:
             carried[name] = DesignName(design(name))

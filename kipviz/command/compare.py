@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from kipviz.checking.single_run import runs
     from kipviz.command import run_report
-    from kipviz.widgets.alignment import differences, in_step, marks, renamed
+    from kipviz.widgets.alignment import align_lines, differences, marks, renamed
     from kipviz.widgets.line import line_of
 
     with run_report.refusing():
         both = [runs.play(*side) for side in _sides(arguments)]
     left, right = (line_of(run_report.payload_of(one), [], 0) for one in both)
-    pairs, bigs = in_step(left, right)
+    pairs, bigs = align_lines(left, right)
     what = marks(left, right, pairs)
     apart = differences(left, right, pairs, what)
     judged = [runs.judge(one) for one in both]

@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _open(arguments, paths)
     if len(paths) > 1:
         raise Refused("several brokers' folders are for --accept, --open, and kipviz audit --logs")
-    if not arguments.topic and log_folder.is_of_several(path):
+    if not arguments.topic and log_folder.holds_partitions(path):
         return log_folder.run(path, as_json=arguments.json)
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     topic = arguments.topic or folder.name.rpartition("-")[0] or path.name

@@ -16,7 +16,7 @@ NEXT = (
 )
 
 
-def is_of_several(path: Path) -> bool:
+def holds_partitions(path: Path) -> bool:
     """Return whether a path is a folder that holds partitions' folders instead of segments."""
     from kipviz.recordings.files.broker_folder import broker_folder
     from kipviz.recordings.recording_error import RecordingError

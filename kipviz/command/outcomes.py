@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Group the runs by their outcome; the status is 0, because an outcome is no verdict."""
     from kipviz.checking.judging.budgets import budget_of
-    from kipviz.checking.judging.outcomes import of_all, of_seeds
+    from kipviz.checking.judging.outcomes import group_interleavings, group_seeds
     from kipviz.checking.search.search_result import Bounds
     from kipviz.command import run_report
     from kipviz.views.exports.markdown import lines_of
@@ -52,12 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.seeds is None:
                 budget, bounds = budget_of(arguments.faults), Bounds(arguments.states_max)
                 with until_interrupted(progress.states) as go_on:
-                    found = of_all(*names, budget, bounds, go_on)
+                    found = group_interleavings(*names, budget, bounds, go_on)
             else:
                 told = partial(progress.runs, there_are=arguments.seeds)
                 seeds = range(arguments.seeds)
                 with until_interrupted(told) as go_on:
-                    found = of_seeds(*names, arguments.faults or "calm", seeds, go_on)
+                    found = group_seeds(*names, arguments.faults or "calm", seeds, go_on)
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
     if (arguments.save is not None or arguments.row > 1) and arguments.row > len(found.groups):

@@ -139,7 +139,7 @@ def _findings(arguments: argparse.Namespace) -> int:
         raise Refused(str(none)) from None
     told = gathered(
         arguments.into,
-        lambda go_on: reviews.shown_of(chosen, go_on),
+        lambda go_on: reviews.demonstrate_reviews(chosen, go_on),
         lambda progress: progress.findings,
     )
     document = {
@@ -174,11 +174,11 @@ def _findings(arguments: argparse.Namespace) -> int:
 
 def _corners(arguments: argparse.Namespace) -> int:
     """Play every corner case in every reading; the status is 0 even if a claim does not hold."""
-    from kipviz.studies.kip_claims.corners import told_all
+    from kipviz.studies.kip_claims.corners import play_corners
     from kipviz.views.exports.markdown import lines_of
     from kipviz.views.reports.review import corners_page
 
-    told = tuple(told_all())
+    told = tuple(play_corners())
     document = {
         "corners": [
             {

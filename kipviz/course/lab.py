@@ -38,7 +38,7 @@ from kipviz.core.values import Value
 from kipviz.lessons.goals import GOALS
 from kipviz.lessons.own_story import Story, story
 from kipviz.scenarios.documents.bad_story import Wrong, not_known
-from kipviz.scenarios.documents.blocks import HEADING, ITEM, PARAGRAPH, parted, read_blocks
+from kipviz.scenarios.documents.blocks import HEADING, ITEM, PARAGRAPH, read_blocks, split_head
 from kipviz.scenarios.documents.head import Keys, Row, Word, read_head
 
 FOLDER = Path(__file__).parent / "labs"
@@ -149,7 +149,7 @@ def read_lab(text: str, file: str) -> Lab:
 
 
 def _read(text: str) -> Lab:
-    head_lines, body = parted(text)
+    head_lines, body = split_head(text)
     head = read_head(head_lines)
     for key, line, _ in head.entries:
         if key not in KEYS:

@@ -22,7 +22,7 @@ from kipviz.lessons.goals import GOALS
 from kipviz.scenarios.documents.bad_story import BadStory, not_known
 from kipviz.scenarios.documents.python_program import is_python
 from kipviz.scenarios.documents.read import Document, read_story
-from kipviz.scenarios.library import bring
+from kipviz.scenarios.library import register_story
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import HOSTS, ScriptError, follow, quiet
 
@@ -57,7 +57,7 @@ class Story(str):
 
 def _arrived(scenario: Scenario) -> Story:
     """Register a story in another process, so that a worker finds it by its name."""
-    bring(Document(scenario))
+    register_story(Document(scenario))
     return Story(scenario)
 
 
@@ -120,7 +120,7 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
     for name in document.scenario.designs:
         _check_play(document, name, file)
     try:
-        bring(document)
+        register_story(document)
     except ValueError as wrong:
         raise BadStory(file, document.name, str(wrong)) from None
     return Story(document.scenario)

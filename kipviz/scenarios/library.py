@@ -75,7 +75,7 @@ CHANGES_TOLD, LETTERS_TOLD = 3, 80
 _brought: dict[str, Document] = {}
 
 
-def bring(document: Document) -> None:
+def register_story(document: Document) -> None:
     """Register a story, so that it is found by its name in this process; a later one replaces it.
 
     Raises:
@@ -85,7 +85,7 @@ def bring(document: Document) -> None:
     _brought[document.scenario.name] = document
 
 
-def brought_stories() -> tuple[Scenario, ...]:
+def registered_stories() -> tuple[Scenario, ...]:
     """Return the stories that a reader has registered in this process, ordered by name."""
     return tuple(_brought[name].scenario for name in sorted(_brought))
 
@@ -116,7 +116,7 @@ def document_of(story: Scenario) -> str:
     raise ValueError(f"The story {story.name!r} is no document: it would be read as another one.")
 
 
-def carried(name: str, text: str) -> Scenario:
+def story_of_document(name: str, text: str) -> Scenario:
     """Return the story of a saved run or a link: the one in its document, or one found by name.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kipviz.checking.single_run.continuation import breaks_later
-from kipviz.checking.single_run.permalink import mark_text, pick_of
+from kipviz.checking.single_run.permalink import encode_pick, mark_text
 from kipviz.checking.single_run.quiescence import WORK
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.behaviour.catalogue import lane_of
@@ -179,7 +179,7 @@ class Telling:
             "interesting": words.interesting,
             # For the page, which makes permalinks itself.
             "mark": mark_text(world),
-            "pick": pick_of(self._model, before, action),
+            "pick": encode_pick(self._model, before, action),
             "causes": self._causes.of(before, action),
         }
         role = by_role(before, action, words)

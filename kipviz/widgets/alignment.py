@@ -28,7 +28,7 @@ SIDES = ("left", "right")
 PIECE = 600
 
 
-def in_step(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
+def align_lines(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
     """Pair the small steps of two branches, big step by big step.
 
     A side that waits keeps its number from one pair to the next. During a big step that only one side has, because the
@@ -125,7 +125,7 @@ def compared(
         lines: the numbers of these branches, 0 for the main run.
         names: the names of the sides.
     """
-    pairs, bigs = in_step(*held)
+    pairs, bigs = align_lines(*held)
     what = marks(*held, pairs)
     titles = dict.fromkeys(str(payload["title"]) for payload in (one, other))
     return {

@@ -43,7 +43,7 @@ class Keeper:
                 "there any more; kipviz.save keeps it under another name"
             )
         stepper = self._stepper
-        run = stepper.lab.kept_at(stepper.branch, stepper.step, stepper.learned)
+        run = stepper.lab.run_with_branches(stepper.branch, stepper.step, stepper.learned)
         if self._packed is None or (run.lines, run.learned) != self._told:
             self._packed, self._told = runs.pack(run), (run.lines, run.learned)
         line = run.lines[run.line]

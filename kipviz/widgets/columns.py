@@ -21,9 +21,9 @@ from kipviz.widgets.alignment import (
     RENAMED,
     RIGHT,
     SAME,
+    align_lines,
     by_role,
     differences,
-    in_step,
     marks,
     same,
 )
@@ -86,7 +86,7 @@ class Columns:
     def _first(self, n: int) -> dict[str, Any] | None:
         """Return where a column first differs from the first one: its row, and the words."""
         left, right = self.lines[0], self.lines[n]
-        pairs, _ = in_step(left, right)
+        pairs, _ = align_lines(left, right)
         what = marks(left, right, pairs)
         found = differences(left, right, pairs, what, (self.names[0], self.names[n]))
         if not found:
@@ -324,7 +324,7 @@ STYLE = (
 def _rows(lines: tuple[Line, ...]) -> Iterator[Row]:
     """Align every branch with the first one, and put the steps in between into shared rows."""
     first, others = lines[0], lines[1:]
-    taken = [_by_left(in_step(first, other)[0], first) for other in others]
+    taken = [_by_left(align_lines(first, other)[0], first) for other in others]
     at = [0] * len(lines)
     for step in range(first.last + 1):
         at[0] = step

@@ -52,7 +52,7 @@ def file_of(
     if what == "trace":
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "run.trace")
-            runs.save(lab.kept_at(branch, step, learned), path)
+            runs.save(lab.run_with_branches(branch, step, learned), path)
             return _file(f"{stem}.trace", what, path.read_text(encoding="utf-8"))
     run = lab.run_at(branch, step)
     if what == "itf":

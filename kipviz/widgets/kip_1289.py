@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kipviz.core.validation import several
 from kipviz.studies.kip_claims import corners as corner_cases
 from kipviz.studies.kip_claims.corners import Told
-from kipviz.studies.review_findings.findings import Shown, shown_all
+from kipviz.studies.review_findings.findings import Shown, demonstrate_all
 from kipviz.studies.review_findings.reviews import DEFAULT, finding, reviews_of
 from kipviz.views.reports.blocks import Blocks
 from kipviz.views.reports.review import corners_blocks, findings_blocks
@@ -89,7 +89,7 @@ def findings(*names: str, kip: int | str = DEFAULT) -> Findings:
         known for review in reviews_of(kip) for known in review.findings
     )
     with saying(Counted(len(chosen), "findings")) as go_on:
-        return Findings(tuple(shown_all(chosen, go_on)))
+        return Findings(tuple(demonstrate_all(chosen, go_on)))
 
 
 def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
@@ -108,7 +108,7 @@ def corners(designs: Sequence[str] = corner_cases.DESIGNS) -> Corners:
     names = several("designs", designs, "repaired")
     played: list[Told] = []
     with saying(lambda done, case: f"{done} cases played, {case}") as go_on:
-        for told in corner_cases.told_all(names):
+        for told in corner_cases.play_corners(names):
             played.append(told)
             if not go_on(len(played), told.corner.title):
                 break

@@ -254,7 +254,8 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
             "open_trace or explore gave."
         )
     runs.save(
-        lab.kept_at(stepper.branch, stepper.step, stepper.learned), path_given("a trace file", path)
+        lab.run_with_branches(stepper.branch, stepper.step, stepper.learned),
+        path_given("a trace file", path),
     )
 
 

@@ -115,7 +115,7 @@ class Lab:
         at = min(step, len(line.path) - 1)
         return run.at(run.trace.jump(line.path[-1]).jump(line.path[at]))
 
-    def kept_at(self, branch: int, step: int, learned: Learned = NOTHING) -> Run:
+    def run_with_branches(self, branch: int, step: int, learned: Learned = NOTHING) -> Run:
         """Return the run with all of the reader's branches, standing at a step of one, and the reader's answers."""
         numbers = list(self._lines)
         trees = sorted({0, *(line.tree for line in self._lines.values())})
@@ -148,7 +148,7 @@ class Lab:
         self, branch: int, step: int, learned: Learned, views: tuple[OwnView, ...]
     ) -> tuple[Lab, Learned]:
         """Return an independent lab of the same run and its branches, and the answers under its names of questions."""
-        run = self.kept_at(branch, step, learned)
+        run = self.run_with_branches(branch, step, learned)
         return Lab(run, views), run.learned
 
     def place_of(self, node: int, path: tuple[int, ...] = ()) -> tuple[int, int]:

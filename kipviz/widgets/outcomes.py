@@ -86,10 +86,12 @@ def outcomes(
     if seeds is None:
         bounds = Bounds(states_max=states_max)
         with saying(lambda states, depth: f"{states:,} states, depth {depth}") as go_on:
-            return Outcomes(counted.of_all(scenario, design, budget_of(faults), bounds, go_on))
+            return Outcomes(
+                counted.group_interleavings(scenario, design, budget_of(faults), bounds, go_on)
+            )
     asked = tuple(seeds)
     with saying(lambda done: f"{done:,} of {len(asked):,} runs") as go_on:
-        return Outcomes(counted.of_seeds(scenario, design, faults or "calm", asked, go_on))
+        return Outcomes(counted.group_seeds(scenario, design, faults or "calm", asked, go_on))
 
 
 class Ablation(ResultPage):

@@ -44,7 +44,7 @@ def row_of(
     return found[0]
 
 
-def said_of(payload: Part, line: Line, row: Part) -> str:
+def render_history(payload: Part, line: Line, row: Part) -> str:
     """Return the value of a row, since when, and the main chain of steps that set it, newest first."""
     cells = row["cells"]
     value = cells.get("value", ", ".join(f"{name} {cell}" for name, cell in cells.items()))
@@ -79,7 +79,7 @@ def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
     )
 
 
-def held_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> tuple[str, ...]:
+def blocked_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> tuple[str, ...]:
     """Return what is blocked at a step, each in a sentence with its way out, worst first."""
     told = payload
     while number:

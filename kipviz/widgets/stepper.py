@@ -367,7 +367,7 @@ class Stepper(Discoverable, Asking, WithCursor):
                 "No value is chosen: click one, or name it: why('transaction:my-txn', 'state')."
             )
         place = (self.payload, self.known_branches, self.branch, self.step)
-        return reasons.said_of(self.payload, self._line, reasons.row_of(*place, card, row))
+        return reasons.render_history(self.payload, self._line, reasons.row_of(*place, card, row))
 
     def causes(self, step: int | None = None) -> tuple[tuple[int, str, str], ...]:
         """Return the steps that led to a step, or to the one at the cursor, its main cause first.
@@ -381,7 +381,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     def holds_back(self) -> tuple[str, ...]:
         """Return what is blocked at the cursor: which host has to act, why, and the way out, worst first."""
-        return reasons.held_at(self.payload, self.known_branches, self.branch, self.step)
+        return reasons.blocked_at(self.payload, self.known_branches, self.branch, self.step)
 
     def permalink(self) -> str:
         """Return a line of text that opens this run at its current step: kipviz.open("kv2.…").

@@ -130,7 +130,7 @@ def test_a_trace_file_with_markup_in_it_opens_as_text(open_file, tmp_path):
     stepper.step = 30
     stepper.take(stepper.possible()[-1])
     path = tmp_path / "run.trace"
-    runs.save(stepper.lab.kept_at(stepper.branch, stepper.step), path)
+    runs.save(stepper.lab.run_with_branches(stepper.branch, stepper.step), path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again = open_trace(path)

@@ -229,7 +229,7 @@ def test_a_module_says_what_its_traces_are_about(tmp_path, kept):
         load(trace, module=trace)
     with pytest.raises(TraceFileError, match="cannot read"):
         load(trace, module=tmp_path / "none.tla")
-    with pytest.raises(TraceFileError, match="does not say what it is about"):
+    with pytest.raises(TraceFileError, match="does not name its scenario"):
         load(trace)
 
 
@@ -239,16 +239,16 @@ def test_a_module_says_what_its_traces_are_about(tmp_path, kept):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"states": 5, "states": [', "is no JSON"),
+        ('{"states": 5, "states": [', "is not JSON"),
         ('{"states": []}', "its states are not a list of objects"),
         ('{"states": [1, 2]}', "its states are not a list of objects"),
         ('{"states": [{}, {}]}', "states[1] names no action"),
         ('{"states": [{}, {"action": {"name": 7}}]}', "names no action"),
         ('{"states": [{}, {"action": {"#bigint": 7}}]}', "a value that cannot be an argument"),
         ('{"states": [{}, {"action": 1.5}]}', "a float, which is not a value of ITF"),
-        ('{"state": [], "action": [7]}', "action[0] is no state, action and state"),
+        ('{"state": [], "action": [7]}', "action[0] is not a state, an action and a state"),
         ('{"state": {}, "action": 7, "x": "states"}', "is no trace"),
-        ('{"states": ' + "[" * 100_000 + "]" * 100_000 + "}", "is no JSON"),
+        ('{"states": ' + "[" * 100_000 + "]" * 100_000 + "}", "is not JSON"),
         ('{"states": [{}, {"action": ' + '{"a":' * 900 + "1" + "}" * 900 + "}]}", "names"),
         ("State 1: <\nState 2: <>", "is no trace file of kipviz"),
     ],
@@ -265,7 +265,7 @@ def test_a_trace_with_too_many_steps_or_bytes_is_refused(kept, monkeypatch):
     with pytest.raises(TraceFileError, match="a trace that is opened has at most 20,000"):
         load(kept(many), scenario=SMALL)
     monkeypatch.setattr(foreign, "BYTES_MAX", 10)
-    with pytest.raises(TraceFileError, match="and no trace needs as many"):
+    with pytest.raises(TraceFileError, match="more than any trace needs"):
         load(kept(quint(FOUND)), scenario=SMALL)
 
 

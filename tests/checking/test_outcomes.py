@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.checking.judging.ablation import RULES, UnknownRule, ablate
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.outcomes import CUT, Decided, of_all, of_seeds, seeded
+from kipviz.checking.judging.outcomes import CUT, Decided, group_interleavings, group_seeds, seeded
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
@@ -20,7 +20,7 @@ SMALL, TWO = "kip-1289-small", "kip-1289-two-members"
 
 
 def test_without_a_fault_every_interleaving_ends_in_one_outcome() -> None:
-    found = of_all(SMALL, "repaired")
+    found = group_interleavings(SMALL, "repaired")
     (only,) = found.groups
     assert (only.ended.outputs, only.ended.committed) == ((("src-0@100", 1),), 1)
     assert only.ended.records == (("src-0@100", "done"),)
@@ -28,13 +28,13 @@ def test_without_a_fault_every_interleaving_ends_in_one_outcome() -> None:
 
 
 def test_a_vote_that_nobody_resolves_is_an_outcome_although_its_leader_keeps_looking() -> None:
-    (only,) = of_all(SMALL, "finding-I").groups
+    (only,) = group_interleavings(SMALL, "finding-I").groups
     assert only.ended.records == (("src-0@100", "TX_PENDING"),)
 
 
 @pytest.mark.slow
 def test_a_broken_promise_is_seen_in_how_its_runs_end() -> None:
-    found = of_all(SMALL, "finding-D", budget_of("expire_lock=1"))
+    found = group_interleavings(SMALL, "finding-D", budget_of("expire_lock=1"))
     twice = next(g for g in found.groups if g.ended.outputs == (("src-0@100", 2),))
     made = found.run(twice)
     assert runs.judge(made)[0].status == BROKEN
@@ -42,7 +42,7 @@ def test_a_broken_promise_is_seen_in_how_its_runs_end() -> None:
 
 
 def test_seeded_runs_are_counted_once_each_and_the_shortest_is_the_example() -> None:
-    found = of_seeds(TWO, "repaired", "rough", range(6))
+    found = group_seeds(TWO, "repaired", "rough", range(6))
     assert sum(group.count for group in found.groups) == 6
     for group in found.groups:
         assert group.task is not None
@@ -56,7 +56,7 @@ def test_a_run_that_is_cut_off_is_no_finished_one() -> None:
 
 
 def test_counting_can_be_stopped_and_keeps_what_was_counted() -> None:
-    found = of_seeds(TWO, "repaired", "calm", range(50), lambda done: done < 2)
+    found = group_seeds(TWO, "repaired", "calm", range(50), lambda done: done < 2)
     assert found.sentence == "2 seeded runs, calm, stopped before the others"
 
 

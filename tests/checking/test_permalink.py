@@ -277,7 +277,7 @@ def first_permalink(run, **marks):
     trace = run.trace
     nodes = [trace.node(n) for n in trace.line]
     steps = tuple(
-        (links.pick_of(run.model, before.world, node.action), links.mark_of(node.world))
+        (links.encode_pick(run.model, before.world, node.action), links.mark_of(node.world))
         for before, node in itertools.pairwise(nodes)
     )
     mark = marks.get("mark", links.mark_of(trace.world))

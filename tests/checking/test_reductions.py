@@ -242,7 +242,9 @@ def test_members_that_join_are_told_apart_by_their_assignor() -> None:
 
 
 def test_symmetry_refuses_to_compare_full_states() -> None:
-    with pytest.raises(ValueError, match="full states are compared without symmetry"):
+    with pytest.raises(
+        ValueError, match="full states are compared without the reduction 'symmetry'"
+    ):
         Search(members(POLL, 2), reductions=(Symmetry(),), full_states=True)
 
 

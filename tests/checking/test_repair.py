@@ -85,7 +85,7 @@ def test_who_stops_it_keeps_what_was_tried() -> None:
     found = repair(asked, three)
     assert not found.whole
     assert 1 <= len(found.attempts) <= 3
-    assert found.sentence.endswith("what is behind the last attempt was not tried.")
+    assert found.sentence.endswith("the sets after the last attempt were not tried.")
     assert repair(asked, lambda *_: False).attempts == ()
 
 

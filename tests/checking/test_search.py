@@ -110,7 +110,7 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     saved_search.save(search, tmp_path / "search")
     with pytest.raises(saved_search.SearchFileError, match="belongs to another model: state"):
         saved_search.load(tmp_path / "search", model_of(CALM))
-    with pytest.raises(saved_search.SearchFileError, match="was searched otherwise"):
+    with pytest.raises(saved_search.SearchFileError, match="was saved by another kind of search"):
         saved_search.load(tmp_path / "search", model_of(FINDING_D), properties=PROPERTIES[:1])
 
 

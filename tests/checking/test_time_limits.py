@@ -44,10 +44,10 @@ def test_a_lock_above_time_out_scan_and_look_up_holds_for_any_work() -> None:
 @pytest.mark.parametrize(
     ("work", "says"),
     [
-        (59_999, "what is healthy commits"),
-        (60_000, "it depends on the scan"),
-        (70_000, "it depends on the scan"),
-        (70_001, "nothing ever commits"),
+        (59_999, "a healthy transaction commits"),
+        (60_000, "commits depends on the scan"),
+        (70_000, "commits depends on the scan"),
+        (70_001, "no transaction ever commits"),
     ],
 )
 def test_work_ends_before_the_time_out_or_depends_on_the_scan(work: int, says: str) -> None:

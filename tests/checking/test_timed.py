@@ -105,7 +105,7 @@ def test_with_bounded_delays_there_is_no_reduction_by_order() -> None:
 
 
 def test_with_timers_of_clients_there_is_no_reduction_by_order() -> None:
-    with pytest.raises(ValueError, match="what is sent first begins its interval sooner"):
+    with pytest.raises(ValueError, match="a request sent first starts its interval sooner"):
         explore(
             model_of("kip-1309", "", "clock=timed", story="kip-1309-small"),
             reductions=(LoneSteps(),),

@@ -205,13 +205,13 @@ def test_a_rule_that_cannot_answer_what_another_design_is_asked_is_told():
 def test_a_search_without_an_end_is_no_module():
     with pytest.raises(NotWhole, match=r"a module is written of a whole search.* 50 states"):
         reached(scenario(SMALL), [design("repaired")], budget_of(""), states_max=50)
-    with pytest.raises(NotWhole, match="the search was stopped"):
+    with pytest.raises(NotWhole, match="a module needs a complete search"):
         reached(scenario(SMALL), [design("repaired")], budget_of(""), go_on=lambda *_: False)
 
 
 @pytest.mark.parametrize("name", ["no-name.tla", "9.tla", "small.txt", ".tla"])
 def test_a_file_that_no_module_can_be_called_as_is_refused(tmp_path, name):
-    with pytest.raises(NotWhole, match="a module's file is called as the module"):
+    with pytest.raises(NotWhole, match="a module's file has the name of the module"):
         write(tmp_path / name, scenario(SMALL), [design("repaired")], budget_of(""))
     assert list(tmp_path.iterdir()) == []
 

@@ -26,7 +26,7 @@ from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
-from kipviz.views.reasons.request_position import at_broker
+from kipviz.views.reasons.request_position import why_broker_waits
 from tests.scenarios.story import after, nodes, played
 
 NAME = "kip-890-asked-together"
@@ -171,7 +171,7 @@ def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> Non
     world = after(NAME, "kafka", title)
     serving = world.connections["app-2/producer", 3].serving
     assert serving is not None
-    assert words in at_broker(world, 3, serving.message).text
+    assert words in why_broker_waits(world, 3, serving.message).text
 
 
 def test_each_transaction_s_answer_is_known_by_its_name_whatever_its_producer_id() -> None:

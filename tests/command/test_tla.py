@@ -35,8 +35,8 @@ def test_a_search_writes_a_module_and_tells_the_counts_that_tlc_has_to_find(kipv
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--tla", "no-module.tla"), "a module's file is called as the module"),
-        (("--tla", "small.tla", "--reduce", "order"), "--tla writes a whole search"),
+        (("--tla", "no-module.tla"), "a module's file has the name of the module"),
+        (("--tla", "small.tla", "--reduce", "order"), "--tla writes a complete search"),
         (("--tla-with", "repaired"), "--tla-with is for --tla"),
         (("--tla", "small.tla", "--tla-with", "nobody"), "there is no design 'nobody'"),
         (("--tla", "small.tla", "--tla-with", "repaired"), "each design of a module is named once"),
@@ -54,7 +54,7 @@ def test_a_module_that_cannot_be_is_refused_in_one_sentence(kipviz, words, said)
     ("words", "said"),
     [
         (("play", SMALL, "--module", "x.tla"), "--module and --trace-faults are for --from-trace"),
-        (("export", SMALL, "--to", "x.tla"), "a module of TLA+ is written of a search"),
+        (("export", SMALL, "--to", "x.tla"), "a TLA+ module is written from a search"),
         (("export", SMALL, "--to", "x.log"), ".shiviz.log"),
         (("export", SMALL, "--format", "itf", "--to", "x.json"), "writes .itf.json"),
     ],

@@ -274,7 +274,7 @@ def test_a_rule_that_fails_in_a_run_is_told_as_such_with_the_question_in_plain_w
     )
     assert "state=TX_PENDING, delivery_count=1, member_id='M1', lock=100" in found.stopped
     assert "<RecordState" not in found.stopped
-    assert "do not go together" not in found.stopped
+    assert "are incompatible" not in found.stopped
 
 
 def test_what_a_rule_answers_is_told_without_places_of_types() -> None:

@@ -212,12 +212,12 @@ def test_what_was_kept_of_it_is_not_taken_for_a_run_of_another_text(tmp_path: Pa
 def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
     whole = zlib.compress(TEXT.encode())
     for packed, says in (
-        (whole[:-8], "cut off"),
-        (b"AAA", "cut off or damaged"),
-        (zlib.compress(b"x" * (STORY_MAX + 1)), "cut off, or longer than"),
+        (whole[:-8], "truncated"),
+        (b"AAA", "truncated or damaged"),
+        (zlib.compress(b"x" * (STORY_MAX + 1)), "truncated, or longer than"),
     ):
         first = json.dumps(["mine", "kafka", "own", "", "", [], None, [], letters_of(packed)])
-        with pytest.raises(ValueError, match=f"the story that it carries is {says}"):
+        with pytest.raises(ValueError, match=f"its story is {says}"):
             read_head(first)
     head = Head("mine", "kafka", "own", "4.4.0", "0.1.0", story=TEXT)
     assert read_head(write_head(head)) == head
@@ -225,9 +225,9 @@ def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
         read_head(write_head(head.but(story="x" * (STORY_MAX + 1))))
     false = TEXT.lstrip().replace("name: mine", "name: kip-1289-small")
     with pytest.raises(ValueError, match="The library has a story 'kip-1289-small'"):
-        library.carried("kip-1289-small", false)
+        library.story_of_document("kip-1289-small", false)
     with pytest.raises(BadStory, match=r"^the story that it carries:1: A story begins with a head"):
-        library.carried("mine", "no story")
+        library.story_of_document("mine", "no story")
     assert issubclass(BadLink, ValueError)
 
 
@@ -285,7 +285,7 @@ def test_what_is_neither_a_text_nor_a_path_is_refused(given) -> None:
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"x\.md is no text in UTF-8"):
+    with pytest.raises(ValueError, match=r"x\.md is not text in UTF-8"):
         story(tmp_path / "x.md")
     with pytest.raises(ValueError, match="cannot be read: "):
         story(tmp_path)

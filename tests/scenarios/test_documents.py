@@ -24,7 +24,7 @@ from kipviz.messages.share_groups import AcknowledgeType
 from kipviz.scenarios import library
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES
 from kipviz.scenarios.documents.bad_story import BadStory
-from kipviz.scenarios.documents.blocks import parted
+from kipviz.scenarios.documents.blocks import split_head
 from kipviz.scenarios.documents.head import Keys, Node, Row, read_head
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story
@@ -78,7 +78,7 @@ def test_another_yaml_reader_reads_the_same_data_from_every_head(room: str) -> N
         return node.text if node.quoted else yaml.safe_load(node.text)
 
     for name, text in texts(room).items():
-        head, _ = parted(text)
+        head, _ = split_head(text)
         ours = plain(read_head(head))
         theirs = yaml.load("\n".join(line for _, line in head), yaml.BaseLoader)
         assert words(ours) == words(theirs), name
@@ -123,7 +123,7 @@ class _Shown(HTMLParser):
 @AS_ROOM
 def test_a_forge_shows_every_word_of_a_story_as_it_is_written(room: str) -> None:
     for name, text in texts(room).items():
-        _, body = parted(text)
+        _, body = split_head(text)
         shown = _Shown()
         shown.feed(str(mistune.html("\n".join(line for _, line in body))))
         assert shown.tags <= {"h1", "h2", "p", "ul", "li", "blockquote", "pre", "code"}, name
@@ -146,7 +146,7 @@ def test_every_cluster_and_kind_of_process_that_a_head_may_name_is_named_by_a_st
 
 def test_prose_of_a_story_has_no_line_of_more_than_a_hundred_characters() -> None:
     for path in FILES:
-        _, body = parted(path.read_text(encoding="utf-8"))
+        _, body = split_head(path.read_text(encoding="utf-8"))
         fenced = False
         for at, line in body:
             fenced ^= line.startswith("```")

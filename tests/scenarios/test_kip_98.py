@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.messages.events import TransactionDecided
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.reasons.blockers import of_log
+from kipviz.views.reasons.blockers import why_log_is_blocked
 from tests.scenarios.story import after, first_step, nodes, played
 
 LOG = "__transaction_state-45"
@@ -45,7 +45,7 @@ def test_an_open_transaction_cannot_be_deleted_away():
     deleted = after(*story, "The records of app-1 are deleted")
     log = deleted.logs["output-A-0"]
     assert (log.start_offset, log.last_stable_offset, log.high_watermark) == (2, 2, 5)
-    hold = of_log(deleted, log)
+    hold = why_log_is_blocked(deleted, log)
     assert hold is not None
     assert "A transaction is open since offset 0, which was deleted" in hold.text
     trace, _ = played(*story)

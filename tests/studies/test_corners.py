@@ -22,9 +22,9 @@ from kipviz.studies.kip_claims.corners import (
     YES,
     Corner,
     aborted_by_the_application,
+    play_corners,
     refused_whole,
     told,
-    told_all,
 )
 from kipviz.views.reports.review import corners_page
 
@@ -150,7 +150,7 @@ def test_a_call_is_refused_whole_only_where_it_is_refused_and_nothing_of_it_is_s
 
 
 def test_the_page_has_a_row_for_every_case_and_reading() -> None:
-    page = corners_page(told_all(DESIGNS[:1]))
+    page = corners_page(play_corners(DESIGNS[:1]))
     also = sum(len(set(corner.also) - {DESIGNS[0]}) for corner in CORNERS)
     assert also
     assert page.count("\n| ") == len(CORNERS) + also + 1

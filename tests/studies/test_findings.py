@@ -32,7 +32,7 @@ from kipviz.studies.review_findings.findings import (
     shown,
 )
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS
-from kipviz.studies.review_findings.reviews import REVIEWS, finding, shown_of
+from kipviz.studies.review_findings.reviews import REVIEWS, demonstrate_reviews, finding
 from kipviz.views.reports.review import link_of, reviews_page
 
 PAGE = Path(__file__).parents[2] / "docs/FINDINGS.md"
@@ -321,5 +321,5 @@ def test_an_unknown_finding_is_answered_with_those_there_are() -> None:
 @pytest.mark.thorough
 def test_the_page_in_the_repository_is_the_one_that_the_model_gives() -> None:
     stored = PAGE.read_text(encoding="utf-8")
-    again = HEAD + reviews_page(shown_of(REVIEWS))
+    again = HEAD + reviews_page(demonstrate_reviews(REVIEWS))
     assert stored == again, "run `kipviz study findings --into docs/FINDINGS.md`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.checking.judging.repair import made_again
+from kipviz.checking.judging.repair import replay_under
 from kipviz.checking.judging.verdicts import HOLDS, Judged
 from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.world import World
@@ -117,14 +117,14 @@ def test_a_run_is_made_again_once_for_sets_that_agree_in_what_it_asks(
 
     def again(made: Breaking, candidate: Design) -> object:
         replayed.append(candidate.name)
-        return made_again(made, candidate)
+        return replay_under(made, candidate)
 
     def judged(case: Case, under: str, tell: Tell, promises: tuple[str, ...]) -> Judged:
         searched.append(under)
         return search(case, under, tell, promises)
 
     search = Case.judged
-    monkeypatch.setattr(implementation, "made_again", again)
+    monkeypatch.setattr(implementation, "replay_under", again)
     monkeypatch.setattr(Case, "judged", judged)
     found = repair(Case(APART, MIDDLE))
     assert found.slots == ("marker_epoch", "outcome_join", "vote_form")

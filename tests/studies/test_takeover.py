@@ -7,7 +7,7 @@ import pytest
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import at_levels
-from kipviz.studies.timed.takeover import RIVALS, SESSIONS_MS, TakenOver, taken_over, takeover
+from kipviz.studies.timed.takeover import RIVALS, SESSIONS_MS, TakenOver, run_takeover, takeover
 
 TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
 
@@ -22,7 +22,7 @@ TWICE = "src-0@100 has 2 committed outputs: it is duplicated"
     ],
 )
 def test_what_a_takeover_comes_to_under_a_design(design, session_ms, what) -> None:
-    assert taken_over(design, session_ms) == what
+    assert run_takeover(design, session_ms) == what
 
 
 def test_with_todays_session_time_out_the_shorter_default_saves_a_quarter_of_a_minute() -> None:

@@ -13,7 +13,7 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.application import Call
 from kipviz.views.exports.svg import plain
 from kipviz.widgets import Compare, Stepper
-from kipviz.widgets.alignment import differences, in_step, marks
+from kipviz.widgets.alignment import align_lines, differences, marks
 from kipviz.widgets.line import Line, line_of
 from tests.views.told import drawn
 from tests.widgets import flow
@@ -102,7 +102,7 @@ def test_a_big_step_that_one_design_skips_lets_that_side_wait():
     skipped["steps"] = [step for k, step in enumerate(skipped["steps"]) if k not in cut]
     for big in skipped["bigs"][5:]:
         big["from"], big["to"] = big["from"] - len(cut), big["to"] - len(cut)
-    pairs, bigs = in_step(line_of(full, [], 0), line_of(skipped, [], 0))
+    pairs, bigs = align_lines(line_of(full, [], 0), line_of(skipped, [], 0))
     assert [big["title"] for big in bigs] == [big["title"] for big in full["bigs"]]
     waits = pairs[bigs[5]["from"] : bigs[5]["to"]]
     assert {right for _, right in waits} == {gone["from"] - 1}
@@ -122,35 +122,35 @@ def line(*titles: str, bigs: tuple[tuple[int, int, str], ...] = ()) -> Line:
 
 def test_steps_of_one_name_stand_together_and_one_that_is_alone_makes_the_other_side_wait():
     left, right = line("a", "b", "c", "d"), line("a", "x", "y", "b", "d")
-    pairs, _ = in_step(left, right)
+    pairs, _ = align_lines(left, right)
     assert pairs == [[0, 0], [1, 1], [1, 2], [1, 3], [2, 4], [3, 4], [4, 5]]
     assert marks(left, right, pairs) == "==>>=<="
 
 
 def test_where_both_sides_go_another_way_they_go_on_together_as_long_as_both_have_steps():
     left, right = line("a", "b", "e"), line("a", "x", "y", "e")
-    pairs, _ = in_step(left, right)
+    pairs, _ = align_lines(left, right)
     assert marks(left, right, pairs) == "==!>="
 
 
 def test_a_name_that_comes_again_later_does_not_pull_the_common_beginning_apart():
     left = line(*"abcabcabc")
     right = line(*"abc", "z", *"abcabcabc")
-    pairs, _ = in_step(left, right)
+    pairs, _ = align_lines(left, right)
     assert pairs[:4] == [[0, 0], [1, 1], [2, 2], [3, 3]]
 
 
 def test_runs_of_thousands_of_steps_are_held_together_in_pieces():
     left = line(*(f"step {n % 700}" for n in range(5000)))
     right = line(*(f"step {n % 700}" for n in range(1, 5000)))
-    pairs, _ = in_step(left, right)
+    pairs, _ = align_lines(left, right)
     assert pairs[-1] == [5000, 4999]
     assert [pair[0] for pair in pairs] == sorted(pair[0] for pair in pairs)
 
 
 def test_neighbouring_rows_of_one_kind_are_one_difference():
     left, right = line("a", "d", "p"), line("a", "x", "y", "d", "q")
-    pairs, _ = in_step(left, right)
+    pairs, _ = align_lines(left, right)
     found = differences(left, right, pairs, marks(left, right, pairs))
     assert [(one["at"], one["to"]) for one in found] == [(2, 4), (5, 6)]
     assert [one["sentence"] for one in found] == ["Only right: x.", "Left: p. Right: q."]

@@ -153,4 +153,4 @@ def test_a_file_from_before_options_had_ids_keeps_the_storys_answers_and_says_wh
     run = runs.load(keep)
     assert [name for name, _ in run.learned.answers] == [ASKED]
     assert run.learned.revealed == (ASKED,)
-    assert any("options stood in another order" in change for change in run.changes)
+    assert any("options were in another order" in change for change in run.changes)

@@ -155,7 +155,7 @@ def seeded(
     return found
 
 
-def of_seeds(
+def group_seeds(
     scenario: str,
     design: str,
     faults: str,
@@ -185,7 +185,7 @@ def of_seeds(
     return Outcomes(scenario, design, budget, _sorted(groups), sentence)
 
 
-def of_all(
+def group_interleavings(
     scenario: str,
     design: str,
     budget: FaultBudget = FaultBudget(),  # noqa: B008  a value never changes

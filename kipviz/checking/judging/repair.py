@@ -270,7 +270,7 @@ def _attempt(chosen: tuple[str, ...], candidate: Design, judged: Judged) -> Atte
 def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) -> Attempt | None:
     """Replay the known runs; the first that also breaks its property here is tried first from now on."""
     for at, made in enumerate(known):
-        again = made_again(made, candidate)
+        again = replay_under(made, candidate)
         if again is not None and not again[1].blame:
             known.insert(0, known.pop(at))
             run, judged = again
@@ -278,7 +278,7 @@ def _refuted(known: list[Breaking], chosen: tuple[str, ...], candidate: Design) 
     return None
 
 
-def made_again(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | None:
+def replay_under(made: Breaking, candidate: Design) -> tuple[Run, Judgement] | None:
     """Replay a violating run under another design, as far as its steps are possible there.
 
     Return the run and its verdict, or None if the property does not break.

@@ -35,7 +35,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
-from kipviz.scenarios.library import carried, changed_since, document_of
+from kipviz.scenarios.library import changed_since, document_of, story_of_document
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
@@ -293,7 +293,7 @@ def pack(run: Run) -> Packed:
     return Packed(body, tuple(ids))
 
 
-def made_from(
+def scenario_header(
     scenario: Scenario, budget: FaultBudget, settings: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the header entries of a scenario's runs, except the design.
@@ -325,7 +325,7 @@ def origin_of(run: Run, nodes: dict[int, int] | None = None) -> dict[str, Any]:
     Raises:
         TraceFileError: if its story cannot be written.
     """
-    of = made_from(run.scenario, run.budget, run.settings)
+    of = scenario_header(run.scenario, run.budget, run.settings)
     said = {"scenario": of.pop("scenario"), "design": run.design.name, **of}
     if isinstance(run.scenario, ServedScenario):
         said["served"] = served_scenario.written(run.scenario, {} if nodes is None else nodes)
@@ -344,7 +344,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
     opened: list[tuple[Scenario, Design, ClusterModel, Origin]] = []
 
     def open_model(said: dict[str, Any]) -> ClusterModel:
-        opened.append(opened_from(path, said))
+        opened.append(open_header(path, said))
         return opened[0][2]
 
     loaded = tracefile.load(path, open_model, PROPERTIES, recover=recover)
@@ -438,7 +438,7 @@ def _lines(
     return tuple(lines), at
 
 
-def opened_from(
+def open_header(
     path: str | os.PathLike[str], said: dict[str, Any]
 ) -> tuple[Scenario, Design, ClusterModel, Origin]:
     """Return the cluster that a file's header describes.
@@ -451,7 +451,7 @@ def opened_from(
         if origin.served is not None:
             scenario: Scenario = served_scenario.read(origin.served, origin.design)
         else:
-            scenario = carried(origin.scenario, origin.story)
+            scenario = story_of_document(origin.scenario, origin.story)
         design = design_named(origin.design)
         scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))

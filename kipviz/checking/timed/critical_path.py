@@ -200,7 +200,7 @@ Withheld: TypeAlias = Callable[[Timed, ClusterAction], bool]
 Forced: TypeAlias = Callable[[Timed], ClusterAction | None]
 
 
-def on_clock(spec: ClusterSpec) -> ClusterSpec:
+def with_timed_clock(spec: ClusterSpec) -> ClusterSpec:
     """Return a cluster prepared for a timed run: real timers, and appends that take a step."""
     clock = Clock(TIMED, backs_off=True, stamps=False)
     return spec.but(clock=clock, replication="stepwise")
@@ -225,7 +225,7 @@ def run(
 ) -> Timed:
     """Let a cluster run by itself, each step at its time, until a condition holds.
 
-    It also ends when nothing is left to happen, or at `time_max_ms`. The cluster has a timed clock (`on_clock`). Two
+    It also ends when nothing is left to happen, or at `time_max_ms`. The cluster has a timed clock (`with_timed_clock`). Two
     steps at the same time are taken in the model's own order, so the same input gives the same run.
 
     Args:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import kipviz
-from kipviz.checking.single_run.runs import made_from
+from kipviz.checking.single_run.runs import scenario_header
 from kipviz.checking.tla.names import each_once, name_of_action, name_of_place, word
 from kipviz.checking.tla.reachable_states import PROMISE, Reached
 from kipviz.checking.tla.rule_recorder import Asked
@@ -76,7 +76,7 @@ class _Writing:
         self._name, self._reached = name, reached
         self._about = {
             "kipviz": kipviz.__version__,
-            **made_from(scenario, budget, settings),
+            **scenario_header(scenario, budget, settings),
             SEARCHES: [
                 {
                     "design": each.design.name,

@@ -25,7 +25,7 @@ from kipviz.core.model import Model
 from kipviz.core.printable import shown
 from kipviz.core.suggestions import nearest
 from kipviz.core.tracefile import TraceFileError
-from kipviz.scenarios.library import carried
+from kipviz.scenarios.library import story_of_document
 
 LISTED_MAX = 8
 _HEAD_MAX = 1 << 20
@@ -57,9 +57,9 @@ def load(
     name = os.fspath(path)
     trace = read_foreign(name, data)
     said = _origin(name, trace, module, scenario, design, budget)
-    under, chosen, _, origin = runs.opened_from(name, said)
+    under, chosen, _, origin = runs.open_header(name, said)
     del under
-    story = carried(origin.scenario, origin.story)
+    story = story_of_document(origin.scenario, origin.story)
     run_budget = FaultBudget(**origin.budget)
     start = runs.follow(story, chosen, run_budget, (), origin.settings)
     actions = _actions(name, trace, with_timers_at_rest(start.model))
@@ -88,8 +88,8 @@ def _origin(
         raise TraceFileError(
             f"{path} does not name its scenario: name the module that kipviz wrote, or a scenario, its design and its faults"
         )
-    story = carried(scenario, "")
-    said = runs.made_from(story, FaultBudget() if budget is None else budget)
+    story = story_of_document(scenario, "")
+    said = runs.scenario_header(story, FaultBudget() if budget is None else budget)
     return said | {"design": story.designs[0] if design is None else design}
 
 

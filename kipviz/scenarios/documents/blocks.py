@@ -39,7 +39,7 @@ class Block(Value, frozen=True):
     reply: str = ""
 
 
-def parted(text: str) -> tuple[list[Numbered], list[Numbered]]:
+def split_head(text: str) -> tuple[list[Numbered], list[Numbered]]:
     """Return the lines of a document's head and those of its body, each with its number.
 
     Raises:

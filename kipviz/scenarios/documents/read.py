@@ -58,8 +58,8 @@ from kipviz.scenarios.documents.blocks import (
     ITEM,
     PARAGRAPH,
     Block,
-    parted,
     read_blocks,
+    split_head,
 )
 from kipviz.scenarios.documents.clusters_in_head import KEYS, read_cluster
 from kipviz.scenarios.documents.head import Keys, Node, Row, Word, is_number, read_head
@@ -127,7 +127,7 @@ def read_story(text: str, file: str = "story", unnamed: Profile = KAFKA) -> Docu
 
 
 def _read(text: str, unnamed: Profile) -> Document:
-    head, body = parted(text)
+    head, body = split_head(text)
     keys = read_head(head)
     for name, at, _ in keys.entries:
         if name not in OF_STORIES and name not in KEYS:

@@ -14,7 +14,7 @@ from math import comb
 from typing import TypeAlias
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.repair import made_again
+from kipviz.checking.judging.repair import replay_under
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged, judge, property_named
 from kipviz.checking.search.explore import CANCELLED, Search
 from kipviz.checking.search.search_result import Bounds
@@ -139,7 +139,7 @@ class _Refuter:
         for slot in self._slots:
             option = candidate.option(slot)
             listened = listened.with_own(slot_named(slot), _heard(slot, option, asked))
-        broke = made_again(self._made, listened) is not None
+        broke = replay_under(self._made, listened) is not None
         self._known.append((asked, broke))
         return broke
 
@@ -170,7 +170,7 @@ class _Trials:
             if comes_up(slot_named(slot), spec)
         )
 
-    def repaired_by(self, slots: tuple[str, ...]) -> FoundRepair:
+    def try_set(self, slots: tuple[str, ...]) -> FoundRepair:
         """Return the set if no violation was found with it, otherwise no slots."""
         filled = {slot: REPAIRED.option(slot).name for slot in slots}
         candidate = self._base.but(**(self._choices | filled))
@@ -220,16 +220,16 @@ def repair(
         StoppedEarly: if `tell` returns False.
     """
     trials = _Trials(case, promises, tell, {} if tried is None else tried)
-    if not trials.repaired_by(trials.slots).slots:
+    if not trials.try_set(trials.slots).slots:
         return FoundRepair()
     if known:
-        again = trials.repaired_by(known)
+        again = trials.try_set(known)
         if again.decided:
             return again
     for size in range(1, len(trials.slots) + 1):
         first = FoundRepair()
         for slots in combinations(trials.slots, size):
-            found = trials.repaired_by(slots)
+            found = trials.try_set(slots)
             if found.decided:
                 return found
             first = first if first.slots else found

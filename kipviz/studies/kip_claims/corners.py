@@ -303,7 +303,7 @@ def told(corner: Corner, name: str) -> Told:
     return Told(corner, name, holds, once, left, _happens(trace, events, reason))
 
 
-def told_all(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
+def play_corners(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
     """Play every case under every design; next to the text as written also under the designs in `also`."""
     for corner in CORNERS:
         also = corner.also if DESIGNS[0] in designs else ()

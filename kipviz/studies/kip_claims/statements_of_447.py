@@ -44,7 +44,7 @@ MIDDLE_SECTIONS = (
 def _stands_still() -> str:
     """Return for how long a partition is not read under the second draft's default and the released one."""
     found = (
-        takeover.taken_over(name, takeover.SESSIONS_MS[0]).stands_still_ms
+        takeover.run_takeover(name, takeover.SESSIONS_MS[0]).stands_still_ms
         for name in (CONSUMER, KAFKA)
     )
     draft, released = found

@@ -133,7 +133,9 @@ def shown(
     return Shown(finding, NEEDS if finding.needs else TEXT, finding.because)
 
 
-def shown_all(findings: Iterable[Finding], progress: FindingTold | None = None) -> Iterator[Shown]:
+def demonstrate_all(
+    findings: Iterable[Finding], progress: FindingTold | None = None
+) -> Iterator[Shown]:
     """Compute findings one by one; `progress` is called for each one and its search, and can stop them."""
     for finding in findings:
         if progress is None:

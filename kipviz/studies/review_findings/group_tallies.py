@@ -15,7 +15,7 @@ from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field, Schema
-from kipviz.studies.timed.takeover import SESSIONS_MS, taken_over
+from kipviz.studies.timed.takeover import SESSIONS_MS, run_takeover
 
 SHIPPED = "shipped"
 # Kafka's names in schemas for a member's generation or epoch.
@@ -35,7 +35,7 @@ def takeovers() -> str:
     """Return how long a new owner waits for a paused one with the default timeout."""
     session_ms = SESSIONS_MS[0]
     waits = {
-        name: ms(taken_over(design, session_ms).stands_still_ms)
+        name: ms(run_takeover(design, session_ms).stands_still_ms)
         for name, design in (
             ("second draft (10 s)", "kip-447-init-consumer"),
             ("Kafka 4.4.0 (60 s)", "kafka"),

@@ -500,7 +500,7 @@ FINDINGS: tuple[Finding, ...] = (
         "Flow - Regular Consumer Group; Flow - Share Group; against 'Only TV 2 supporting'",
         "Under transaction version 2 no client sends it: the leader enlists its partition itself.",
         "as-written",
-        counting=tallies.enlisted_by,
+        counting=tallies.senders_of_partitions,
     ),
     Finding(
         "X36",

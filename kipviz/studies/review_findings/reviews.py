@@ -12,7 +12,7 @@ from kipviz.studies.review_findings import (
     kip_1310_findings,
     kip_1319_findings,
 )
-from kipviz.studies.review_findings.findings import Finding, FindingTold, Shown, shown_all
+from kipviz.studies.review_findings.findings import Finding, FindingTold, Shown, demonstrate_all
 
 ALL = "all"
 DEFAULT = 1289
@@ -69,10 +69,10 @@ def finding(name: str) -> Finding:
     raise LookupError(unknown("finding", name, names, "`kipviz study findings --kip all`"))
 
 
-def shown_of(
+def demonstrate_reviews(
     reviews: Iterable[Review], progress: FindingTold | None = None
 ) -> Iterator[tuple[Review, Shown]]:
     """Compute the findings of reviews one by one; a caller may stop between two of them."""
     for review in reviews:
-        for shown in shown_all(review.findings, progress):
+        for shown in demonstrate_all(review.findings, progress):
             yield review, shown

@@ -183,7 +183,7 @@ def write_on_a_group() -> str:
     return "a cluster with such an ACL is taken"
 
 
-def enlisted_by() -> str:
+def senders_of_partitions() -> str:
     """Return which host sends AddPartitionsToTxn and AddOffsetsToTxn in the two flows that the text compares."""
     told = []
     for name, design in (

@@ -7,7 +7,14 @@ waits and nothing of the round is left to happen by itself.
 from __future__ import annotations
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.checking.timed.critical_path import Latencies, Moment, Timed, checked, on_clock, run
+from kipviz.checking.timed.critical_path import (
+    Latencies,
+    Moment,
+    Timed,
+    checked,
+    run,
+    with_timed_clock,
+)
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
@@ -98,7 +105,7 @@ def model_of(spec: ClusterSpec, design: str, latencies: Latencies) -> ClusterMod
     apps = tuple(app.but(work_ms=work_ms) for app in spec.applications)
     chosen = design_named(design)
     return ClusterModel(
-        on_clock(spec.but(applications=apps, **dict(chosen.levels))),
+        with_timed_clock(spec.but(applications=apps, **dict(chosen.levels))),
         chosen.broker_rules(),
         chosen.client_rules(),
     )

@@ -69,7 +69,7 @@ def takeover() -> Table:
     """Return for each rival how long the partition is not read with either session timeout."""
     rows = []
     for words, name in RIVALS:
-        found = [taken_over(name, session_ms) for session_ms in SESSIONS_MS]
+        found = [run_takeover(name, session_ms) for session_ms in SESSIONS_MS]
         waits = (ms(each.stands_still_ms) for each in found)
         rows.append((words, name, *waits, found[0].commit, found[0].harm))
     heads = (
@@ -82,7 +82,7 @@ def takeover() -> Table:
     return heads, tuple(rows)
 
 
-def taken_over(name: str, session_ms: int) -> TakenOver:
+def run_takeover(name: str, session_ms: int) -> TakenOver:
     """Run one takeover under a design."""
     model = _model(name, session_ms)
     trace = Trace.start(model, PROPERTIES)

@@ -11,7 +11,7 @@ from kipviz.messages.transactions import AddOffsetsToTxn
 from kipviz.messages.two_phase import InitProducerId2Pc
 
 
-def asked_for(message: Message) -> Iterator[tuple[str, str]]:
+def uncompared_values(message: Message) -> Iterator[tuple[str, str]]:
     """Yield the values of a request that are compared with nothing."""
     match message:
         case InitProducerId2Pc():

@@ -52,7 +52,7 @@ from kipviz.messages.producing import Fetch
 from kipviz.messages.several_groups import names_several
 from kipviz.views.explanations import checks
 from kipviz.views.explanations.client_clauses import clause_of_call
-from kipviz.views.explanations.coordinator_guards import asked_for
+from kipviz.views.explanations.coordinator_guards import uncompared_values
 from kipviz.views.explanations.operators import found_out
 from kipviz.views.explanations.several_guards import waiting_for
 from kipviz.views.role_cards import remaining_time
@@ -201,7 +201,7 @@ def _request(model: ClusterModel, world: World, action: Deliver | DeliverLate) -
         case _ if names_several(message):
             yield "groups", listed(groups_of(message))
         case _:
-            yield from asked_for(message)
+            yield from uncompared_values(message)
 
 
 def _list_offsets(message: ListOffsets) -> Iterator[Guard]:

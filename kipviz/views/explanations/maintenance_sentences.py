@@ -13,7 +13,7 @@ from kipviz.messages.events import (
 )
 
 
-def told_of_upkeep(
+def render_maintenance(
     event: TransactionForgotten
     | ProducerForgotten
     | LeftOnItsWay

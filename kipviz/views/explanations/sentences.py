@@ -69,7 +69,7 @@ from kipviz.messages.transactions import (
 from kipviz.records.batches import ABORT
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.views.explanations.maintenance_sentences import told_of_upkeep
+from kipviz.views.explanations.maintenance_sentences import render_maintenance
 from kipviz.views.explanations.operators import found_out
 
 CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
@@ -284,7 +284,7 @@ def _fact(event: Event) -> str:
             | ReleaseInstalled()
             | NotSent()
         ):
-            return told_of_upkeep(event)
+            return render_maintenance(event)
         case CallReturned(raised=raised) if raised:
             return f"It throws: {raised}."
     return _of_share_state(event)

@@ -18,7 +18,7 @@ from kipviz.clients.operators.operator_commands import (
 from kipviz.cluster.real.rebuilt_cluster import RebuiltModel
 from kipviz.cluster.world import World
 from kipviz.records.placement import INTERNAL_TOPICS, TRANSACTION_STATE, topic_of
-from kipviz.views.reasons.blockers import of_open_transaction
+from kipviz.views.reasons.blockers import what_ends_transaction
 from kipviz.views.reasons.open_transactions import Blocked, PendingOffsets
 from kipviz.views.reasons.request_position import NEVER, Reason
 
@@ -43,7 +43,7 @@ def blocked(
         for place, (first, producer_id) in enumerate(log.open):
             epoch = log.producers[producer_id].epoch
             known = _known(world, producer_id)
-            reason = of_open_transaction(world, name, producer_id, epoch)
+            reason = what_ends_transaction(world, name, producer_id, epoch)
             hanging = _hanging(reason, known, complete=coordinators_complete)
             unknown = hanging == MAY_HANG and reason.how == NEVER
             found.append(
@@ -80,7 +80,7 @@ def pending_offsets(
                 own = [each for each in staged if each.group_id == group]
                 first = min(each.at for each in own)
                 epoch = world.logs[log].producers[producer_id].epoch
-                reason = of_open_transaction(world, log, producer_id, epoch)
+                reason = what_ends_transaction(world, log, producer_id, epoch)
                 hanging = _hanging(reason, known, complete=coordinators_complete)
                 found.append(
                     PendingOffsets(

@@ -46,9 +46,9 @@ from kipviz.views.reasons.request_position import (
     SOMEONE,
     SOON,
     Reason,
-    at_broker,
-    on_connection,
+    locate_on_connection,
     start_of,
+    why_broker_waits,
 )
 from kipviz.views.role_cards import remaining_time
 
@@ -72,7 +72,7 @@ class Hold(Value, frozen=True):
 def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
     """Return everything that is blocked in a world: logs, records, transactions, clients."""
     found = (
-        *(hold for log in world.logs.values() if (hold := of_log(world, log))),
+        *(hold for log in world.logs.values() if (hold := why_log_is_blocked(world, log))),
         *_of_shares(model, world),
         *(hold for _, known in _transactions(world) if (hold := _of_transaction(world, known))),
         *(hold for app in world.applications.values() if (hold := of_client(model, world, app))),
@@ -105,7 +105,7 @@ def _once(hold: Hold, told: list[Hold]) -> Hold:
 # -- the last stable offset --------------------------------------------------------------------
 
 
-def of_log(world: World, log: PartitionLog) -> Hold | None:
+def why_log_is_blocked(world: World, log: PartitionLog) -> Hold | None:
     """Return why the LSO of a log is below its high watermark, or None if it is not."""
     lso = log.last_stable_offset
     # Coordinators read their own logs completely: only a user's log is read up to the LSO.
@@ -125,7 +125,7 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
         return Reason(text, f"{log.name} is replicated.", SOON)
     producer_id = log.open[0][1]
     epoch = log.producers[producer_id].epoch
-    reason = of_open_transaction(world, log.name, producer_id, epoch)
+    reason = what_ends_transaction(world, log.name, producer_id, epoch)
     where = f"Offset {lso} is the first record of an open transaction"
     if log.open[0][0] < lso:
         where = f"A transaction is open since offset {log.open[0][0]}, which was deleted"
@@ -133,7 +133,7 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
     return reason.but(text=text)
 
 
-def of_open_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
+def what_ends_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
     """Return which host can end an open transaction of a producer on a partition; NEVER is a hanging transaction."""
     found = next(((b, t) for b, t in _transactions(world) if t.producer_id == producer_id), None)
     if found is None:
@@ -242,7 +242,7 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
     if to == NOBODY:
         return Reason(f"Its marker for {where} is about to be sent.", "it is sent.", SOON)
     channel = f"{broker_host(broker)}/markers"
-    return on_connection(
+    return locate_on_connection(
         world,
         channel,
         to,
@@ -362,7 +362,7 @@ def write_of(world: World, broker: int, share: SharePartition) -> Reason:
         text = f"It cannot be made durable: {short_name(home)} has no leader."
         return Reason(text, f"{start_of(world, home)}.", SOMEONE)
     name = "look-up" if share.writes[0].purpose in READS else "write"
-    return on_connection(
+    return locate_on_connection(
         world,
         f"{broker_host(broker)}/persister",
         to,
@@ -512,7 +512,7 @@ def _asked(world: World, source: str, broker: int, name: str) -> Reason:
     serving = connection.serving if connection is not None else None
     if serving is not None and ours(serving.message):
         return _held(world, source, broker, serving.message)
-    return on_connection(world, source, broker, name, ours)
+    return locate_on_connection(world, source, broker, name, ours)
 
 
 def _held(world: World, source: str, broker: int, message: Any) -> Reason:
@@ -525,7 +525,7 @@ def _held(world: World, source: str, broker: int, message: Any) -> Reason:
         case ShareFetch() | ShareAcknowledge() | TxnShareAcknowledge():
             reason = _share_request(world, broker, message)
         case _:
-            reason = at_broker(world, broker, message)
+            reason = why_broker_waits(world, broker, message)
     return reason.but(text=f"{head} {reason.text}")
 
 
@@ -553,7 +553,7 @@ def _share_request(world: World, broker: int, message: Any) -> Reason:
     if share is not None and share.writes:
         return write_of(world, broker, share)
     if not isinstance(message, ShareFetch) or share is None:
-        return at_broker(world, broker, message)
+        return why_broker_waits(world, broker, message)
     states = [r.state.name for r in share.records.values()]
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
     if not states:
@@ -573,7 +573,7 @@ def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any
     calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
     call = next(calls, None)
     if call is None:
-        return at_broker(world, broker, message)
+        return why_broker_waits(world, broker, message)
     asked = tuple(s for s in role.shares.values() if s.group_id == message.group_id)
     for share in asked:
         reading = call.fetched is None and share.status is not Status.ACTIVE

@@ -35,7 +35,7 @@ class Reason(Value, frozen=True):
 AT_WORK = Reason("It is handling the request.", "it answers.", SOON)
 
 
-def on_connection(
+def locate_on_connection(
     world: World, source: str, broker: int, what: str, ours: Callable[[Message], bool]
 ) -> Reason:
     """Return where a message of a connection is; `what` is its name, `ours` recognises it."""
@@ -54,13 +54,13 @@ def on_connection(
             )
         if connection.serving is not None:
             before = type(connection.serving.message).__name__
-            reason = at_broker(world, broker, connection.serving.message)
+            reason = why_broker_waits(world, broker, connection.serving.message)
             text = f"{what} waits behind {before}, to which Broker {broker} has not responded. {reason.text}"
             return reason.but(text=text)
         behind = f", behind {place} others" if place else ""
         return Reason(f"{what} is in flight to Broker {broker}{behind}.", "it arrives.", SOON)
     if connection.serving is not None and ours(connection.serving.message):
-        reason = at_broker(world, broker, connection.serving.message)
+        reason = why_broker_waits(world, broker, connection.serving.message)
         return reason.but(
             text=f"{what} is at Broker {broker}, which has not responded. {reason.text}"
         )
@@ -76,7 +76,7 @@ def on_connection(
     return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
 
 
-def at_broker(world: World, broker: int, message: Message) -> Reason:
+def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
     """Return what a broker waits for before it responds to a request."""
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
     if isinstance(role, KafkaApis) and isinstance(message, Produce):
@@ -108,7 +108,7 @@ def at_broker(world: World, broker: int, message: Message) -> Reason:
 
 def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
     """Return what the first waiting part of a request waits for: the response needs every part."""
-    reasons = (at_broker(world, broker, part) for part in parts)
+    reasons = (why_broker_waits(world, broker, part) for part in parts)
     return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
 
@@ -122,7 +122,7 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
             f"{what} waits until Broker {behind.broker} has responded to an earlier one. That one"
         )
         to, name = behind.broker, behind.on_the_way[0].message.transactional_id  # type: ignore[attr-defined]
-    reason = on_connection(
+    reason = locate_on_connection(
         world,
         f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}",
         to,
