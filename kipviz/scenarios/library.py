@@ -116,7 +116,7 @@ def document_of(story: Scenario) -> str:
     raise ValueError(f"The story {story.name!r} is no document: it would be read as another one.")
 
 
-def story_of_document(name: str, text: str) -> Scenario:
+def carried(name: str, text: str) -> Scenario:
     """Return the story of a saved run or a link: the one in its document, or one found by name.
 
     Raises:

@@ -225,9 +225,9 @@ def test_a_link_whose_story_is_damaged_too_long_or_false_is_refused() -> None:
         read_head(write_head(head.but(story="x" * (STORY_MAX + 1))))
     false = TEXT.lstrip().replace("name: mine", "name: kip-1289-small")
     with pytest.raises(ValueError, match="The library has a story 'kip-1289-small'"):
-        library.story_of_document("kip-1289-small", false)
+        library.carried("kip-1289-small", false)
     with pytest.raises(BadStory, match=r"^the story that it carries:1: A story begins with a head"):
-        library.story_of_document("mine", "no story")
+        library.carried("mine", "no story")
     assert issubclass(BadLink, ValueError)
 
 

@@ -48,7 +48,7 @@ from kipviz.core.written import ActionReader, action_to_json
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.catalogue import to_propose
 from kipviz.designs.slot import UnknownDesign
-from kipviz.scenarios.library import changed_since, document_of, story_of_document
+from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, at_levels
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import under
@@ -74,7 +74,7 @@ def head_of(run: Run) -> str:
     spec = run.model.spec
     try:
         text = document_of(run.scenario)
-        story = story_of_document(run.scenario.name, text)
+        story = carried(run.scenario.name, text)
         design = design_named(run.design.name)
         expected = at_levels(under(story, design, run.settings).spec, design)
         same = spec == expected.but(budget=spec.budget)
@@ -212,7 +212,7 @@ def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
     try:
         head = read_head(text)
         design = design_named(head.design)
-        story = story_of_document(head.scenario, head.story)
+        story = carried(head.scenario, head.story)
         scenario = under(story, design, head.settings)
         budget = None if head.budget == OWN else budget_of(head.budget)
         model = scenario.model(design, budget)

@@ -35,7 +35,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
-from kipviz.scenarios.library import changed_since, document_of, story_of_document
+from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
@@ -451,7 +451,7 @@ def open_header(
         if origin.served is not None:
             scenario: Scenario = served_scenario.read(origin.served, origin.design)
         else:
-            scenario = story_of_document(origin.scenario, origin.story)
+            scenario = carried(origin.scenario, origin.story)
         design = design_named(origin.design)
         scenario = under(scenario, design, origin.settings)
         model = scenario.model(design, FaultBudget(**origin.budget))

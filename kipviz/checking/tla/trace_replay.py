@@ -25,7 +25,7 @@ from kipviz.core.model import Model
 from kipviz.core.printable import shown
 from kipviz.core.suggestions import nearest
 from kipviz.core.tracefile import TraceFileError
-from kipviz.scenarios.library import story_of_document
+from kipviz.scenarios.library import carried
 
 LISTED_MAX = 8
 _HEAD_MAX = 1 << 20
@@ -59,7 +59,7 @@ def load(
     said = _origin(name, trace, module, scenario, design, budget)
     under, chosen, _, origin = runs.open_header(name, said)
     del under
-    story = story_of_document(origin.scenario, origin.story)
+    story = carried(origin.scenario, origin.story)
     run_budget = FaultBudget(**origin.budget)
     start = runs.follow(story, chosen, run_budget, (), origin.settings)
     actions = _actions(name, trace, with_timers_at_rest(start.model))
@@ -88,7 +88,7 @@ def _origin(
         raise TraceFileError(
             f"{path} does not name its scenario: name the module that kipviz wrote, or a scenario, its design and its faults"
         )
-    story = story_of_document(scenario, "")
+    story = carried(scenario, "")
     said = runs.scenario_header(story, FaultBudget() if budget is None else budget)
     return said | {"design": story.designs[0] if design is None else design}
 
