@@ -21,7 +21,7 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import SHARE_GROUP_LEVEL
-from kipviz.messages.message import Message, groups_of, in_one
+from kipviz.messages.message import Message, groups_of, merge_parts
 from kipviz.messages.releases import knows
 from kipviz.messages.several_groups import about, names_several
 
@@ -38,7 +38,7 @@ class Admission(Value, frozen=True):
     kept_out: tuple[str, ...] = ()
 
 
-def admitted(
+def admit(
     message: Message,
     source: str,
     broker: int,
@@ -82,14 +82,14 @@ def lacking(topics: tuple[str, ...]) -> Checks:
     return (Check("topics without a right", None, topics, Errors.TOPIC_AUTHORIZATION_FAILED),)
 
 
-def unserved(
+def reject_unserved(
     message: Message, key: RoleKey, image: Image, rules: BrokerRules
 ) -> tuple[Message, Checks]:
     """Return the response to a request for a role that this broker does not have."""
     alone = offset_topics.answer_alone(message, image, rules)
     if alone is not None:
         return alone, (Check("topic there", None, False, error_in(alone)),)
-    answer = rejections.not_here(message)
+    answer = rejections.reject_not_leader(message)
     return answer, (Check("leader", key[0], image.leader_of(key[2]), error_in(answer)),)
 
 
@@ -119,7 +119,7 @@ def _not_enabled(message: Message, error: Errors) -> Message:
     if not names_several(message):
         return refused(message, error)
     parts = (about(message, (group_id,)) for group_id in groups_of(message))
-    whole: Message = in_one(refused(part, error) for part in parts)
+    whole: Message = merge_parts(refused(part, error) for part in parts)
     return whole
 
 

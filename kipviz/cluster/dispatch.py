@@ -279,7 +279,7 @@ def module_of(role: BrokerRole) -> Any:
     return MODULES[type(role)]
 
 
-def timed_by(role: BrokerRole) -> Any:
+def timer_module_of(role: BrokerRole) -> Any:
     """Return the module of a role's timers, if they have one of their own."""
     if isinstance(role, ShareCoordinator):
         return share_state_maintenance
@@ -294,7 +294,7 @@ def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
 
     A module with timers defines `timers(role, context)` and `on_timer(role, timer, context)`.
     """
-    ask = getattr(timed_by(role), "timers", None)
+    ask = getattr(timer_module_of(role), "timers", None)
     return ask(role, on) if ask is not None else ()
 
 

@@ -31,7 +31,7 @@ from kipviz.cluster.behaviour.catalogue import (
     Offer,
     label,
     offers_of,
-    why_still,
+    why_paused,
 )
 from kipviz.cluster.network.network_partition import is_cut
 from kipviz.cluster.network.paused_hosts import paused
@@ -194,7 +194,7 @@ class ClusterModel:
             ]
         self._of_roles(world, found)
         if world.cuts and paused(world):
-            found = [action for action in found if why_still(world, action) is None]
+            found = [action for action in found if why_paused(world, action) is None]
         accidents = [*self._accidents(world), *dead]
         if not self._timed:
             return (*found, *accidents)
@@ -212,7 +212,7 @@ class ClusterModel:
         if field and getattr(world.budget, field) == 0:
             most = getattr(self.spec.budget, field)
             return f"{behaviour.spent_as}: this run allows {most}, and they are used up (setting {field})"
-        still = why_still(world, action) if world.cuts else None
+        still = why_paused(world, action) if world.cuts else None
         if still is not None:
             return still
         why = behaviour.why_not(self, world, action)
@@ -337,7 +337,7 @@ class ClusterModel:
         for offered in offers:
             found += offered(self.spec, world)
         if world.cuts and paused(world):
-            return [action for action in found if why_still(world, action) is None]
+            return [action for action in found if why_paused(world, action) is None]
         return found
 
 

@@ -17,7 +17,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn
 ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)
 
 
-def not_here(message: Message) -> Message:
+def reject_not_leader(message: Message) -> Message:
     """Return the error of a broker that does not lead the request's partition."""
     role = api_of(message).role
     assert role not in ON_EVERY_BROKER, f"{type(message).__name__} is for every broker"

@@ -19,13 +19,13 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.message import Message, groups_of, in_one
+from kipviz.messages.message import Message, groups_of, merge_parts
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Produce,
     ProduceResponse,
-    in_one_answer,
-    in_one_request,
+    merge_requests,
+    merge_responses,
 )
 from kipviz.messages.releases import takes_several
 from kipviz.messages.several_groups import about, names_several
@@ -88,7 +88,7 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             return message.but(starts=starts)
         case Produce():
             kept = (part for part in message.parts if topic_of(part.partition) not in topics)
-            return in_one_request(tuple(kept))
+            return merge_requests(tuple(kept))
         case ShareFetch():
             asked = (message.partition, *message.further)
             first, *further = (p for p in asked if topic_of(p) not in topics)
@@ -124,7 +124,7 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     if len(serving.answers) < len(asked):
         return serving, None
     there = {p.partition: p for p in serving.answers if isinstance(p, ProduceResponse)}
-    return serving, in_one_answer(tuple(there[partition] for partition in asked))
+    return serving, merge_responses(tuple(there[partition] for partition in asked))
 
 
 def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Message | None:
@@ -133,7 +133,7 @@ def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Messa
     there = {getattr(answer, by): answer for answer in answers}
     if len(there) < len(request.of_transactions):
         return None
-    whole: Message = in_one(there[getattr(each, by)] for each in request.of_transactions)
+    whole: Message = merge_parts(there[getattr(each, by)] for each in request.of_transactions)
     return whole
 
 
@@ -159,7 +159,7 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
             assert isinstance(request, Produce)
             there = {part.partition: part for part in answer.parts}
             each = (there.get(p.partition) or refused_in_each(p, REFUSED) for p in request.parts)
-            return in_one_answer(tuple(each))
+            return merge_responses(tuple(each))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             asked_for = (request.partition, *request.further)

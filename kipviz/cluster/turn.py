@@ -291,7 +291,7 @@ class Turn:
         message = envelope.message
         self.events.append(MessageDelivered(source, broker, "request", message))
         reply_to = ReplyTo(source, broker, connection.incarnation)
-        entry = admission.admitted(
+        entry = admission.admit(
             message,
             source,
             broker,
@@ -308,7 +308,7 @@ class Turn:
         key = dispatch.role_for(message, broker, self.image)
         role = self.roles.get(key)
         if refused is None and role is None:
-            refused, here = admission.unserved(message, key, self.image, self._broker_rules)
+            refused, here = admission.reject_unserved(message, key, self.image, self._broker_rules)
             checks += here
         elif refused is None:
             checks += admission.served(key, self.image)

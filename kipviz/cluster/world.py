@@ -572,7 +572,7 @@ def _with_session(made: Application, a: ApplicationSpec, session: SessionSpec) -
     return made.but(producer=producer, others=Table.of(others))
 
 
-def in_office(world: World, home: str) -> bool:
+def has_active_coordinator(world: World, home: str) -> bool:
     """Return whether a partition of an internal topic has a coordinator that has loaded it."""
     broker = world.image.leader_of(home)
     role = None if broker == NOBODY else world.roles.get(role_key(broker, home))

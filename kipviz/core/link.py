@@ -92,7 +92,7 @@ def link_of(head: str, start: bytes, step: int, chain: Sequence[Leg]) -> Link:
         Part(leg.at, tuple(Taken(pick, check_of(mark)) for pick, mark in leg.steps)) for leg in legs
     )
     marks = (mark for leg in legs for _, mark in leg.steps)
-    return Link(head, start[0], step, parts, SumOfMarks(sum_of([start, *marks])))
+    return Link(head, start[0], step, parts, SumOfMarks(crc_of_marks([start, *marks])))
 
 
 def joined(chain: Sequence[Leg]) -> tuple[Leg, ...]:
@@ -117,12 +117,12 @@ def check_of(mark: bytes, bits: int = CHECK_BITS) -> int:
     return mark[0] >> 8 - bits
 
 
-def sum_of(marks: Iterable[bytes]) -> int:
+def crc_of_marks(marks: Iterable[bytes]) -> int:
     """Return the CRC-32 of consecutive marks."""
     return zlib.crc32(b"".join(marks))
 
 
-def cut_into_parts(shapes: Iterable[tuple[int, int]], taken: Sequence[Taken]) -> tuple[Part, ...]:
+def split_into_parts(shapes: Iterable[tuple[int, int]], taken: Sequence[Taken]) -> tuple[Part, ...]:
     """Return steps as parts, each with the step that it leaves and its number of steps.
 
     Raises:

@@ -32,7 +32,7 @@ from kipviz.core.link import (
     Link,
     SumOfMarks,
     Taken,
-    cut_into_parts,
+    split_into_parts,
 )
 
 PREFIX = "kv2."
@@ -116,7 +116,7 @@ def _read(link: str) -> Link:
     picks = [written.get(n, pick) for n, pick in enumerate([body.rice(k) for _ in range(steps)])]
     taken = [Taken(pick, body.bits(CHECK_BITS)) for pick in picks]
     body.end()
-    parts = cut_into_parts(shapes, taken)
+    parts = split_into_parts(shapes, taken)
     if from_end > parts[-1].last:
         raise BadBits("the cursor is before the start")
     head = before.removeprefix(PREFIX)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import zlib
 
 from kipviz.core.bits import BadBits, BitReader, bytes_of
-from kipviz.core.link import MARK_SIZE, CursorMark, Link, Taken, cut_into_parts
+from kipviz.core.link import MARK_SIZE, CursorMark, Link, Taken, split_into_parts
 
 PREFIX = "kv1."
 
@@ -52,7 +52,7 @@ def read(link: str) -> Link:
     taken = [Taken(pick, bits.bits(_CHECK_BITS)) for pick in picks]
     if bits.left > 7:
         raise BadBits("bits are left over")
-    parts = cut_into_parts(shapes, taken)
+    parts = split_into_parts(shapes, taken)
     if not parts or parts[0].at or step > parts[-1].last:
         raise BadBits("the cursor or the first part is nowhere")
     return Link(head, start, step, parts, CursorMark(mark), _CHECK_BITS)

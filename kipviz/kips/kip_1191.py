@@ -13,7 +13,7 @@ KIP = Kip(
             "Record state ARCHIVING",
             "A record that is rejected or fails too often becomes ARCHIVING, which is written, and is copied then, also if that write failed.",
             MODELLED,
-            handler="brokers.share_leaders.share_partition.given_up",
+            handler="brokers.share_leaders.share_partition.archive_record",
             scenario="kip-1191-poison-record",
             test="conformance/test_share_groups.py::test_17_a_first_write_that_fails_does_not_keep_a_record_out_of_the_dead_letter_queue",
             page="30-share-groups-kip-932",

@@ -31,7 +31,7 @@ KIP = Kip(
             "Broker-Side: error mapping",
             "GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH from version 6 on, ILLEGAL_GENERATION before.",
             MODELLED,
-            handler="brokers.groups.group_coordinator.spoken_in",
+            handler="brokers.groups.group_coordinator.error_for_version",
             scenario="kip-1319-stale-v5",
             page="25-groups-in-a-transaction-kip-447-and-1319",
             test="brokers/test_offset_topics.py::test_up_to_version_5_there_is_one_error_for_every_wrong_epoch",

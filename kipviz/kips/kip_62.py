@@ -87,7 +87,7 @@ KIP = Kip(
             "Assignors: the vote, INCONSISTENT_GROUP_PROTOCOL",
             "The members vote for an assignor that all of them support; a consumer that supports none of these is rejected.",
             MODELLED,
-            handler="brokers.membership.classic_group.voted",
+            handler="brokers.membership.classic_group.chosen_protocol",
             scenario="kip-429-cooperative",
             test="clients/test_assignors.py::test_who_knows_no_assignor_that_all_know_is_not_let_in",
             page="26-classic-groups",

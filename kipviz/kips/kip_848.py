@@ -43,7 +43,7 @@ KIP = Kip(
             "Reconciliation of the group",
             "A partition is given only when whoever had it has given it up.",
             MODELLED,
-            handler="brokers.membership.consumer_group.reconciled",
+            handler="brokers.membership.consumer_group.reconcile",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_a_partition_is_given_only_when_the_other_one_has_let_go",
             page="25-groups-in-a-transaction-kip-447-and-1319",

@@ -40,7 +40,7 @@ KIP = Kip(
             "Verification guard: unique",
             "A successful verification does not outlive a marker, even with the same epoch.",
             MODELLED,
-            handler="brokers.logs.add_to_transaction.told_apart",
+            handler="brokers.logs.add_to_transaction.number_question",
             test="brokers/test_verification.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
             page="20-requests-that-arrive-late-kip-890",
             scenario="kip-890-late-record",

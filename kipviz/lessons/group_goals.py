@@ -19,7 +19,7 @@ from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
 from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.message import Message, split_parts
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import FetchResponse
 from kipviz.messages.several_groups import ANSWERS
@@ -213,7 +213,7 @@ def _name_taken(moment: Moment) -> bool:
 def _one_group_fails(moment: Moment) -> bool:
     """A response about several groups has just arrived in which one has an error and another one has none."""
     return any(
-        len({answer.error is Errors.NONE for answer in taken_apart(whole)}) > 1
+        len({answer.error is Errors.NONE for answer in split_parts(whole)}) > 1
         for whole in _delivered(moment, *ANSWERS)
     )
 
@@ -223,7 +223,7 @@ def _nothing_told(moment: Moment) -> bool:
     return any(
         answer.error is Errors.NONE and not answer.offsets
         for whole in _delivered(moment, OffsetFetchOfGroupsResponse)
-        for answer in taken_apart(whole)
+        for answer in split_parts(whole)
     )
 
 

@@ -43,12 +43,12 @@ def groups_of(request: Any) -> tuple[str, ...]:
     return (request.group_id, *request.further)
 
 
-def taken_apart(message: M) -> tuple[M, ...]:
+def split_parts(message: M) -> tuple[M, ...]:
     """Split a message about several groups or transactions (`further`) into one for each."""
     return (message.but(further=()), *message.further) if message.further else (message,)
 
 
-def in_one(messages: Iterable[M]) -> M:
+def merge_parts(messages: Iterable[M]) -> M:
     """Merge messages about one group or transaction each into one, in their order."""
     first, *others = messages
     whole: M = first.but(further=tuple(others))

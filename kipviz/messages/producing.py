@@ -61,7 +61,7 @@ class Produce(Message, frozen=True):
         return (alone, *others)
 
 
-def in_one_request(parts: tuple[Produce, ...]) -> Produce:
+def merge_requests(parts: tuple[Produce, ...]) -> Produce:
     """Merge requests of one partition each into one, in their order; its header is the first one's."""
     first, *others = parts
     further = (
@@ -116,7 +116,7 @@ class ProduceResponse(Message, frozen=True):
         return (alone, *others)
 
 
-def in_one_answer(parts: tuple[ProduceResponse, ...]) -> ProduceResponse:
+def merge_responses(parts: tuple[ProduceResponse, ...]) -> ProduceResponse:
     """Merge the responses for one partition each into one, in their order."""
     first, *others = parts
     further = (FurtherResult(p.error, p.partition, p.base_sequence, p.base_offset) for p in others)

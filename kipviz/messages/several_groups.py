@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.message import Message, split_parts
 
 ANSWERS: tuple[type[Any], ...] = tuple(api.response for api in APIS if api.several_groups)
 OF_GROUPS: tuple[type[Any], ...] = tuple(api.request for api in APIS if api.several_groups)
@@ -25,8 +25,8 @@ def about(request: M, groups: tuple[str, ...]) -> M:
     return narrowed
 
 
-def refused_of(message: Message) -> tuple[tuple[str, Errors], ...]:
+def group_errors(message: Message) -> tuple[tuple[str, Errors], ...]:
     """Return the groups of a response about several that have an error."""
     if not isinstance(message, ANSWERS) or not message.further:
         return ()
-    return tuple((each.group_id, each.error) for each in taken_apart(message) if each.error)
+    return tuple((each.group_id, each.error) for each in split_parts(message) if each.error)

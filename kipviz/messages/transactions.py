@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, in_one, taken_apart
+from kipviz.messages.message import Message, merge_parts, split_parts
 
 
 class InitProducerId(Message, frozen=True):
@@ -61,7 +61,7 @@ class AddPartitionsToTxn(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[AddPartitionsToTxn, ...]:
         """The request split into one for each transaction."""
-        return taken_apart(self)
+        return split_parts(self)
 
 
 class AddPartitionsToTxnResponse(Message, frozen=True):
@@ -91,7 +91,7 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[AddPartitionsToTxnResponse, ...]:
         """The response split into one for each transaction."""
-        return taken_apart(self)
+        return split_parts(self)
 
     def error_of(self, partition: str) -> Errors:
         """Return the error of a partition."""
@@ -106,7 +106,7 @@ def with_error(
     asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
 ) -> AddPartitionsToTxnResponse:
     """Return the response with one error for all partitions of each transaction."""
-    return in_one(
+    return merge_parts(
         AddPartitionsToTxnResponse(
             error, each.transactional_id, each.producer_id, each.producer_epoch, each.partitions
         )
@@ -181,7 +181,7 @@ class WriteTxnMarkers(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkers, ...]:
         """The request split into one for each transaction."""
-        return taken_apart(self)
+        return split_parts(self)
 
 
 class PartitionResult(Value, frozen=True):
@@ -205,4 +205,4 @@ class WriteTxnMarkersResponse(Message, frozen=True):
     @property
     def of_transactions(self) -> tuple[WriteTxnMarkersResponse, ...]:
         """The response split into one for each transaction."""
-        return taken_apart(self)
+        return split_parts(self)

@@ -98,7 +98,7 @@ class Atomic:
                 case BatchAppended():
                     ledger = _appended(ledger, event)
                     if event.control and outcome.world.image.features.transaction_version < 2:
-                        opened, ended = outputs.closed_with_others(ledger.open, event)
+                        opened, ended = outputs.end_late_batches(ledger.open, event)
                         ledger = _committed(ledger.but(open=opened), ended)
                 case TransactionDecided():
                     ledger = _decided(ledger, event)
@@ -117,7 +117,7 @@ class Atomic:
                 case LeaderMoved(partition=partition):
                     opened = outputs.truncated(ledger.open, partition, outcome.world)
                     if opened is not ledger.open:
-                        cut = outputs.cut_off(ledger.cut, ledger.open, opened)
+                        cut = outputs.add_lost(ledger.cut, ledger.open, opened)
                         ledger = ledger.but(open=opened, cut=cut)
                 case _:
                     pass
@@ -161,7 +161,7 @@ def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.appended(ledger.open, event)
     if opened is not ledger.open:
         return ledger.but(open=opened, cut=outputs.without(ledger.cut, event))
-    if event.plain and (put := outputs.put_out(event)):
+    if event.plain and (put := outputs.outputs_in(event)):
         return ledger.but(plain=ledger.plain.set((event.partition, event.base_offset), put))
     for record in () if event.control else event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):

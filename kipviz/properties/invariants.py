@@ -434,7 +434,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case RecordsMoved():
             return _moved(facts, event)
         case LeaderMoved(partition=partition) if topic_of(partition) == SHARE_GROUP_STATE:
-            return share_facts.cut_off(facts, partition, world)
+            return share_facts.reset_starts(facts, partition, world)
         case TopicDeleted(topic=topic) | TopicRemade(topic=topic):
             return share_facts.without_topic(facts, topic)
         case SharePartitionDropped(partition=partition, group_id=group_id):
@@ -453,7 +453,7 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
             for partition, error in answer.of_each:
                 if error is Errors.NONE:
-                    facts = share_facts.promised(facts, partition, world)
+                    facts = share_facts.mark_acknowledged(facts, partition, world)
             return facts
         case MessageSent(
             message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept

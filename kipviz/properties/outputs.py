@@ -31,19 +31,19 @@ def appended(open_: Open, event: BatchAppended) -> Open:
     if event.control:
         left = tuple(output for output in outputs if output[1] != event.partition)
         return _kept(open_, place, left) if event.control == ABORT and left != outputs else open_
-    found = put_out(event)
+    found = outputs_in(event)
     if not found or event.producer_id < 0 or event.plain:
         return open_
     return open_.set(place, tuple(sorted(outputs + found)))
 
 
-def put_out(event: BatchAppended) -> tuple[Output, ...]:
+def outputs_in(event: BatchAppended) -> tuple[Output, ...]:
     """Return the outputs in a batch."""
     records = (r for r in event.records if isinstance(r, DataRecord) and r.origin)
     return tuple((record.origin, event.partition) for record in records)
 
 
-def closed_with_others(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Output, ...]]:
+def end_late_batches(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Output, ...]]:
     """End late batches of a marker's partition; return the outputs that it commits.
 
     Below transaction version 2 a log may have appended a batch of an older epoch after the marker of its transaction.
@@ -93,11 +93,11 @@ def without(open_: Open, event: BatchAppended) -> Open:
     """Remove those outputs that a batch of their transaction contains."""
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
-    found = put_out(event)
+    found = outputs_in(event)
     return _kept(open_, place, tuple(output for output in outputs if output not in found))
 
 
-def cut_off(cut: Open, before: Open, after: Open) -> Open:
+def add_lost(cut: Open, before: Open, after: Open) -> Open:
     """Add the outputs that were open before and no longer are to those that were lost."""
     for place, outputs in before.items():
         here = after.get(place, ())

@@ -104,7 +104,7 @@ class NothingPending:
         return Finding(PENDING, due)
 
 
-def held_now(state: Open, world: Any) -> Open:
+def without_former_leaders(state: Open, world: Any) -> Open:
     """Remove the records of former leaders: such a record is no longer staged anywhere.
 
     A durable transactional acknowledgement is still pending: it holds back the last stable offset of its log. A new

@@ -15,7 +15,7 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareUpdateRec
 V = TypeVar("V")
 
 
-def promised(facts: Facts, partition: str, world: World) -> Facts:
+def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     """Count what is staged and written in a partition as acknowledged, because the producer has the response."""
     being_written = _being_written(partition, world)
     staging, votes = facts.staging, facts.votes
@@ -74,7 +74,7 @@ def _of_others(known: Table[str, V], topic: str) -> Table[str, V]:
     return known
 
 
-def cut_off(facts: Facts, partition: str, world: World) -> Facts:
+def reset_starts(facts: Facts, partition: str, world: World) -> Facts:
     """Reset the start offsets to those in a new leader's log: what was not replicated is lost."""
     starts = facts.starts
     for key in starts:

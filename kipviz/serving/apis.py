@@ -21,7 +21,7 @@ from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fet
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded, Struct, encode
-from kipviz.messages.wire.fitting import fitting
+from kipviz.messages.wire.fitting import fit_fields
 from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
 from kipviz.messages.wire.schema import Schema
 from kipviz.serving import (
@@ -188,7 +188,7 @@ def answer_frame(schema: Schema, version: int, correlation_id: int, values: Stru
         0 if old else header_version(schema, version),
         {"CorrelationId": correlation_id},
     )
-    body: Encoded = encode(schema, version, fitting(schema.fields, version, values))
+    body: Encoded = encode(schema, version, fit_fields(schema.fields, version, values))
     return framed(head, body).data
 
 

@@ -20,7 +20,7 @@ from kipviz.messages.producing import (
     FetchResponse,
     Produce,
     ProduceResponse,
-    in_one_request,
+    merge_requests,
 )
 from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
@@ -84,7 +84,7 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
             return None
         return {"Responses": tuple(_results(said, parts, told))}
 
-    return Asked((in_one_request(messages),) if messages else (), answer)
+    return Asked((merge_requests(messages),) if messages else (), answer)
 
 
 def _message(name: str, part: _Part, version: int) -> Produce:

@@ -13,7 +13,7 @@ from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import in_one
+from kipviz.messages.message import merge_parts
 from kipviz.messages.producing import Produce
 from kipviz.messages.transactions import AddPartitionsToTxn, with_error
 from kipviz.records.batches import DataRecord
@@ -80,7 +80,7 @@ def test_each_transaction_has_its_own_answer(desk: Desk) -> None:
     ask(desk, about("s"), about("t"), about("u"))
     answer(desk)
     one, other = desk.requests[-1].message.of_transactions
-    said = in_one((with_error(one, Errors.NONE), with_error(other, Errors.INVALID_TXN_STATE)))
+    said = merge_parts((with_error(one, Errors.NONE), with_error(other, Errors.INVALID_TXN_STATE)))
     desk.do(manager.on_answered(desk.role, said, desk.on, "4"))
     assert told(desk)[1:] == [("t", "", Errors.NONE), ("u", "", Errors.INVALID_TXN_STATE)]
 

@@ -269,9 +269,9 @@ def test_a_broker_that_leads_nothing_of_it_answers_a_request_or_every_broker_ser
     everywhere |= {"CreateTopics", "Metadata", "FindCoordinator"}
     if name in everywhere | {"ShareFetch", "ShareAcknowledge", "TxnShareAcknowledge"}:
         with pytest.raises(AssertionError, match="is for every broker"):
-            rejections.not_here(request(name))
+            rejections.reject_not_leader(request(name))
         return
-    answer = rejections.not_here(request(name))
+    answer = rejections.reject_not_leader(request(name))
     assert type(answer).__name__ == f"{name.partition(',')[0].removesuffix('OfGroup')}Response"
     assert answer.error in {Errors.NOT_COORDINATOR, Errors.NOT_LEADER_OR_FOLLOWER}
 

@@ -13,7 +13,7 @@ from kipviz.brokers.membership.classic_group import (
     ClassicMember,
     GroupState,
     commit_checks,
-    led_by_who_joined,
+    elect_joined_leader,
     loaded,
     recorded,
     to,
@@ -60,10 +60,10 @@ def test_the_first_member_leads_and_then_whoever_is_first_by_name():
 def test_a_leader_that_has_not_joined_again_leads_no_more():
     late = group(A=member(), B=member(joining=JOINED))
     assert late.leader == "A"
-    led = led_by_who_joined(late)
+    led = elect_joined_leader(late)
     assert led is not None
     assert led.leader == "B"
-    assert led_by_who_joined(group(A=member())) is None
+    assert elect_joined_leader(group(A=member())) is None
 
 
 @pytest.mark.parametrize(

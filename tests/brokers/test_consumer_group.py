@@ -12,7 +12,7 @@ from kipviz.brokers.membership.consumer_group import (
     GroupMember,
     commit_checks,
     heartbeat_check,
-    reconciled,
+    reconcile,
     replayed,
     uniform,
 )
@@ -76,36 +76,36 @@ def test_a_partition_is_given_only_when_the_other_one_has_let_go():
         C1=member(2, *BOTH, target=("src-0",)),
         C2=GroupMember("src", target=("src-1",)),
     )
-    new = reconciled(known, "C2", ())
+    new = reconcile(known, "C2", ())
     assert (new.epoch, new.state, new.partitions) == (3, UNRELEASED, ())
-    old = reconciled(known, "C1", None)
+    old = reconcile(known, "C1", None)
     assert (old.epoch, old.state, old.partitions) == (2, UNREVOKED, ("src-0",))
     known = known.but(members=known.members.set("C1", old))
-    assert reconciled(known, "C1", BOTH) == old
-    assert reconciled(known, "C2", None).partitions == ()
-    old = reconciled(known, "C1", ("src-0",))
+    assert reconcile(known, "C1", BOTH) == old
+    assert reconcile(known, "C2", None).partitions == ()
+    old = reconcile(known, "C1", ("src-0",))
     assert (old.epoch, old.previous_epoch, old.state, old.revoking) == (3, 2, STABLE, ())
     known = known.but(members=known.members.set("C1", old))
-    new = reconciled(known, "C2", None)
+    new = reconcile(known, "C2", None)
     assert (new.epoch, new.state, new.assigned) == (3, STABLE, (("src-1", 3),))
 
 
 def test_a_member_at_its_target_does_not_move():
     known = group(C1=member(3, "src-0", target=("src-0",)))
-    assert reconciled(known, "C1", None) is known.members["C1"]
+    assert reconcile(known, "C1", None) is known.members["C1"]
 
 
 def test_a_partition_keeps_the_epoch_at_which_the_member_got_it():
     known = group(5, C1=member(2, "src-0", target=BOTH))
-    assert reconciled(known, "C1", None).assigned == (("src-0", 2), ("src-1", 5))
+    assert reconcile(known, "C1", None).assigned == (("src-0", 2), ("src-1", 5))
 
 
 def test_who_lags_behind_by_several_epochs_gives_up_first_and_then_catches_up():
     known = group(9, C1=member(2, "src-0", target=("src-1",)))
-    giving = reconciled(known, "C1", None)
+    giving = reconcile(known, "C1", None)
     assert (giving.epoch, giving.state) == (2, UNREVOKED)
     known = known.but(members=known.members.set("C1", giving))
-    assert reconciled(known, "C1", ()).epoch == 9
+    assert reconcile(known, "C1", ()).epoch == 9
 
 
 # -- fencing ----------------------------------------------------------------------------------------

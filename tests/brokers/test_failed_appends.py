@@ -9,7 +9,7 @@ from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.brokers.transactions import transaction_coordinator as tc
-from kipviz.brokers.transactions.transaction_append import unheard
+from kipviz.brokers.transactions.transaction_append import unreported_decisions
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -171,11 +171,11 @@ def test_a_given_up_decision_of_a_transactional_id_that_was_forgotten_since_is_n
     end(desk)
     give_up(desk)
     log = desk.logs[HOME]
-    assert [type(event).__name__ for event in unheard(log)] == [
+    assert [type(event).__name__ for event in unreported_decisions(log)] == [
         "TransactionMoved",
         "TransactionDecided",
     ]
-    assert unheard(append(log, Batch(log.end_offset, (Tombstone("t"),)))) == ()
+    assert unreported_decisions(append(log, Batch(log.end_offset, (Tombstone("t"),)))) == ()
 
 
 @pytest.mark.parametrize(("version", "epochs"), [(1, [1, 1]), (2, [0, 0])])

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.brokers.transactions import group_transactions as gt
 from kipviz.brokers.transactions import transaction_coordinator as tc
-from kipviz.brokers.transactions.transaction_append import unheard
+from kipviz.brokers.transactions.transaction_append import unreported_decisions
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -151,7 +151,7 @@ def test_a_request_that_cannot_be_served_leaves_no_trace() -> None:
 def test_an_assignment_is_no_decision_that_anybody_has_to_hear_of() -> None:
     at = opened()
     log = at.logs[HOME].but(given_up=(at.logs[HOME].end_offset - 1,))
-    assert unheard(log) == ()
+    assert unreported_decisions(log) == ()
 
 
 def test_what_is_only_about_to_be_open_is_waited_for_too() -> None:

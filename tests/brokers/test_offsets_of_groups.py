@@ -30,7 +30,7 @@ from kipviz.messages.group_admin import (
     OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.message import taken_apart
+from kipviz.messages.message import split_parts
 from kipviz.messages.releases import release, takes_several
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
@@ -94,7 +94,7 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
         assert not here.replies
         here.do(several.on_answered(here.role, Reply(to, answer)))
     ((_, whole),) = here.replies
-    assert [(each.group_id, each.error, each.offsets) for each in taken_apart(whole)] == [
+    assert [(each.group_id, each.error, each.offsets) for each in split_parts(whole)] == [
         ("g", E.NONE, (FetchedOffset("src-0", 7),)),
         ("other", E.GROUP_AUTHORIZATION_FAILED, ()),
         ("nobody", E.NONE, ()),
@@ -234,7 +234,7 @@ def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> N
     assert (second["Topics"], second["ErrorCode"]) == ((), 30)
     old = bytes_of(answer, 6, ALL.but(version=6))
     assert ([t["Name"] for t in old["Topics"]], old["ErrorCode"]) == (["src"], 0)
-    assert [each.group_id for each in taken_apart(answer)] == ["g", "h"]
+    assert [each.group_id for each in split_parts(answer)] == ["g", "h"]
 
 
 def test_an_offset_of_version_2_names_no_member() -> None:

@@ -12,7 +12,7 @@ from kipviz.brokers.logs import produce_requests as several
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
+from kipviz.messages.producing import Produce, ProduceResponse, merge_requests
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
@@ -37,7 +37,7 @@ def leader(partition: str) -> Desk:
 
 
 def ask(front: Desk, *parts: Produce) -> None:
-    front.do(several.on_produce(front.role, in_one_request(parts), WHO, front.on))
+    front.do(several.on_produce(front.role, merge_requests(parts), WHO, front.on))
 
 
 def calls(front: Desk) -> list[tuple[str, object]]:

@@ -27,8 +27,8 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     DescribeGroupsResponse,
 )
-from kipviz.messages.message import taken_apart
-from kipviz.messages.several_groups import refused_of
+from kipviz.messages.message import split_parts
+from kipviz.messages.several_groups import group_errors
 from kipviz.messages.share_admin import (
     DeleteGroups,
     DeleteGroupsResponse,
@@ -68,7 +68,7 @@ def answered(desk: Desk, answer: Any) -> None:
 
 
 def errors(answer: Any) -> list[tuple[str, Errors]]:
-    return [(each.group_id, each.error) for each in taken_apart(answer)]
+    return [(each.group_id, each.error) for each in split_parts(answer)]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_command_that_fails_has_deleted_the_group_that_could_be() -> None:
         if isinstance(event, MessageDelivered) and isinstance(event.message, DeleteGroupsResponse)
     }
     first, last = answers
-    assert (refused_of(first), refused_of(last)) == (((BILLING, E.NON_EMPTY_GROUP),), ())
+    assert (group_errors(first), group_errors(last)) == (((BILLING, E.NON_EMPTY_GROUP),), ())
     assert (answers[first], answers[last], last.error) == (4, 3, E.GROUP_ID_NOT_FOUND)
     assert [e.group_id for e in events if isinstance(e, OffsetsExpired)] == [GROUP]
     told = dict(found_out(first))

@@ -22,7 +22,7 @@ from kipviz.checking.single_run.link_head import Head, read_head, write_head
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.bits import letters_of
-from kipviz.core.link import LENGTH_MAX, BadLink, Leg, SumOfMarks, sum_of
+from kipviz.core.link import LENGTH_MAX, BadLink, Leg, SumOfMarks, crc_of_marks
 from kipviz.core.linkcode import read, write
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import CATALOGUE
@@ -259,7 +259,7 @@ def test_a_run_of_a_story_that_no_document_can_say_has_no_link_and_says_so():
 def test_the_sum_of_a_link_is_that_of_the_beginnings_of_all_fingerprints():
     run = runs.play("kip-1289-small")
     marks = [fingerprint(run.trace.node(n).world)[:8] for n in run.trace.line]
-    assert read(links.permalink(run)).witness == SumOfMarks(sum_of(marks))
+    assert read(links.permalink(run)).witness == SumOfMarks(crc_of_marks(marks))
 
 
 # --- links of the first format -----------------------------------------------------------------------

@@ -125,7 +125,7 @@ def group_of(*protocols: tuple[str, ...]) -> ClassicGroup:
 def test_the_members_vote_for_an_assignor_that_all_of_them_know(
     protocols: tuple[tuple[str, ...], ...], chosen: str
 ) -> None:
-    assert classic_group.voted(group_of(*protocols)) == chosen
+    assert classic_group.chosen_protocol(group_of(*protocols)) == chosen
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kipviz.cluster.specs.spec import ApplicationSpec, PlainSpec, SessionSpec
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
-from kipviz.messages.producing import Produce, ProduceResponse, in_one_answer
+from kipviz.messages.producing import Produce, ProduceResponse, merge_responses
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -350,7 +350,7 @@ def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_
         ProduceResponse(Errors.NONE, "out-0", -1, 0, request.correlation_id),
         ProduceResponse(RETRY, "out-1", -1, -1, request.correlation_id),
     )
-    me = clients.on_response(me, in_one_answer(parts))
+    me = clients.on_response(me, merge_responses(parts))
     assert [(b.records[0].value, b.broker) for b in me.accumulator.batches] == [("b", 1), ("x", -1)]
     me, again = out(me)
     assert (again.partition, again.further, again.base_sequence) == ("out-1", (), 0)

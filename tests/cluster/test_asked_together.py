@@ -19,7 +19,7 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent
-from kipviz.messages.message import in_one
+from kipviz.messages.message import merge_parts
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, with_error
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
@@ -80,7 +80,7 @@ def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -
     world = after(NAME, "kafka", HELD)
     on = scenario(NAME).model(design("kafka")).context(world, 3)
     desk = world.roles[3, "kafka_apis", ""]
-    asked = in_one(q.message for q in desk.nodes[0].on_the_way)
+    asked = merge_parts(q.message for q in desk.nodes[0].on_the_way)
     answer = with_error(asked, Errors.UNSUPPORTED_VERSION)
     done = dispatch.broker_response(desk, Envelope(answer, "kafka_apis", "", "1"), on)
     assert [call.message.answer.error for call in done.local] == [Errors.NONE] * 2
@@ -103,7 +103,7 @@ def test_each_transaction_is_asked_of_its_own_coordinator() -> None:
 def test_what_is_wrong_with_one_transaction_is_nothing_to_the_others() -> None:
     desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 5})
     gone = ONE.but(transactional_id="t", partitions=("out-0", "gone-0"))
-    asked = in_one((ONE, OTHER, gone))
+    asked = merge_parts((ONE, OTHER, gone))
     desk.do(several.on_add_partitions(desk.role, asked, TO, desk.on))
     assert [call.message.request for call in desk.local] == [ONE]
     elsewhere, missing = (message for _, message in desk.replies)
@@ -133,7 +133,7 @@ def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
 def test_arrows_say_of_how_many_transactions_they_are() -> None:
     words = [summary(m) for m in sent(AddPartitionsToTxn)]
     assert words == ["enlist partition", "enlist · 2 transactions", *["enlist partition"] * 2]
-    answer = in_one(with_error(each, Errors.NONE) for each in BOTH.of_transactions)
+    answer = merge_parts(with_error(each, Errors.NONE) for each in BOTH.of_transactions)
     assert summary(answer) == "enlisted · 2 transactions"
     refused = answer.but(error=Errors.NOT_COORDINATOR)
     assert summary(refused) == "1 of 2 transactions refused"
@@ -177,7 +177,7 @@ def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> Non
 def test_each_transaction_s_answer_is_known_by_its_name_whatever_its_producer_id() -> None:
     """AddPartitionsToTxnResponse: ResultsByTransaction are by transactional id."""
     same = OTHER.but(producer_id=ONE.producer_id)
-    both = Envelope(in_one((ONE, same)))
+    both = Envelope(merge_parts((ONE, same)))
     first, second = with_error(ONE, Errors.NONE), with_error(same, Errors.PRODUCER_FENCED)
     serving, _ = topic_authorization.gathered(both, first)
     _, whole = topic_authorization.gathered(serving, second)

@@ -11,9 +11,9 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
-from kipviz.cluster.world import host_roles, in_office, leadership, role_key
+from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.producing import Fetch, Produce, in_one_request
+from kipviz.messages.producing import Fetch, Produce, merge_requests
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.records.batches import Batch, DataRecord
@@ -43,7 +43,7 @@ def produce(partition: str) -> Produce:
         (TxnOffsetCommit(T, G, 9, 0, "m", 1, OFFSET), role_key(5, GROUP)),
         (OffsetFetch(G, "src-0"), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
-        (in_one_request((produce("src-0"), produce("output-A-0"))), (5, "kafka_apis", "")),
+        (merge_requests((produce("src-0"), produce("output-A-0"))), (5, "kafka_apis", "")),
         (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),
         (ShareFetch("g1", "M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
         (ShareAcknowledge("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
@@ -90,12 +90,12 @@ def test_a_coordinator_is_in_office_when_somebody_leads_and_has_read_its_log() -
     key = role_key(IMAGE.leader_of(TXN), TXN)
     for loading in (False, True):
         roles = WORLD.roles.set(key, WORLD.roles[key].but(loading=loading))
-        assert in_office(WORLD.but(roles=roles), TXN) is not loading
-    assert not in_office(WORLD.but(roles=WORLD.roles.without(key)), TXN)
+        assert has_active_coordinator(WORLD.but(roles=roles), TXN) is not loading
+    assert not has_active_coordinator(WORLD.but(roles=WORLD.roles.without(key)), TXN)
     gone = WORLD
     for broker in IMAGE.leaders[TXN].replicas:
         gone = MODEL.step(gone, CrashBroker(broker)).world
-    assert not in_office(gone, TXN)
+    assert not has_active_coordinator(gone, TXN)
 
 
 def test_a_partition_begins_in_leader_epoch_0_with_its_leader_first() -> None:

@@ -113,7 +113,7 @@ def test_what_is_lost_with_connections_is_counted_of_those_that_are_open():
     action = external_clients.receive("client-1/1", BROKER, ASKS)
     world = MODEL.step(WORLD, action).world
     (open_one,) = (c for (source, _), c in world.connections.items() if source == "client-1/1")
-    found = dict(naming.lost_with((open_one, open_one.but(open=False))))
+    found = dict(naming.losses_of((open_one, open_one.but(open=False))))
     assert found == {
         "connections that break": "1",
         "messages lost": "OffsetFetch",

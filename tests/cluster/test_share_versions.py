@@ -9,7 +9,7 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.actions import Step, UpgradeFeature
-from kipviz.cluster.admission import admitted
+from kipviz.cluster.admission import admit
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.share_levels import share_level
@@ -19,7 +19,7 @@ from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.message import Message, taken_apart
+from kipviz.messages.message import Message, split_parts
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
@@ -54,7 +54,7 @@ def admission_of(message: Message, **changes: Any) -> Any:
     model = model_of(JOINS.but(**changes))
     image = model.initial().image
     rules = design("kafka").broker_rules()
-    return admitted(message, "app-1/consumer", 5, image, rules, privileged=False)
+    return admit(message, "app-1/consumer", 5, image, rules, privileged=False)
 
 
 @pytest.mark.parametrize("message", ASKED.values(), ids=ASKED.keys())
@@ -78,7 +78,7 @@ def test_every_request_of_the_share_protocol_is_among_them() -> None:
 
 def test_a_description_of_several_groups_is_refused_for_each() -> None:
     refused = admission_of(ShareGroupDescribe("g1", further=("g2",)), share_version=0).refusal
-    parts = [(part.group_id, part.error) for part in taken_apart(refused)]
+    parts = [(part.group_id, part.error) for part in split_parts(refused)]
     assert parts == [(g, Errors.UNSUPPORTED_VERSION) for g in ("g1", "g2")]
 
 

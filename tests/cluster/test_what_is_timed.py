@@ -50,7 +50,7 @@ def test_a_delivery_begins_the_locks_of_its_own_records_anew_and_of_no_others():
     given = RecordsMoved(
         "src-0", "g1", 0, 0, RecordState.AVAILABLE, RecordState.ACQUIRED, 1, "M1", DELIVERED
     )
-    begun = list(deadlines.begun_again(world, world, [given]))
+    begun = list(deadlines.restarted_places(world, world, [given]))
     assert begun == [(deadlines.LOCK, (5, "a", 0))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.groups.group_coordinator import spoken_in
+from kipviz.brokers.groups.group_coordinator import error_for_version
 from kipviz.clients.transactions.topic_ids import TopicIds, asked, named
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
@@ -66,8 +66,10 @@ def test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_
     sent = {e.message for n in nodes(trace) for e in n.events if _is_commit(e)}
     assert {(m.version, bool(m.topic_ids)) for m in sent} == {(6, not lost)}
     wrong_epoch = Errors.STALE_MEMBER_EPOCH
-    assert spoken_in(6, wrong_epoch) is wrong_epoch  # the errors are those of version 6 under both
-    assert spoken_in(5, wrong_epoch) is Errors.ILLEGAL_GENERATION
+    assert (
+        error_for_version(6, wrong_epoch) is wrong_epoch
+    )  # the errors are those of version 6 under both
+    assert error_for_version(5, wrong_epoch) is Errors.ILLEGAL_GENERATION
 
 
 def _is_commit(event: object) -> bool:

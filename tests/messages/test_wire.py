@@ -35,8 +35,8 @@ from kipviz.messages.producing import (
     FetchResponse,
     Produce,
     ProduceResponse,
-    in_one_answer,
-    in_one_request,
+    merge_requests,
+    merge_responses,
 )
 from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
@@ -346,7 +346,7 @@ def test_a_batch_is_one_that_another_reader_takes() -> None:
 def test_one_produce_request_has_batches_of_several_partitions_of_several_topics(version) -> None:
     places = ("out-0", "other-1", "out-1")
     parts = (Produce("t", p, 9, n, n, (DataRecord(p),), version) for n, p in enumerate(places))
-    produce = in_one_request(tuple(parts))
+    produce = merge_requests(tuple(parts))
     topics = body(produce)["TopicData"]
     assert [[p["Index"] for p in topic["PartitionData"]] for topic in topics] == [[0, 1], [1]]
     batches = [list_of(p["Records"])[0] for topic in topics for p in topic["PartitionData"]]
@@ -354,7 +354,7 @@ def test_one_produce_request_has_batches_of_several_partitions_of_several_topics
     errors = (Errors.NONE, Errors.NOT_ENOUGH_REPLICAS, Errors.NONE)
     results = (ProduceResponse(e, p, 0, 5) for e, p in zip(errors, places, strict=True))
     around = AROUND.but(request=produce)
-    answers = body(in_one_answer(tuple(results)), around)["Responses"]
+    answers = body(merge_responses(tuple(results)), around)["Responses"]
     assert [[p["ErrorCode"] for p in each["PartitionResponses"]] for each in answers] == [
         [0, 0],
         [Errors.NOT_ENOUGH_REPLICAS],

@@ -6,7 +6,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, LeaderMoved
 from kipviz.properties.atomic import Atomic
-from kipviz.properties.outputs import appended, closed_with_others, truncated
+from kipviz.properties.outputs import appended, end_late_batches, truncated
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetTombstone
 from tests.properties.history import decided, marker, output, states, with_log
@@ -71,7 +71,7 @@ def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer(
         }
     )
     committing = BatchAppended("out-0", 1, (), 9, 2, "COMMIT")
-    left, ended = closed_with_others(waiting, committing)
+    left, ended = end_late_batches(waiting, committing)
     assert ended == (("src-0@1", "out-0"), ("src-0@3", "out-0"))
     assert dict(left.items()) == {
         (8, 0): (("src-0@6", "out-0"),),
@@ -80,7 +80,7 @@ def test_a_marker_ends_the_outputs_of_all_older_epochs_and_of_no_other_producer(
         (10, 0): (("src-0@5", "out-0"),),
     }
     aborting = BatchAppended("out-0", 1, (), 9, 2, "ABORT")
-    assert closed_with_others(waiting, aborting) == (left, ())
+    assert end_late_batches(waiting, aborting) == (left, ())
 
 
 def test_a_marker_written_by_hand_leaves_the_very_same_where_it_ends_nothing() -> None:

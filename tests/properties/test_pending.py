@@ -11,7 +11,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
 from kipviz.messages.events import BatchAppended, DatabaseChanged, TopicDeleted
-from kipviz.properties.pending import NothingPending, Open, held_now
+from kipviz.properties.pending import NothingPending, Open, without_former_leaders
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.batches import DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
@@ -179,15 +179,15 @@ def test_a_record_is_due_where_somebody_holds_it_as_staged() -> None:
     """What no leader holds as staged is nobody's, and what is not a record stays due."""
     due = {"record src-0@99", "record src-0@100", "record src-0@101", "transaction my-txn"}
     state = Open(Table.of(dict.fromkeys(due, "TX_PENDING")))
-    left = held_now(state, with_votes(100))
+    left = without_former_leaders(state, with_votes(100))
     assert set(left.things.keys()) == {"record src-0@100", "transaction my-txn"}
-    assert held_now(left, with_votes(100)) is left
-    assert set(held_now(left, with_votes()).things.keys()) == {"transaction my-txn"}
+    assert without_former_leaders(left, with_votes(100)) is left
+    assert set(without_former_leaders(left, with_votes()).things.keys()) == {"transaction my-txn"}
 
 
 def test_without_a_staged_record_no_leader_is_asked() -> None:
     state = Open(Table.of({"transaction my-txn": "ONGOING"}))
-    assert held_now(state, SimpleNamespace()) is state
+    assert without_former_leaders(state, SimpleNamespace()) is state
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))

@@ -30,7 +30,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
-from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.logs.replication import respond_when_replicated
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.core.values import Value
@@ -304,7 +304,7 @@ def on_offset_fetch_of_groups(
     answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, told))
     if not stable:
         return Effects(me, replies=(answer,), checks=checks)
-    waiting, replies = read_through(on.log(me.shard), answer)
+    waiting, replies = respond_when_replicated(on.log(me.shard), answer)
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 

@@ -43,9 +43,9 @@ from kipviz.brokers.logs.replication import (
     marker_batch,
     marker_checks,
     moved_check,
-    read_through,
     replicas_check,
     resigned,
+    respond_when_replicated,
 )
 from kipviz.brokers.membership import (
     assignment_interval,
@@ -158,7 +158,7 @@ def on_offset_fetch(
             answer = OffsetFetchResponse(refusal, request.partition)
     stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
     checks = (*checks, looked_at("committed offset", offset), stable)
-    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
@@ -226,11 +226,11 @@ def on_txn_offset_commit(
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
     if not add_to_transaction.is_new(request, log, on):
         return _stage(me, waiting, on).after((*missing, *checks))
-    waiting = add_to_transaction.told_apart(me.enlisting, waiting, on)
+    waiting = add_to_transaction.number_question(me.enlisting, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        nobody = (*checks, *add_to_transaction.nobody_to_ask())
+        nobody = (*checks, *add_to_transaction.no_coordinator_checks())
         return _answer(me, reply_to, nobody, lost).after(missing)
     enlisted = (*missing, *checks, looked_at("enlisted", False))
     waits = Effects(
@@ -244,7 +244,7 @@ def on_enlisted(
 ) -> Effects:
     """Continue the commits that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
-    return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -265,7 +265,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
         for p in me.pending.get(marker.producer_id, ())
     )
     me = me.but(
-        enlisting=add_to_transaction.unguarded(
+        enlisting=add_to_transaction.remove_guards(
             me.enlisting, marker.producer_id, marker.producer_epoch
         )
     )
@@ -329,7 +329,7 @@ def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
             on.rules,
             verified=on.rules.verification_guard(waiting.guarded),
             origin_client=False,
-            epoch_first=add_to_transaction.looks_at_the_epoch_first(on),
+            epoch_first=add_to_transaction.checks_epoch_first(on),
         ),
     )
     if error_of(checks) is not Errors.NONE:
@@ -357,7 +357,7 @@ def _fencing_checks(me: GroupCoordinator, request: TxnOffsetCommit, on: Context)
     The error is translated for the request's version.
     """
     checks = _member_checks(me, request, request.offsets, transactional=True)
-    told = spoken_in(request.version, error_of(checks))
+    told = error_for_version(request.version, error_of(checks))
     checks = translated(checks, "request version", request.version, told)
     held = on.rules.zombie_offsets(told)
     return translated(checks, "fencing by the group", None, held)
@@ -422,7 +422,7 @@ def _given_member_checks(known_epoch: int | None, member_id: str, epoch: int) ->
     yield compare("member epoch", epoch, known_epoch, same, Errors.STALE_MEMBER_EPOCH)
 
 
-def spoken_in(version: int, error: Errors) -> Errors:
+def error_for_version(version: int, error: Errors) -> Errors:
     """Return an error as a version encodes it: up to version 5 there is only one for a wrong epoch.
 
     Clause: KIP-1319 "Error mapping".

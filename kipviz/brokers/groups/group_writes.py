@@ -9,7 +9,12 @@ from collections.abc import Iterable
 
 from kipviz.brokers.context import Context, Effects, Reply
 from kipviz.brokers.groups.group_state import GroupCoordinator, replay
-from kipviz.brokers.logs.replication import WaitingForReplicas, appended, read_through, unappended
+from kipviz.brokers.logs.replication import (
+    WaitingForReplicas,
+    appended,
+    reject_write,
+    respond_when_replicated,
+)
 from kipviz.brokers.membership.consumer_group import GroupMember
 from kipviz.brokers.membership.share_group import ShareMember
 from kipviz.core.model import Event
@@ -37,10 +42,10 @@ def written(
     """Append records and respond when they are replicated; without records, respond when what was read is."""
     log = on.log(me.shard)
     if not records:
-        waiting, replies = read_through(log, reply) if reply else ((), ())
+        waiting, replies = respond_when_replicated(log, reply) if reply else ((), ())
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
     if not on.image.has_enough_replicas(me.shard):
-        return unappended(me, reply)
+        return reject_write(me, reply)
     batch = Batch(log.end_offset, records, base_sequence=COORDINATOR_SEQUENCE)
     wait = (WaitingForReplicas(batch.last_offset, reply),) if reply else ()
     return Effects(

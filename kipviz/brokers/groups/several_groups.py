@@ -18,7 +18,7 @@ from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, groups_of, in_one
+from kipviz.messages.message import Message, groups_of, merge_parts
 from kipviz.messages.several_groups import about
 from kipviz.records.placement import CONSUMER_OFFSETS
 
@@ -105,7 +105,7 @@ def _results(pending: PendingGroups) -> Checks:
 
 def _whole(pending: PendingGroups) -> Message:
     """Return the one response, with the groups in the order of the request."""
-    whole: Message = in_one(
+    whole: Message = merge_parts(
         sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
     )
     return whole

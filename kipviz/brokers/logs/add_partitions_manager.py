@@ -18,7 +18,7 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Request
 from kipviz.brokers.kafka_apis import ROLE, AskedOfNode, KafkaApis
 from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import in_one
+from kipviz.messages.message import merge_parts
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
 
 
@@ -70,7 +70,7 @@ def on_answered(
 
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
     """Send questions in one request; each broker has at most one in flight."""
-    message = in_one(map(_about, questions))
+    message = merge_parts(map(_about, questions))
     request = questions[0].but(message=message, role=ROLE, shard="", tag=str(broker))
     asked = AskedOfNode(broker, questions)
     return Effects(me.but(nodes=(*me.nodes, asked)), requests=(request,))

@@ -92,7 +92,7 @@ def is_asked(request: Message, on: Context) -> bool:
     return enlists(request) or verifies
 
 
-def looks_at_the_epoch_first(on: Context) -> bool:
+def checks_epoch_first(on: Context) -> bool:
     """Return whether this broker's release compares a producer's epoch before the verification.
 
     A release from before KAFKA-19690 learns of a wrong epoch from the coordinator, or at the append, and there only
@@ -107,7 +107,7 @@ def fence_checks(
     request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context
 ) -> Iterator[Check]:
     """Compare a transaction's epoch with the log's, if the release does that before it asks the coordinator."""
-    if request.transactional_id and looks_at_the_epoch_first(on):
+    if request.transactional_id and checks_epoch_first(on):
         yield logs.epoch_check(log, request.producer_id, request.producer_epoch, on.rules)
 
 
@@ -118,7 +118,7 @@ def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -
     return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
 
 
-def is_left_to_the_client(transactional_id: str, on: Context) -> bool:
+def client_adds_participant(transactional_id: str, on: Context) -> bool:
     """Return whether the client, not the broker, adds the participant of a transactional acknowledgement.
 
     OPEN: enlistment.
@@ -155,7 +155,7 @@ def ask(done: Effects, asked: Request, on: Context) -> Effects:
     return done.but(local=(*done.local, LocalCall("kafka_apis", "", AddOrVerify(asked))))
 
 
-def told_apart(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
+def number_question(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
     """Give a question a number that no unanswered question from before a marker has.
 
     Where questions are batched, one of two equal ones may be rejected alone, so each has its own number. Source:
@@ -201,7 +201,7 @@ def answered(
     return tuple(mine), tuple(rest)
 
 
-def each_goes_on(
+def continue_each(
     me: Any,
     mine: tuple[Enlisting, ...],
     error: Errors,
@@ -233,7 +233,7 @@ def meaning_checks(checks: Checks) -> Checks:
     return translated(checks, "error to a client", None, COORDINATOR_ERROR.get(error, error))
 
 
-def nobody_to_ask() -> Checks:
+def no_coordinator_checks() -> Checks:
     """Return the check that rejects a request whose transaction has no coordinator."""
     return (Check("transaction coordinator", None, NOBODY, Errors.COORDINATOR_NOT_AVAILABLE),)
 
@@ -243,7 +243,7 @@ def still_waiting(waiting: tuple[Enlisting, ...]) -> tuple[Enlisting, ...]:
     return tuple(w for w in waiting if not w.settled)
 
 
-def unguarded(
+def remove_guards(
     waiting: tuple[Enlisting, ...], producer_id: int, marker_epoch: int
 ) -> tuple[Enlisting, ...]:
     """Remove the guard of requests that wait for a transaction that a marker has just ended.

@@ -115,13 +115,13 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
     identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    waiting = add_to_transaction.told_apart(me.verifying, waiting, on)
+    waiting = add_to_transaction.number_question(me.verifying, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     me = _verifying(me, request)
     if asked is None:
         me = _remembering(me, request.producer_id, on)
-        return _refuse(me, request, reply_to, add_to_transaction.nobody_to_ask())
+        return _refuse(me, request, reply_to, add_to_transaction.no_coordinator_checks())
     enlisted = (*fence, looked_at("enlisted", False))
     waits = Effects(
         me.but(verifying=add_to_transaction.joined(me.verifying, waiting)), checks=enlisted
@@ -134,7 +134,7 @@ def on_enlisted(
 ) -> Effects:
     """Continue with the batches that waited until the partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
-    done = add_to_transaction.each_goes_on(me.but(verifying=rest), mine, answer.error, on, _go_on)
+    done = add_to_transaction.continue_each(me.but(verifying=rest), mine, answer.error, on, _go_on)
     if any(done.appends):
         return done
     return done.but(state=_remembering(done.state, answer.producer_id, on))
@@ -150,7 +150,7 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """
     request = call.request
     if call.error is not Errors.NONE:
-        refused = add_to_transaction.nobody_to_ask()
+        refused = add_to_transaction.no_coordinator_checks()
         me = _remembering(_verifying(me, request), request.producer_id, on)
         return _refuse(me, request, call.ticket, refused)
     if not call.question:
@@ -353,7 +353,7 @@ def _append(
             on.rules,
             verified=verified,
             origin_client=True,
-            epoch_first=add_to_transaction.looks_at_the_epoch_first(on),
+            epoch_first=add_to_transaction.checks_epoch_first(on),
             verification=verification_of(me.verifications, batch.producer_id),
         )
         if error_of(checks) is not Errors.NONE:

@@ -64,7 +64,7 @@ def due(waiting: tuple[WaitingForReplicas, ...], high_watermark: int) -> Due:
     )
 
 
-def read_through(
+def respond_when_replicated(
     log: PartitionLog, reply: Reply
 ) -> tuple[tuple[WaitingForReplicas, ...], tuple[Reply, ...]]:
     """Send the response to a coordinator's read once everything that it has read is replicated, maybe now.
@@ -76,7 +76,7 @@ def read_through(
     return (WaitingForReplicas(log.end_offset - 1, reply),), ()
 
 
-def unappended(role: Any, reply: Reply | None) -> Effects:
+def reject_write(role: Any, reply: Reply | None) -> Effects:
     """Reject a coordinator's write for lack of replicas: nothing is written, nothing changes.
 
     Source: CoordinatorRuntime, whose write fails with NOT_ENOUGH_REPLICAS; a client gets COORDINATOR_NOT_AVAILABLE

@@ -126,7 +126,7 @@ def without(group: ClassicGroup, name: str) -> ClassicGroup:
     )
 
 
-def led_by_who_joined(group: ClassicGroup) -> ClassicGroup | None:
+def elect_joined_leader(group: ClassicGroup) -> ClassicGroup | None:
     """Return the group with a leader that has joined, or None if no member has.
 
     Source: ClassicGroup.maybeElectNewJoinedLeader.
@@ -141,7 +141,7 @@ def next_generation(group: ClassicGroup) -> ClassicGroup:
     """Start the next generation: with members it waits for their assignment, without members it is empty."""
     there = bool(len(group.members))
     after = to(group, S.COMPLETING_REBALANCE if there else S.EMPTY)
-    chosen = voted(group) if there else group.protocol
+    chosen = chosen_protocol(group) if there else group.protocol
     return after.but(generation=group.generation + 1, unsynced=(), growing=False, protocol=chosen)
 
 
@@ -177,7 +177,7 @@ def supports(group: ClassicGroup, protocols: tuple[str, ...]) -> bool:
     return any(each in protocols for each in common(group))
 
 
-def voted(group: ClassicGroup) -> str:
+def chosen_protocol(group: ClassicGroup) -> str:
     """Return the assignor of the next generation: each member votes for the first one that all support.
 
     Of several with equally many votes it is the one that the first member prefers (in Kafka the order of a hash table).

@@ -20,19 +20,19 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.groups.group_writes import HEARD_NO_MORE
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import GroupStored
-from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.logs.replication import respond_when_replicated
 from kipviz.brokers.membership import classic_group, group_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.classic_rebalance import (
     COUNTED,
     Done,
+    complete_if_all_joined,
     completed,
-    completed_if_all_joined,
     effects,
     joined,
     out,
     prepared,
-    rebalanced,
+    start_or_complete,
 )
 from kipviz.brokers.timers import (
     GroupRebalance,
@@ -258,7 +258,7 @@ def on_heartbeat(
         return _refused(me, request, reply_to, Errors.NONE).after((loading,))
     checks = _heartbeat_checks(me, request)
     answer = Reply(reply_to, HeartbeatResponse(error_of(checks)))
-    waiting, replies = read_through(on.log(me.shard), answer)
+    waiting, replies = respond_when_replicated(on.log(me.shard), answer)
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
@@ -316,9 +316,9 @@ def on_leave_group(
     if done.group is group:
         return effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
-        done = rebalanced(done.group, on).after(done)
+        done = start_or_complete(done.group, on).after(done)
     elif done.group.state is S.PREPARING_REBALANCE:
-        done = completed_if_all_joined(done.group, on).after(done)
+        done = complete_if_all_joined(done.group, on).after(done)
     return effects(me, request.group_id, done.but(then=answer), on)
 
 
@@ -379,7 +379,7 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
         return effects(me, group_id, prepared(done.group, on).after(done), on)
     done = out(group, name, HEARD_NO_MORE, on)
     if name in group.members and group.state in (S.STABLE, S.COMPLETING_REBALANCE):
-        done = rebalanced(done.group, on).after(done)
+        done = start_or_complete(done.group, on).after(done)
     elif done.group.state is S.PREPARING_REBALANCE and done.group.all_joined:
         done = completed(done.group, on).after(done)
     return effects(me, group_id, done, on)
@@ -465,7 +465,7 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
         protocols=request.protocols,
     )
     group = group.but(growing=group.growing or group.is_first)
-    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
+    return start_or_complete(classic_group.with_member(group, request.member_id, member), on)
 
 
 def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context) -> Done:
@@ -474,7 +474,7 @@ def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Conte
     member = member.but(
         subscription=request.subscription, joining=reply_to, protocols=request.protocols
     )
-    return rebalanced(classic_group.with_member(group, request.member_id, member), on)
+    return start_or_complete(classic_group.with_member(group, request.member_id, member), on)
 
 
 def _taken_over(
@@ -503,7 +503,7 @@ def _taken_over(
     if group.state is S.COMPLETING_REBALANCE:
         return prepared(group, on).after(Done(group, replies, checks=checks))
     if group.state is not S.STABLE:
-        return completed_if_all_joined(group, on).after(Done(group, replies, checks=checks))
+        return complete_if_all_joined(group, on).after(Done(group, replies, checks=checks))
     group = group.but(members=group.members.set(name, member.but(joining=None)))
     answer = joined(group, name).but(skip_assignment=name == leader)
     return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)

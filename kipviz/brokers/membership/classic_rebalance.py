@@ -11,7 +11,7 @@ from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local_calls import GroupStored
-from kipviz.brokers.logs.replication import WaitingForReplicas, appended, read_through
+from kipviz.brokers.logs.replication import WaitingForReplicas, appended, respond_when_replicated
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.core.model import Event
@@ -57,9 +57,9 @@ class Done(Value, frozen=True):
 # -- from one generation to the next ----------------------------------------------------------------
 
 
-def rebalanced(group: ClassicGroup, on: Context) -> Done:
+def start_or_complete(group: ClassicGroup, on: Context) -> Done:
     """Start a rebalance if none is under way, otherwise complete it if all members have joined."""
-    return prepared(group, on) if group.can_rebalance else completed_if_all_joined(group, on)
+    return prepared(group, on) if group.can_rebalance else complete_if_all_joined(group, on)
 
 
 def prepared(group: ClassicGroup, on: Context) -> Done:
@@ -88,7 +88,7 @@ def prepared(group: ClassicGroup, on: Context) -> Done:
     return done
 
 
-def completed_if_all_joined(group: ClassicGroup, on: Context) -> Done:
+def complete_if_all_joined(group: ClassicGroup, on: Context) -> Done:
     """Complete the rebalance if that is possible now. Source: maybeCompleteJoinPhase."""
     ready = group.state is S.PREPARING_REBALANCE and not group.is_first and group.all_joined
     return completed(group, on) if ready else Done(group)
@@ -104,7 +104,7 @@ def completed(group: ClassicGroup, on: Context) -> Done:
     for name, member in group.members.items():
         if member.joining is None and not member.instance_id:
             done = out(done.group, name, DID_NOT_JOIN, on).after(done)
-    led = classic_group.led_by_who_joined(done.group)
+    led = classic_group.elect_joined_leader(done.group)
     if led is None and len(done.group.members):
         return done
     group = classic_group.next_generation(led or done.group)
@@ -153,7 +153,9 @@ def effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Eff
     me = me.but(classic_groups=me.classic_groups.set(group_id, done.group))
     log = on.log(me.shard)
     if not done.written:
-        waiting, replies = read_through(log, done.then) if done.then is not None else ((), ())
+        waiting, replies = (
+            respond_when_replicated(log, done.then) if done.then is not None else ((), ())
+        )
         me = me.but(waiting=(*me.waiting, *waiting))
         said = (*done.replies, *replies)
         return Effects(me, replies=said, events=events, checks=done.checks)

@@ -236,7 +236,7 @@ def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tup
 # -- reconciliation of a member with its target -----------------------------------------------------
 
 
-def reconciled(group: ConsumerGroup, name: str, owned: tuple[str, ...] | None) -> GroupMember:
+def reconcile(group: ConsumerGroup, name: str, owned: tuple[str, ...] | None) -> GroupMember:
     """Move a member one step towards its target: it revokes partitions first, then gets free ones.
 
     `owned` is what the member reports as its partitions, None if it reports nothing. Source:

@@ -81,7 +81,7 @@ def on_consumer_group_heartbeat(
         return _leave(me, request, reply_to, on).after(checks)
     joins = request.member_epoch == JOINING
     group = me.groups.get(request.group_id) or ConsumerGroup()
-    taken = static_members.taken_over(group, request)
+    taken = static_members.takeover_records(group, request)
     group = _after(group, taken)
     known = group.members.get(request.member_id)
     before = known or GroupMember("")
@@ -129,7 +129,7 @@ def _heartbeat_checks(
         regex, wrong = request.regex, Errors.INVALID_REGULAR_EXPRESSION
         yield compare("regular expression", regex, None, subscriptions.is_regular(regex), wrong)
     if not leaves:
-        group = _after(group, static_members.taken_over(group, request))
+        group = _after(group, static_members.takeover_records(group, request))
     known = group.members.get(name)
     if known is not None:
         yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
@@ -271,7 +271,7 @@ def _subscribed(
     else:
         assert known is not None, "who is not known brings a subscription"
         records = subscriptions.moved(request, known)
-        found = subscriptions.found_anew(group_id, group, on)
+        found = subscriptions.changed_regex_records(group_id, group, on)
         if found or _topic_changed(group, on):
             records = (*records, *found, GroupEpochRecord(group_id, group.epoch + 1))
         group = _after(group, records)
@@ -306,7 +306,7 @@ def _reconciled(
     group: ConsumerGroup, request: ConsumerGroupHeartbeat
 ) -> tuple[ConsumerGroup, tuple[Value, ...]]:
     name = request.member_id
-    member = consumer_group.reconciled(group, name, request.owned)
+    member = consumer_group.reconcile(group, name, request.owned)
     if member == group.members[name]:
         return group, ()
     record = MemberRecord(

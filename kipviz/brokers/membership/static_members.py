@@ -49,7 +49,7 @@ def instance_check(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> Che
     return compare(WHO_HAS_IT, name, holder or None, holder == name, error)
 
 
-def taken_over(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
+def takeover_records(group: ConsumerGroup, request: ConsumerGroupHeartbeat) -> tuple[Value, ...]:
     """Return the records by which a returning static member takes its own place, with its new member id.
 
     The subscription and the target are as before, so the group's epoch does not go up and no other member notices.

@@ -72,7 +72,9 @@ def resolved(
     return (RegexRecord(request.group_id, request.regex, _found(request.regex, on)),)
 
 
-def found_anew(group_id: str, group: ConsumerGroup, on: Context) -> tuple[RegexRecord, ...]:
+def changed_regex_records(
+    group_id: str, group: ConsumerGroup, on: Context
+) -> tuple[RegexRecord, ...]:
     """Return the records of expressions that match other topics now, because topics were created or deleted."""
     used = dict.fromkeys(member.regex for member in group.members.values() if member.regex)
     now = {regex: _found(regex, on) for regex in used}

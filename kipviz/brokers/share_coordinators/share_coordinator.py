@@ -24,10 +24,10 @@ from kipviz.brokers.logs.replication import (
     marker_batch,
     marker_checks,
     moved_check,
-    read_through,
+    reject_write,
     replicas_check,
     resigned,
-    unappended,
+    respond_when_replicated,
 )
 from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.share_coordinators import outcome_notices, share_pending, share_state_checks
@@ -87,7 +87,7 @@ def on_read(
         Errors.NONE, request.key, state.state_epoch, state.start_offset, state.batches, pending
     )
     if request.leader_epoch == state.newest_leader:
-        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     record = ShareUpdateRecord(
         request.key,
@@ -117,7 +117,7 @@ def on_initialize(
     if error_of(checks) is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if there:
-        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     epoch = state.snapshot_epoch + 1 if state else 0
     start = request.start_offset
@@ -190,15 +190,17 @@ def on_txn_write(
     )
     waiting = Enlisting(request, reply_to, *identity, partitions)
     enlisted = partitions == (me.shard,) and partition_log.has_ongoing_transaction(log, *identity)
-    left = add_to_transaction.is_left_to_the_client(request.transactional_id, on)
+    left = add_to_transaction.client_adds_participant(request.transactional_id, on)
     if enlisted or left or not partitions:
         return _stage(me, waiting, on)
-    waiting = add_to_transaction.told_apart(me.enlisting, waiting, on)
+    waiting = add_to_transaction.number_question(me.enlisting, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        return _answer_stage(me, request, reply_to, (*checks, *add_to_transaction.nobody_to_ask()))
+        return _answer_stage(
+            me, request, reply_to, (*checks, *add_to_transaction.no_coordinator_checks())
+        )
     made = (*checks, looked_at("enlisted", False))
     waits = Effects(me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=made)
     return add_to_transaction.ask(waits, asked, on)
@@ -209,7 +211,7 @@ def on_enlisted(
 ) -> Effects:
     """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
-    return add_to_transaction.each_goes_on(me.but(enlisting=rest), mine, answer.error, on, _go_on)
+    return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
 def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
@@ -225,7 +227,7 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
         return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     me = me.but(
-        enlisting=add_to_transaction.unguarded(
+        enlisting=add_to_transaction.remove_guards(
             me.enlisting, marker.producer_id, marker.producer_epoch
         )
     )
@@ -408,7 +410,7 @@ def write(
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
     reply = Reply(reply_to, answer) if reply_to is not None and answer is not None else None
     if not on.image.has_enough_replicas(me.shard):
-        return unappended(me, reply)
+        return reject_write(me, reply)
     if me.behind:
         return _out_of_step(me, batch, reply)
     wait = (WaitingForReplicas(batch.last_offset, reply),) if reply is not None else ()
@@ -449,7 +451,7 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     answer = TxnWriteShareGroupStateResponse(Errors.NONE, request.key)
     if vote in me.votes.get(request.producer_id, ()):
         # The leader retries because a response was lost: the transactional acknowledgement is in the log already.
-        waits, replies = read_through(log, Reply(waiting.reply_to, answer))
+        waits, replies = respond_when_replicated(log, Reply(waiting.reply_to, answer))
         again = (*checks, looked_at("vote already in the log", True))
         return Effects(me.but(waiting=(*me.waiting, *waits)), replies=replies, checks=again)
     if me.behind:

@@ -19,7 +19,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effect
 from kipviz.brokers.handling import takes
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
-from kipviz.brokers.logs.replication import read_through
+from kipviz.brokers.logs.replication import respond_when_replicated
 from kipviz.brokers.share_coordinators import share_state_checks
 from kipviz.brokers.share_coordinators.share_coordinator import write
 from kipviz.brokers.share_coordinators.share_state import NO_EPOCH, ShareCoordinator
@@ -51,7 +51,7 @@ def on_delete(
     if error_of(checks) is not Errors.NONE:
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     if request.key not in me.states:
-        waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+        waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
         return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
     done = write(me, ShareTombstone(request.key), reply_to, answer, on).after(checks)
     if not done.appends:
@@ -82,7 +82,7 @@ def on_read_summary(
             start_offset=state.start_offset,
             delivery_complete_count=state.delivery_complete_count,
         )
-    waiting, replies = read_through(on.log(me.shard), Reply(reply_to, answer))
+    waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 

@@ -50,7 +50,7 @@ def is_held_by(record: InFlight | None, member_id: str) -> bool:
     return record.member_id == member_id
 
 
-def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: int) -> bool:
+def is_staged_by(record: InFlight | None, request: TxnShareAcknowledge, kind: int) -> bool:
     """Return whether a record is already staged with this type by this producer in this epoch."""
     if record is None or record.state is not S.TX_PENDING:
         return False
@@ -61,7 +61,7 @@ def is_staged_so(record: InFlight | None, request: TxnShareAcknowledge, kind: in
 def is_staged_again(me: SharePartition, request: TxnShareAcknowledge) -> bool:
     """Return whether a staging repeats an earlier one: all its records are already staged the same way."""
     each = tuple((o, b.type) for b in request.acknowledgements for o in range(b.first, b.last + 1))
-    return bool(each) and all(is_staged_so(me.records.get(o), request, k) for o, k in each)
+    return bool(each) and all(is_staged_by(me.records.get(o), request, k) for o, k in each)
 
 
 def alike(records: Records, offsets: Iterable[int]) -> tuple[Alike, ...]:

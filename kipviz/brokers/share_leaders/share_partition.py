@@ -351,10 +351,10 @@ def released(me: SharePartition, offset: int, on: Context) -> InFlight:
         return record.unstaged(S.ARCHIVED)
     if record.delivery_count < on.delivery_count_limit(me.group_id):
         return record.unstaged(S.AVAILABLE)
-    return given_up(me, record, TOO_OFTEN, on)
+    return archive_record(me, record, TOO_OFTEN, on)
 
 
-def given_up(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
+def archive_record(me: SharePartition, record: InFlight, cause: str, on: Context) -> InFlight:
     """Archive a record; with a dead-letter queue, only after the attempt to copy it (ARCHIVING)."""
     if not on.image.dead_letter_queue(me.group_id):
         return record.unstaged(S.ARCHIVED)
@@ -424,7 +424,7 @@ def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition,
     return left, tuple(events)
 
 
-def farewell(me: SharePartition, because: str, error: Errors) -> Effects:
+def drop_state(me: SharePartition, because: str, error: Errors) -> Effects:
     """Drop the state in memory and respond to the waiting fetches; writes in flight continue.
 
     A queued write without a waiting client is dropped, too.

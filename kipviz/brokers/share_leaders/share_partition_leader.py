@@ -86,7 +86,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     me, session = share_sessions.after(me, request, reply_to, on)
     checks += session
     if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
-        return share_sessions.kept_waiting(me, request, reply_to).after(checks)
+        return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
     key = on.image.share_key(request.group_id, request.partition)
@@ -185,7 +185,7 @@ def on_txn_share_acknowledge(
     checks = share_staging.checks_at_once(request, on)
     if error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)
-    share, made = share_staging_steps.stageable(me, request, on)
+    share, made = share_staging_steps.find_stageable(me, request, on)
     checks += made
     if share is None or error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)
@@ -196,7 +196,7 @@ def on_txn_share_acknowledge(
     if votes and not on.rules.vote_form():
         kept = share_writes.stage(staged, request, votes, reply_to, events, on)
         return keep(me, kept).after(checks)
-    return share_staging_steps.enlist_then_stage(me, share, request, reply_to, on, checks)
+    return share_staging_steps.add_then_stage(me, share, request, reply_to, on, checks)
 
 
 def on_enlisted(
@@ -208,7 +208,7 @@ def on_enlisted(
     implementation).
     """
     mine, rest = add_to_transaction.answered(me.staging, answer, tag)
-    return add_to_transaction.each_goes_on(
+    return add_to_transaction.continue_each(
         me.but(staging=rest), mine, answer.error, on, share_staging_steps.go_on
     )
 
@@ -374,7 +374,7 @@ def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects
     The object is kept while a response of the share coordinator is outstanding.
     """
     share = me.shares[key]
-    gone = share_partition.farewell(share, because, error)
+    gone = share_partition.drop_state(share, because, error)
     if share.status is Status.INITIALIZING and me.waiting:
         me = share_partition.not_loaded(me, share, error)
     left = _leave(me.but(shares=me.shares.without(key)), gone)

@@ -104,7 +104,7 @@ def partitions_after(
     return tuple(p for p in every if p not in said.forgotten)
 
 
-def kept_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
+def keep_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
     """Keep a fetch waiting for which there is no room, so that its client does not retry at once.
 
     Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.

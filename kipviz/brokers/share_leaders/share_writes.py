@@ -188,7 +188,7 @@ def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Co
         case AcknowledgeType.RELEASE:
             return share_partition.released(me, offset, on)
         case AcknowledgeType.REJECT:
-            return share_partition.given_up(me, record, share_partition.REJECTED, on)
+            return share_partition.archive_record(me, record, share_partition.REJECTED, on)
         case AcknowledgeType.GAP:
             return record.unstaged(S.ARCHIVED)
         case _:
@@ -464,7 +464,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         local = share_outcomes.answered(me, write, Errors.NONE)
         done = Effects(me, replies=replies, local=local, events=events, checks=checks)
     if isinstance(answer, ReadShareGroupStateResponse) and write.purpose == "refresh":
-        given_up = share_outcomes.given_up_at_the_limit(me, answer.batches, on)
+        given_up = share_outcomes.archived_at_limit(me, answer.batches, on)
         if given_up:  # the SPSO may have moved over them: then it says so alone
             known = tuple(o for o in given_up if o in done.state.records)
             noted = _write(done.state, PendingWrite(NOTE, _NOTHING, known), on)

@@ -98,11 +98,11 @@ def aborted(me: SharePartition, before: InFlight, on: Context) -> InFlight:
     """
     after = on.rules.abort_target(before)
     if after.state is S.AVAILABLE and _at_the_limit(me, after, on):
-        return share_partition.given_up(me, after, share_partition.TOO_OFTEN, on)
+        return share_partition.archive_record(me, after, share_partition.TOO_OFTEN, on)
     return after
 
 
-def given_up_at_the_limit(
+def archived_at_limit(
     me: SharePartition, found: tuple[StateBatch, ...], on: Context
 ) -> tuple[int, ...]:
     """Return the staged offsets that are durably AVAILABLE, and that an abort archives. OPEN: abort_limit."""

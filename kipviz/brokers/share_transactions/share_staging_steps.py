@@ -26,7 +26,7 @@ from kipviz.records.placement import SHARE_GROUP_STATE
 ROLE = "share_partition_leader"
 
 
-def stageable(
+def find_stageable(
     me: ShareLeader, request: TxnShareAcknowledge, on: Context
 ) -> tuple[SharePartition | None, Checks]:
     """Check that a share-partition exists, and that a member may stage its records."""
@@ -39,7 +39,7 @@ def stageable(
     return share, (active, *acknowledgement_checks.stage_checks(share, request, on))
 
 
-def enlist_then_stage(
+def add_then_stage(
     me: ShareLeader,
     share: SharePartition,
     request: TxnShareAcknowledge,
@@ -51,7 +51,7 @@ def enlist_then_stage(
 
     OPEN: participant, participant_order.
     """
-    left = add_to_transaction.is_left_to_the_client(request.transactional_id, on)
+    left = add_to_transaction.client_adds_participant(request.transactional_id, on)
     if left or not participants(share, request, reply_to, on).partitions:
         return staged(me, share, request, reply_to, on).after(checks)
     if on.rules.participant_order():
@@ -86,12 +86,12 @@ def enlist(
 ) -> Effects:
     """Ask a transaction coordinator to add the participant; the request waits. OPEN: enlistment."""
     waiting = participants(share, request, reply_to, on)
-    waiting = add_to_transaction.told_apart(me.staging, waiting, on)
+    waiting = add_to_transaction.number_question(me.staging, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, share.key, broker)
     if asked is None:
-        nobody = (*checks, *add_to_transaction.nobody_to_ask())
+        nobody = (*checks, *add_to_transaction.no_coordinator_checks())
         return share_staging.answered(me, request, reply_to, nobody)
     made = (*checks, looked_at("enlisted", False))
     waits = Effects(me.but(staging=add_to_transaction.joined(me.staging, waiting)), checks=made)
@@ -112,7 +112,7 @@ def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Ef
         )
     if not on.rules.participant_order():
         return share_staging.answered(me, request, reply_to, checks)
-    share, made = stageable(me, request, on)
+    share, made = find_stageable(me, request, on)
     checks += made
     if share is None or error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)

@@ -17,7 +17,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
     TransactionMetadata,
     completion_of,
-    spoken_in,
+    error_for_version,
 )
 from kipviz.core.model import Event
 from kipviz.core.table import Table
@@ -137,7 +137,7 @@ def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> 
     return tuple(found)
 
 
-def shuts_out(wait: PendingAppend) -> bool:
+def is_fence(wait: PendingAppend) -> bool:
     """Return whether a transition is a fence whose epoch is in memory before it is logged.
 
     That is so below transaction version 2: from then on the old epoch is rejected. Source:
@@ -150,7 +150,7 @@ def shuts_out(wait: PendingAppend) -> bool:
 
 def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
     """Return the metadata of a transaction as soon as one of its transitions is prepared."""
-    if not shuts_out(wait):
+    if not is_fence(wait):
         return known
     return known.but(producer_epoch=wait.record.producer_epoch, last_producer_epoch=-1)
 
@@ -162,7 +162,7 @@ def after_failure(wait: PendingAppend, known: TransactionMetadata) -> Transactio
     epochs are skipped. Source: TransactionMetadata.hasFailedEpochFence.
     """
     known = known.but(pending_state=None)
-    return known.but(has_failed_epoch_fence=True) if shuts_out(wait) else known
+    return known.but(has_failed_epoch_fence=True) if is_fence(wait) else known
 
 
 def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) -> bool:
@@ -223,7 +223,7 @@ def gathered(done: Effects) -> Effects:
     return done.but(requests=tuple(found.values()))
 
 
-def unmarked(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
+def partitions_of_lost(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
     """Return the partitions of markers whose request or response was lost."""
     if isinstance(lost, WriteTxnMarkers):
         return lost.partitions
@@ -243,12 +243,12 @@ def decided(
 def decided_by(wait: PendingAppend, before: TransactionMetadata) -> TransactionDecided:
     """Return the event of a transition's decision; a fence may already have its own epoch in memory."""
     record = wait.record
-    if shuts_out(wait):
+    if is_fence(wait):
         before = before.but(producer_epoch=record.producer_epoch - 1)
     return decided(before, record.producer_id, record.state)
 
 
-def unheard(log: PartitionLog) -> tuple[Event, ...]:
+def unreported_decisions(log: PartitionLog) -> tuple[Event, ...]:
     """Return the decisions in a log that count from now on and that no event has reported yet.
 
     The append of such a record timed out at the coordinator that wrote it, and was replicated after that.
@@ -283,7 +283,7 @@ def answer_add(
     """
     members = () if known is None or error is not Errors.TRANSACTION_ABORTABLE else known.partitions
     return AddPartitionsToTxnResponse(
-        spoken_in(request.version, error),
+        error_for_version(request.version, error),
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

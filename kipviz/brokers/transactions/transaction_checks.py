@@ -26,9 +26,9 @@ from kipviz.brokers.transactions.transaction_metadata import (
     COMPLETED,
     PREPARED,
     TransactionMetadata,
+    error_for_version,
     is_end_txn_retry,
     is_overflow_retry,
-    spoken_in,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
@@ -266,12 +266,12 @@ def end_txn_checks(known: TransactionMetadata, request: EndTxn) -> Iterator[Chec
     else:
         error = Errors.INVALID_TXN_STATE if commit else Errors.NONE
     yield Check("state", _asked_for(request), state, error)
-    if draws_in_vain(known, request):
+    if wastes_producer_id(known, request):
         beyond = known.producer_epoch + 1
         yield compare("next epoch", None, beyond, False, Errors.UNKNOWN_SERVER_ERROR)
 
 
-def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
+def wastes_producer_id(known: TransactionMetadata, request: EndTxn) -> bool:
     """Return whether a commit in version 5 fails at epoch 32767, after a producer id was allocated for it.
 
     Only an abort succeeds there. The epoch after it is negative, which is an IllegalArgumentException. Source:
@@ -281,9 +281,9 @@ def draws_in_vain(known: TransactionMetadata, request: EndTxn) -> bool:
     return own and request.committed and known.state is S.ONGOING and not known.is_kept
 
 
-def spoken_checks(version: int, checks: Checks, since: int = 2) -> Checks:
+def version_checks(version: int, checks: Checks, since: int = 2) -> Checks:
     """Add the check that translates an error for a client of an older version (`spoken_in`)."""
-    told = spoken_in(version, error_of(checks), since)
+    told = error_for_version(version, error_of(checks), since)
     return translated(checks, "request version", version, told)
 
 

@@ -28,7 +28,7 @@ from kipviz.brokers.transactions.transaction_append import (
     gathered,
     nameless,
     needs_image,
-    unmarked,
+    partitions_of_lost,
 )
 from kipviz.brokers.transactions.transaction_checks import (
     asking_checks,
@@ -36,7 +36,7 @@ from kipviz.brokers.transactions.transaction_checks import (
     identity_checks,
     init_producer_id_checks,
     joining_checks,
-    spoken_checks,
+    version_checks,
 )
 from kipviz.brokers.transactions.transaction_metadata import (
     COMPLETED,
@@ -104,7 +104,7 @@ def on_init_producer_id(
     answer = answer_to(request)
 
     def refuse(checks: Checks) -> Effects:
-        checks = spoken_checks(request.version, checks, since=4)
+        checks = version_checks(request.version, checks, since=4)
         return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
 
     name, fresh = request.transactional_id, on.next_producer_id
@@ -165,7 +165,7 @@ def on_add_partitions(
     error = error_of(checks)
     if error is not Errors.NONE or known is None or request.verify_only:
         told = answer_add(error, request, known)
-        checks = spoken_checks(request.version, checks)
+        checks = version_checks(request.version, checks)
         return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     wait = PendingAppend(
         next_offset(me, on),
@@ -190,7 +190,7 @@ def on_add_offsets(
     known = me.transactions.get(request.transactional_id)
     checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
     if error_of(checks) is not Errors.NONE or known is None:
-        checks = spoken_checks(request.version, checks)
+        checks = version_checks(request.version, checks)
         refused = AddOffsetsToTxnResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     partition = on.image.home_of(CONSUMER_OFFSETS, request.group_id)
@@ -218,7 +218,7 @@ def on_end_txn(
     """
 
     def answer(checks: Checks, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
-        checks = spoken_checks(request.version, checks)
+        checks = version_checks(request.version, checks)
         response = EndTxnResponse(error_of(checks), producer_id, producer_epoch)
         return Effects(me, replies=(Reply(reply_to, response),), checks=checks)
 
@@ -226,7 +226,7 @@ def on_end_txn(
     checks = ending_checks(me.loading, me.assignments, known, request, on.rules)
     bumps = request.version >= 5
     if error_of(checks) is not Errors.NONE or known is None:
-        # A commit that fails at the last epoch has allocated a producer id (`transaction_checks.draws_in_vain`).
+        # A commit that fails at the last epoch has allocated a producer id (`transaction_checks.wastes_producer_id`).
         drawn = int(error_of(checks) is Errors.UNKNOWN_SERVER_ERROR)
         return answer(checks).but(new_producer_ids=drawn)
     if known.state in COMPLETED and not bumps:
@@ -270,7 +270,7 @@ def on_markers_lost(
     known = _sending(me, tag)
     if known is None:
         return Effects(me)
-    again = unmarked(lost)
+    again = partitions_of_lost(lost)
     kept = tuple(s for s in known.sent if s[0] not in again)
     return send_markers(me, known.but(sent=kept), again, on)
 

@@ -213,7 +213,7 @@ def is_overflow_retry(known: TransactionMetadata, request: EndTxn) -> bool:
     )
 
 
-def spoken_in(version: int, error: Errors, since: int = 2) -> Errors:
+def error_for_version(version: int, error: Errors, since: int = 2) -> Errors:
     """Return an error as a client's version encodes it: older versions do not have PRODUCER_FENCED.
 
     Clause: KIP-588; KafkaApis.handleEndTxnRequest, handleAddPartitionsToTxnRequest, and for handleInitProducerIdRequest
@@ -270,7 +270,7 @@ def fencing_epoch(known: TransactionMetadata) -> int:
     return min(known.producer_epoch + 1, EPOCH_MAX)
 
 
-def made_ready(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
+def prepare_completion(known: TransactionMetadata, now_ms: int) -> TransactionMetadata:
     """Return a decided transaction whose completion is prepared: its markers are about to be sent.
 
     Source: TransactionMetadata.prepareComplete.

@@ -26,13 +26,13 @@ from kipviz.brokers.transactions.transaction_append import (
     markers_of,
     owed_answers,
     refusals,
-    unheard,
+    unreported_decisions,
 )
 from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
     TransactionMetadata,
-    made_ready,
     metadata_of,
+    prepare_completion,
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -100,10 +100,10 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
             assert isinstance(record, TransactionRecord | Tombstone | GroupAssignmentRecord)
             me = replay(me, record)
     me = me.but(loading=False)
-    parts: list[Effects] = [Effects(me, events=unheard(log))]
+    parts: list[Effects] = [Effects(me, events=unreported_decisions(log))]
     for known in me.transactions.values():
         if known.state in PREPARED:
-            ready = made_ready(known, on.now_ms)
+            ready = prepare_completion(known, on.now_ms)
             part = send_markers(me, ready, known.partitions, on.after(*parts))
             me = part.state
             parts.append(part)
@@ -198,7 +198,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
     done = Effects(me, replies=replies, events=(moved,), checks=checks)
     if known.state not in PREPARED:
         return done
-    ready = made_ready(known, on.now_ms)
+    ready = prepare_completion(known, on.now_ms)
     sending = send_markers(me, ready, known.partitions, on)
     return with_effects(
         sending.state,

@@ -109,7 +109,7 @@ class Decided:
                 case BatchAppended():
                     state = state.but(open=outputs.appended(state.open, event))
                     if event.control and outcome.world.image.features.transaction_version < 2:
-                        opened, ended = outputs.closed_with_others(state.open, event)
+                        opened, ended = outputs.end_late_batches(state.open, event)
                         state = _committed(state.but(open=opened), ended)
                 case TransactionDecided():
                     state = _decided(state, event)

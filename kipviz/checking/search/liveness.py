@@ -16,7 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.values import Value
-from kipviz.properties.pending import NothingPending, Open, held_now
+from kipviz.properties.pending import NothingPending, Open, without_former_leaders
 
 # The order of actions: work before timers, so that a timer is only tried when nothing else helps.
 ORDER = (
@@ -89,7 +89,7 @@ def settle(
     returning False.
     """
     futures = Futures() if futures is None else futures
-    world, pending = world.but(budget=TIMERS), held_now(pending, world)
+    world, pending = world.but(budget=TIMERS), without_former_leaders(pending, world)
     quick = _go_on(model, world, pending, futures)
     if quick is not None:
         return Settled("resolved", "", quick)

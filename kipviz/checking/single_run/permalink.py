@@ -37,8 +37,8 @@ from kipviz.core.link import (
     Taken,
     Witness,
     check_of,
+    crc_of_marks,
     link_of,
-    sum_of,
 )
 from kipviz.core.linkcode import read, write
 from kipviz.core.model import NotEnabled
@@ -262,7 +262,7 @@ class _Replay:
         """Compare the replayed worlds with the marks of the original worlds in the link."""
         match witness:
             case SumOfMarks(sum=then):
-                if sum_of(self._marks) != then:
+                if crc_of_marks(self._marks) != then:
                     self._note(self.trace.depth, "a state of the run differs")
             case CursorMark(mark=then):
                 if mark_of(self.trace.world) != then:

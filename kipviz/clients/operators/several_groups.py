@@ -11,7 +11,7 @@ from typing import Any
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups
-from kipviz.messages.message import Message, groups_of, taken_apart
+from kipviz.messages.message import Message, groups_of, split_parts
 from kipviz.messages.several_groups import about, names_several
 
 
@@ -52,7 +52,7 @@ def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
     classic: list[str] = []
     told: list[Any] = []
     failed: list[str] = []
-    for each in taken_apart(answer):
+    for each in split_parts(answer):
         if each.error in again:
             later.append(each.group_id)
         elif each.error is Errors.NONE:

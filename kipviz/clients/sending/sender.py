@@ -25,7 +25,7 @@ from kipviz.messages.features import LAST_PRODUCE
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import MetadataResponse
-from kipviz.messages.producing import Produce, ProduceResponse, in_one_request
+from kipviz.messages.producing import Produce, ProduceResponse, merge_requests
 
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
@@ -81,7 +81,7 @@ def _next_produce(me: Producer) -> Produce | None:
     found = in_flight.next_batches(me, allowed)
     version = 13 if manager.implicit else LAST_PRODUCE
     parts = (in_flight.request_of(me, b, version) for b in found)
-    return in_one_request(tuple(parts)) if found else None
+    return merge_requests(tuple(parts)) if found else None
 
 
 def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:

@@ -24,7 +24,7 @@ from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
     listed,
-    lost_with,
+    losses_of,
     thread_of,
 )
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -172,7 +172,7 @@ class CrashingClient(Behaviour[CrashClient]):
         yield "producer state", app.holder.state_name
         for consumer in app.share_consumers:
             yield "records held", listed(consumer.in_hand)
-        yield from lost_with(
+        yield from losses_of(
             c
             for (source, _), c in world.connections.items()
             if host_of(source) == action.application

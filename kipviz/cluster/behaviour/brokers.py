@@ -28,7 +28,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed, lost_with, partition_of, short_name
+from kipviz.cluster.behaviour.naming import listed, losses_of, partition_of, short_name
 from kipviz.cluster.operating import (
     why_not_registered,
 )
@@ -287,7 +287,7 @@ class RunningOut(Behaviour[RunOut]):
     def apply(self, turn: Turn, action: RunOut) -> None:
         key = (action.broker, action.role, action.shard)
         role, on = turn.roles[key], turn.context(action.broker)
-        effects = dispatch.timed_by(role).on_timer(role, action.timer, on)
+        effects = dispatch.timer_module_of(role).on_timer(role, action.timer, on)
         turn.carry_out(key, effects)
         for partition, _ in effects.deletes:
             turn.notify(partition)  # a waiting reader continues after the deleted records
@@ -440,7 +440,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
         broker, host = action.broker, broker_host(action.broker)
         led = tuple(p for p, held in world.image.leaders.items() if held.leader == broker)
         yield "leads", listed(tuple(map(short_name, led)))
-        yield from lost_with(
+        yield from losses_of(
             c
             for (source, to), c in world.connections.items()
             if to == broker or host_of(source) == host

@@ -102,7 +102,7 @@ def lane_of(world: World, action: ClusterAction) -> str:
     return BEHAVIOUR_OF[type(action)].lane(world, action)
 
 
-def why_still(world: World, action: ClusterAction) -> str | None:
+def why_paused(world: World, action: ClusterAction) -> str | None:
     """Return why an action has to wait, if the host that would act is paused."""
     host = runs_on(world, action)
     return f"{host} is paused" if host in paused(world) else None

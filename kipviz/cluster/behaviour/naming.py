@@ -74,7 +74,7 @@ def listed(values: tuple[Any, ...]) -> str:
     return ", ".join(map(str, values)) or "nothing"
 
 
-def lost_with(connections: Iterable[Connection]) -> Iterator[tuple[str, str]]:
+def losses_of(connections: Iterable[Connection]) -> Iterator[tuple[str, str]]:
     """Return what is lost with some connections, as names and values."""
     found = [c for c in connections if c.open]
     names = tuple(type(e.message).__name__ for c in found for e in (*c.requests, *c.responses))

@@ -19,7 +19,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
-from kipviz.cluster.behaviour.naming import listed, lost_with, on_wire, request_name, who
+from kipviz.cluster.behaviour.naming import listed, losses_of, on_wire, request_name, who
 from kipviz.cluster.network import network_partition
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.network.network_partition import is_cut, why_no_cut, why_no_heal
@@ -31,7 +31,7 @@ from kipviz.cluster.network.partition_sides import (
     pairs_in_words,
 )
 from kipviz.cluster.network.paused_hosts import pausable, paused, why_no_pause, why_no_resume
-from kipviz.cluster.network.traffic import between, towards
+from kipviz.cluster.network.traffic import between, messages_to
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Connection, World, broker_host, host_of
@@ -238,7 +238,7 @@ class LosingConnection(Behaviour[LoseConnection]):
 
     def looks_at(self, world: World, action: LoseConnection) -> Iterable[Guard]:
         connection = world.connections.get((action.source, action.broker))
-        yield from lost_with([connection] if connection is not None else [])
+        yield from losses_of([connection] if connection is not None else [])
         yield "losses left", str(world.budget.lose_connection)
 
     def name(self, world: World, action: LoseConnection) -> ActionName:
@@ -369,7 +369,7 @@ class Pausing(Behaviour[Pause]):
         return f"{action.host} is paused: nothing runs on it, and it reads no message."
 
     def looks_at(self, world: World, action: Pause) -> Iterable[Guard]:
-        yield "messages on their way to it", towards(world, action.host)
+        yield "messages on their way to it", messages_to(world, action.host)
         yield "pauses left", str(world.budget.pause)
 
     def name(self, world: World, action: Pause) -> ActionName:
@@ -405,7 +405,7 @@ class Resuming(Behaviour[Resume]):
         return f"{action.host} resumes with everything it knew before."
 
     def looks_at(self, world: World, action: Resume) -> Iterable[Guard]:
-        yield "messages it reads now", towards(world, action.host)
+        yield "messages it reads now", messages_to(world, action.host)
 
     def name(self, world: World, action: Resume) -> ActionName:
         return ActionName(self.verbs[0], (action.host,))

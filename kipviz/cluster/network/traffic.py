@@ -6,7 +6,7 @@ from kipviz.cluster.behaviour.naming import listed
 from kipviz.cluster.world import World, broker_host, host_of
 
 
-def towards(world: World, host: str) -> str:
+def messages_to(world: World, host: str) -> str:
     """Return the names of the messages that a host has not read yet."""
     asked = (
         e for (_, b), c in world.connections.items() if broker_host(b) == host for e in c.requests

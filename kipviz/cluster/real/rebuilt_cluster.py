@@ -248,7 +248,7 @@ class RebuiltModel(ClusterModel):
         events: list[Event] = []
         for each in self._elected_after.get(position, ()):
             before = world.image.leader_of(each.partition)
-            world = seated(world, each.partition, each.leader, each.epoch, each.replicas)
+            world = elect_rebuilt(world, each.partition, each.leader, each.epoch, each.replicas)
             events.append(LeaderMoved(each.partition, before, each.leader, each.epoch))
         return world, tuple(events)
 
@@ -289,7 +289,7 @@ class RebuiltModel(ClusterModel):
         return role, ()
 
 
-def seated(
+def elect_rebuilt(
     world: World, partition: str, leader: int, epoch: int, replicas: tuple[int, ...]
 ) -> World:
     """Return a rebuilt world in which another broker leads a partition, with the state of its role."""

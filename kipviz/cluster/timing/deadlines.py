@@ -233,7 +233,7 @@ def after_step(
     ):
         return after.deadlines
     known = {(d.kind, d.place): d for d in after.deadlines}
-    for place in begun_again(before, after, events):
+    for place in restarted_places(before, after, events):
         known.pop(place, None)
     fresh = [*_locks(spec, after), *_transactions(spec, after, known)]
     if bounded:
@@ -241,7 +241,7 @@ def after_step(
     if spec.clock.refresh_ms >= 0:
         fresh += _look_ups(spec, after)
     if named:
-        for place in timers.begun_again(before, after, events):
+        for place in timers.restarted_timers(before, after, events):
             known.pop(place, None)
         fresh += timers.deadlines(spec, after, known, context)
     if clients_are_timed(spec):
@@ -353,7 +353,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
                     yield Deadline(SENT, (client.source,), 0, pause)
 
 
-def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+def restarted_places(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
     """Return the deadlines that ended in a step and may have started again under the same name."""
     for app in world.applications.values():
         was = before.applications[app.name]

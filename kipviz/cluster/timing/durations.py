@@ -79,7 +79,7 @@ def resets_by_time(spec: ClusterSpec) -> bool:
     return any(reset_duration_ms(a.auto_offset_reset) >= 0 for a in spec.applications)
 
 
-def turns_away(spec: ClusterSpec) -> bool:
+def limits_sessions(spec: ClusterSpec) -> bool:
     """Return whether there are more share consumers than a broker may have share sessions."""
     return sum(a.share for a in spec.applications) > spec.settings.share_sessions_max
 
@@ -119,7 +119,7 @@ def gives_up(spec: ClusterSpec) -> bool:
     return bool(spec.budget.request_timeout)
 
 
-def gives_batches_up(spec: ClusterSpec) -> bool:
+def expires_batches(spec: ClusterSpec) -> bool:
     """Return whether a batch may expire."""
     return bool(spec.budget.delivery_timeout)
 
@@ -375,7 +375,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a poll() without new records fetches again",
         SHIPPED,
         "ConsumerConfig; the brokers wait in Kafka, the client here",
-        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or turns_away(spec)),
+        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or limits_sessions(spec)),
     ),
     Duration(
         "max.block.ms",
@@ -411,7 +411,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a batch expires, from when it was made",
         SHIPPED,
         "KIP-91; RecordAccumulator.expiredBatches",
-        _of("delivery_timeout_ms", gives_batches_up),
+        _of("delivery_timeout_ms", expires_batches),
     ),
     Duration(
         "log.retention.ms",

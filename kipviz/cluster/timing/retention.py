@@ -17,7 +17,7 @@ from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import NEVER, Deadline
 from kipviz.cluster.timing.durations import offsets_retention_ms
-from kipviz.cluster.world import World, in_office
+from kipviz.cluster.world import World, has_active_coordinator
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # The deadlines of an offset and of all offsets of a group, and the age of an offset, which has no action.
@@ -62,7 +62,9 @@ def deadlines(
                 left = 0  # No reason is left to keep it: it expires with the next check.
             yield Deadline(*due, left, left + check)
     for (kind, place), deadline in known.items():
-        if kind in (OFFSET, GROUP, OFFSET_AGE) and not in_office(world, home(world, place)):
+        if kind in (OFFSET, GROUP, OFFSET_AGE) and not has_active_coordinator(
+            world, home(world, place)
+        ):
             yield deadline
 
 

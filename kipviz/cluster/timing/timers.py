@@ -69,20 +69,20 @@ from kipviz.cluster.timing.durations import (
     backs_off,
     beats,
     expires,
+    expires_batches,
     forgets,
     forgets_offsets,
-    gives_batches_up,
     gives_up,
     joins,
     joins_shares,
+    limits_sessions,
     looks_up,
     misses_polls,
     rests,
     retains,
     times_calls_out,
-    turns_away,
 )
-from kipviz.cluster.world import World, host_of, in_office
+from kipviz.cluster.world import World, has_active_coordinator, host_of
 from kipviz.core.model import Event
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
@@ -122,7 +122,7 @@ def of_roles(spec: ClusterSpec) -> bool:
         or forgets(spec)
         or retains(spec)
         or forgets_offsets(spec)
-        or turns_away(spec)
+        or limits_sessions(spec)
         or appends
     )
 
@@ -149,7 +149,7 @@ def of_clients(spec: ClusterSpec) -> bool:
     """Return whether a client of a cluster has a timer, or may time out."""
     told = joins(spec) or joins_shares(spec) or beats(spec) or looks_up(spec) or rests(spec)
     late = times_calls_out(spec) or misses_polls(spec) or backs_off(spec)
-    return told or gives_up(spec) or gives_batches_up(spec) or late
+    return told or gives_up(spec) or expires_batches(spec) or late
 
 
 def deadlines(
@@ -165,7 +165,7 @@ def deadlines(
         yield from _ages(world, known, asked)
 
 
-def begun_again(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
+def restarted_timers(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
     """Return the timers that restarted in a step, by their earlier names."""
     for event in events:
         match event:
@@ -284,7 +284,9 @@ def _of_roles(
     if forgets_offsets(spec):
         yield from retention.deadlines(spec, world, known, context)
     for (kind, place), deadline in known.items():
-        if kind == EXPIRY and not in_office(world, world.image.home_of_transactions(str(place[0]))):
+        if kind == EXPIRY and not has_active_coordinator(
+            world, world.image.home_of_transactions(str(place[0]))
+        ):
             yield deadline
 
 
@@ -325,7 +327,9 @@ def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) ->
                     for duration in asked:
                         yield Deadline(AGE, (name, duration), duration, NEVER)
     for (kind, place), deadline in known.items():
-        if kind == AGE and not in_office(world, world.image.home_of_transactions(str(place[0]))):
+        if kind == AGE and not has_active_coordinator(
+            world, world.image.home_of_transactions(str(place[0]))
+        ):
             yield deadline
 
 
@@ -373,7 +377,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             if misses_polls(spec) and awaits_poll(client):
                 left = spec.durations.max_poll_interval_ms
                 yield Deadline(POLL, (client.source,), left, _late(left, pause))
-            if isinstance(client, Producer) and gives_batches_up(spec):
+            if isinstance(client, Producer) and expires_batches(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in (*client.accumulator.batches, *client.accumulator.stray):
                     place = (client.source, batch.partition, number_of(client, batch))

@@ -9,7 +9,7 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.schema import Field, fields_in, tagged_in
 
 
-def fitting(fields: Iterable[Field], version: int, values: Struct) -> Struct:
+def fit_fields(fields: Iterable[Field], version: int, values: Struct) -> Struct:
     """Return the fields of a structure that a version has, recursively."""
     fields = tuple(fields)
     found: Struct = {}
@@ -23,5 +23,5 @@ def _fitting_value(field: Field, version: int, value: Any) -> Any:
     if not field.fields or value is None:
         return value
     if field.is_array:
-        return tuple(fitting(field.fields, version, each) for each in value)
-    return fitting(field.fields, version, value)
+        return tuple(fit_fields(field.fields, version, each) for each in value)
+    return fit_fields(field.fields, version, value)

@@ -208,7 +208,9 @@ def seated(world: World, known: Known) -> World:
     A broker counts as running as long as it is in sync for some partition.
     """
     for name, each in known.decisions.items():
-        world = rebuilt_cluster.seated(world, name, each.leader, each.leader_epoch, each.replicas)
+        world = rebuilt_cluster.elect_rebuilt(
+            world, name, each.leader, each.leader_epoch, each.replicas
+        )
     in_sync = {broker for decision in known.decisions.values() for broker in decision.isr}
     offline = tuple(b for b in brokers_of(known.decisions.values()) if b not in in_sync)
     return world.but(image=world.image.but(offline=offline))

@@ -518,7 +518,7 @@ class Acceptor(RequestBook):
             self._office.is_between_leaders(at + self._skipped, message) for at in moments
         )
         if not_there or self._office.is_new(message, exchange):
-            yield said_in(api, message, rejections.not_here(message))
+            yield said_in(api, message, rejections.reject_not_leader(message))
         if isinstance(message, InitProducerId) and self._given.block_is_due(exchange):
             loading = answer_to(message)(Errors.COORDINATOR_LOAD_IN_PROGRESS)
             yield said_in(api, message, loading)

@@ -8,8 +8,8 @@ from typing import Any
 from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
     TransactionMetadata,
-    made_ready,
     metadata_of,
+    prepare_completion,
 )
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import RoleKey, World, role_key
@@ -64,7 +64,7 @@ def in_transition(
     if known is None or known.pending_state is not None:
         return
     if known.state in PREPARED:
-        pending = made_ready(known, known.complete_timestamp_ms)
+        pending = prepare_completion(known, known.complete_timestamp_ms)
     elif following is not None:
         pending = known.but(pending_state=following.state)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.brokers.groups import group_kinds
-from kipviz.brokers.groups.group_coordinator import spoken_in
+from kipviz.brokers.groups.group_coordinator import error_for_version
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.cluster.timing.clock import ms
@@ -93,7 +93,9 @@ def a_share_group_by_version() -> str:
     shared = GroupCoordinator("__consumer_offsets-0", share_groups=Table.of({"g": ShareGroup()}))
     first, _, last = KINDS[TxnOffsetCommit].schema.versions.partition("-")
     versions = range(int(first), int(last) + 1)
-    missing = {version: spoken_in(version, Errors.GROUP_ID_NOT_FOUND) for version in versions}
+    missing = {
+        version: error_for_version(version, Errors.GROUP_ID_NOT_FOUND) for version in versions
+    }
     share = dict.fromkeys(versions, group_kinds.why_not_regular(shared, "g"))
     return f"a group that is not there: {_spans(missing)}; a share group: {_spans(share)}"
 

@@ -22,7 +22,7 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetFetchOfGroupsResponse,
 )
-from kipviz.messages.message import taken_apart
+from kipviz.messages.message import split_parts
 from kipviz.messages.several_groups import ANSWERS
 from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
@@ -39,12 +39,12 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(message, ANSWERS) or not message.further:
         yield from _found_out(message)
         return
-    for each in taken_apart(message):
+    for each in split_parts(message):
         yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
 
 
 def _committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
-    for each in taken_apart(message):
+    for each in split_parts(message):
         if each.error or not each.offsets:
             yield each.group_id, each.error.name if each.error else "no offset"
         for fetched in each.offsets:

@@ -59,7 +59,7 @@ from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.several_groups import refused_of
+from kipviz.messages.several_groups import group_errors
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -204,7 +204,7 @@ def _answer_words(message: Message | None) -> str:
         return f"the response to {name}: {found}" if found else f"the response to {name}"
     if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
         return f"the response to {name}: no record is young enough"
-    of_groups = refused_of(message)
+    of_groups = group_errors(message)
     if of_groups:
         said = ", ".join(f"{error.name} of {group_id}" for group_id, error in of_groups)
         return f"the response to {name}, with {said}"

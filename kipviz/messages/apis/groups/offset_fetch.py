@@ -22,7 +22,7 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import ASKS_STABLE, OF_SEVERAL_GROUPS
-from kipviz.messages.message import groups_of, taken_apart
+from kipviz.messages.message import groups_of, split_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -198,7 +198,7 @@ def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Aroun
             "Topics": _offsets_of(each, version, around),
             "ErrorCode": each.error,
         }
-        for each in taken_apart(m)
+        for each in split_parts(m)
     )
     return {"Groups": tuple(groups)}
 

@@ -148,7 +148,7 @@ def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceRespo
     """Return the response to a Produce request that has an error for each of its partitions."""
     asked = ((part.partition, part.base_sequence) for part in request.parts)
     parts = (model.ProduceResponse(error, *each, -1, request.correlation_id) for each in asked)
-    return model.in_one_answer(tuple(parts))
+    return model.merge_responses(tuple(parts))
 
 
 APIS: tuple[Api, ...] = (

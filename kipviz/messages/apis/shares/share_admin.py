@@ -32,7 +32,7 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import groups_of, taken_apart
+from kipviz.messages.message import groups_of, split_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -335,7 +335,7 @@ def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
 
 
 def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
-    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in taken_apart(m))
+    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in split_parts(m))
     return {"Results": tuple(results)}
 
 

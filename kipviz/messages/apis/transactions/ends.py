@@ -14,7 +14,7 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, in_one
+from kipviz.messages.message import Message, merge_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema
@@ -150,7 +150,7 @@ def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
 
 
 def _markers_refused(request: model.WriteTxnMarkers, error: Errors) -> Message:
-    whole: Message = in_one(
+    whole: Message = merge_parts(
         model.WriteTxnMarkersResponse(
             each.producer_id, tuple(model.PartitionResult(p, error) for p in each.partitions)
         )
