@@ -131,7 +131,7 @@ def _places(path: Place | Sequence[Place]) -> tuple[Path, ...]:
 
 
 def _warn_of(not_read: Sequence[str]) -> None:
-    """Name what could not be read; that somebody stopped is in the title."""
+    """Name what could not be read; the title says where reading was stopped."""
     damaged = [each for each in not_read if not each.endswith(STOPPED)]
     if damaged:
         more = f"; and {len(damaged) - NAMED_MAX} more" if len(damaged) > NAMED_MAX else ""
