@@ -52,7 +52,7 @@ def test_every_thing_that_is_pending_for_ever_is_counted() -> None:
     found = settle(trace.model, trace.world, trace.observations[1])
     assert (found.answer, found.things) == ("for ever", len(found.what.split(", ")))
     both = trace.observations[1].but(
-        things=trace.observations[1].things.set("record x@0", "staged")
+        things=trace.observations[1].things.set("offset of g in src-0 by producer 9", "staged")
     )
     more = settle(trace.model, trace.world, both)
     assert (more.answer, more.things) == ("for ever", found.things + 1)

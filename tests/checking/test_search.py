@@ -117,7 +117,9 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x80"])
 def test_a_file_that_is_no_search_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "search").write_bytes(content)
-    with pytest.raises(saved_search.SearchFileError, match=r"search is no search of kipviz"):
+    with pytest.raises(
+        saved_search.SearchFileError, match=r"search is not a search saved by kipviz"
+    ):
         saved_search.load(tmp_path / "search", model_of(CALM))
 
 
