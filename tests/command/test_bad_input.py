@@ -53,7 +53,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--resume", __file__),
-            "test_bad_input.py is no search of kipviz",
+            "test_bad_input.py is not a search saved by kipviz",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--resume", "/dev/null"),

@@ -134,7 +134,7 @@ def test_a_file_of_another_version_is_refused(refused, saved):
     [
         ("scenario", "kip-0", "there is no scenario 'kip-0'"),
         ("design", "none", "there is no design 'none'"),
-        ("budget", {"flood": 1}, "faults that there are not, among flood"),
+        ("budget", {"flood": 1}, "there is no fault flood; the faults are crash_broker, "),
         ("budget", 3, "the header is not one of kipviz"),
         ("kafka_version", None, "the header is not one of kipviz"),
     ],

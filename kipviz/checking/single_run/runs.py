@@ -458,8 +458,11 @@ def open_header(
     except msgspec.ValidationError as wrong:
         raise TraceFileError(f"{path}: the header is not one of kipviz: {wrong}") from None
     except TypeError:
-        faults = ", ".join(origin.budget)
-        raise TraceFileError(f"{path} allows unknown faults, among {faults}") from None
+        unknown = ", ".join(sorted(set(origin.budget) - set(FaultBudget.__struct_fields__)))
+        known = ", ".join(FaultBudget.__struct_fields__)
+        raise TraceFileError(
+            f"{path}: there is no fault {unknown}; the faults are {known}"
+        ) from None
     except UnknownDesign as wrong:
         raise TraceFileError(
             f"{path} cannot be replayed: {to_propose(wrong, origin.design)}"
