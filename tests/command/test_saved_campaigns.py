@@ -68,7 +68,7 @@ def test_a_campaign_that_was_stopped_says_how_many_runs_are_missing(saved, capsy
     known = saved_campaign(saved)
     KeptRuns(tmp_path / "begun", known.plan).keep(0, 3, known.table.slice(0, 3))
     main(["runs", str(tmp_path / "begun")])
-    assert "5 runs are not made yet" in capsys.readouterr().out
+    assert "5 runs are still to be made" in capsys.readouterr().out
 
 
 def test_a_folder_that_keeps_no_campaign_is_refused(tmp_path, capsys):

@@ -124,7 +124,7 @@ def test_a_snapshot_needs_a_cluster_that_has_the_kip(under: str) -> None:
     rounds = ("maybe app-1 goes on", "quiet") * 6
     trace, _ = play(Trace.start(model), model, (Beat("", "", rounds),))
     call = Call.SHARE_GROUP_METADATA.value
-    assert raised(trace)[call].startswith("UnsupportedVersionException: no connection has told")
+    assert raised(trace)[call].startswith("UnsupportedVersionException: no connection has reported")
     consumer = trace.world.applications["app-1"].consumer
     assert consumer.handover.staging_told == NOT_TOLD
     level = "share.version 3 is finalized"

@@ -114,6 +114,6 @@ def test_a_rollout_from_another_level_is_refused() -> None:
     spec = scenario("kip-1289-corner-9").spec.but(share_rollout=1)
     chosen = design("repaired")
     with pytest.raises(
-        BadSpec, match=r"begins at share.version 2 or 3, or is none \(0\), not at 1"
+        BadSpec, match=r"begins: 2, 3, or 0 without a rollout, not 1"
     ):
         ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
