@@ -248,9 +248,9 @@ def test_a_wrong_checksum_is_refused_and_may_be_ignored_on_demand():
         (21, b"\x01\x10", "the unknown attributes 0x0110"),
         (23, b"\x00\x00\x00\x05", "begins at offset 1, the one before ends at 5"),
         (43, b"\xff" * 8, "transactional but has no producer id"),
-        (57, b"\x00\x00\x00\x02", "says 2 records in 1 offsets"),
+        (57, b"\x00\x00\x00\x02", "a count of 2 records in 1 offsets"),
         (57, b"\x00\x00\x00\x00", "bytes follow the last record"),
-        (57, b"\xff\xff\xff\xff", "says -1 records"),
+        (57, b"\xff\xff\xff\xff", "a count of -1 records"),
         (61, b"\x7e", "a record says that it ends at byte 64 of the records"),
     ],
 )
