@@ -465,7 +465,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return [
             *text_view.flow(self._line)[:told],
             f"Predict: {question['text']} {options}",
-            "The steps after the question are written here when its answer was shown.",
+            "The steps after the question appear here once its answer is shown.",
         ]
 
     def still(self, around: int = STILL_STEPS, title: str = "") -> str:
