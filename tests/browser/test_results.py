@@ -136,7 +136,7 @@ def test_a_run_and_a_comparison_that_nobody_ran_are_pictures_and_their_words_are
         expect(picture).to_have_attribute("alt", repr(shown))
         expect(picture).to_have_js_property("complete", True)
         assert picture.evaluate("image => image.naturalWidth > 500")
-        words = cell.get_by_text("11. " if shown is run else "12. ")
+        words = cell.get_by_text("Predict: " if shown is run else "12. ")
         assert not words.is_visible()
         cell.get_by_text("In words").click()
         assert words.first.is_visible()
