@@ -19,9 +19,9 @@ TABLE = Path(letters.__file__)
 FACE = "DejaVu Sans"
 # ASCII, and what the words of the model and the marks of a picture have beside it.
 CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "·…–—“”‘’→←↔×✓✗△⚠≤≥"
-HEAD = '''"""How wide the letters of DejaVu Sans are, in thousandths of their size: a width, and the letters that have it.
+HEAD = '''"""The widths of the letters of DejaVu Sans, in thousandths of the font size: a width, and the letters that have it.
 
-Written by `python -m tests.browser.letter_widths`. A row is another one only if the face is.
+Written by `python -m tests.browser.letter_widths`. A row changes only if the font does.
 """
 
 from typing import Final

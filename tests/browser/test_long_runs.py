@@ -167,7 +167,7 @@ def test_where_nothing_is_left_to_find_the_model_may_be_asked_to_go_on(show):
 
 
 def test_chapters_are_faults_states_and_big_steps(show):
-    payload = flow.share_payload()
+    payload = {**flow.share_payload(), "questions": []}  # an open one hides what follows it
     page = show(payload)
     page.keyboard.press("/")
     chapters = page.get_by_role("list", name="chapters").get_by_role("button")

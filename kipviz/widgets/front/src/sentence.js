@@ -61,7 +61,7 @@ export class Sentence {
     attr(this.spoken, "data-long", long ? "" : null);
     this.lend(low !== undefined ? (alarmed ? LENT_LOW : 0) : !long ? 0 : slim !== undefined ? LENT_SLIM : LENT);
     const letters = ((wide - SIDES) * (long ? BESIDE_LONG : alarmed ? BESIDE : 1)) / (LETTER * zoom) - RAGGED;
-    const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 4] : [3, 2, 3.2];
+    const [whole, bare, more] = low !== undefined ? [2, 2, 2] : slim !== undefined ? [4, 4, 3.8] : [3, 2, 3.2];
     const lines = words.length / letters;
     const heading = this.context.hidden || alarmed ? 0 : Math.ceil(this.context.textContent.length / letters);
     const size = lines > more ? "many" : lines > bare ? "more" : Math.ceil(lines) + heading > whole ? "alone" : null;
