@@ -10,7 +10,7 @@ from kipviz.messages.producing import Produce
 from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
-from kipviz.views.reasons.request_position import AT_WORK, at_broker
+from kipviz.views.reasons.request_position import AT_WORK, why_broker_waits
 from tests.scenarios.story import nodes, played
 
 NAME = "kip-98-two-partitions"
@@ -56,8 +56,8 @@ def test_a_request_of_two_partitions_waits_for_the_coordinator_and_else_for_noth
         )
         if message and isinstance(message[0].message, Produce) and message[0].message.further:
             asked = message[0].message
-            assert "transaction coordinator" in at_broker(after, 3, asked).text
-            assert at_broker(before, 3, asked) == AT_WORK
+            assert "transaction coordinator" in why_broker_waits(after, 3, asked).text
+            assert why_broker_waits(before, 3, asked) == AT_WORK
             return
     raise AssertionError("no request of two partitions")
 
