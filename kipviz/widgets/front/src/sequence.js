@@ -296,9 +296,12 @@ export class Sequence {
 
   /** A cut stands between neighbours of its two sides; where it has none, beside its first lane. */
   drawCuts(line, step, first) {
-    if (!line.cuts?.length) return this.apart.clear();
+    if (!line.cuts?.length) {
+      this.apart.clear();
+      return;
+    }
     const order = this.lanes.map((lane) => lane.id);
-    const cuts = (line.cuts ?? [])
+    const cuts = line.cuts
       .filter((cut) => cut.from <= step && (cut.to ?? step) >= first && this.x.has(cut.one) && this.x.has(cut.other))
       .map((cut) => ({ ...cut, places: [order.indexOf(cut.one), order.indexOf(cut.other)].sort((a, b) => a - b) }));
     const next = cuts.filter(({ places: [a, b] }) => b - a === 1);
@@ -309,7 +312,7 @@ export class Sequence {
       const x = this.x.get(order[cut.places[0]]) + (next.includes(cut) ? this.gap / 2 : 30);
       shown.set(`${x} ${cut.from} ${until}`, { x, from: cut.from, until, words: `${cut.one} and ${cut.other} are cut apart` });
     }
-    return this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
+    this.apart.draw([...shown.values()], ({ x, from, until }) => `${x} ${from} ${until}`);
   }
 
   drawHead(node, lane, head) {
