@@ -64,7 +64,7 @@ KIP = Kip(
         ),
         Row(
             "fenceProducers (KIP-360)",
-            "An InitProducerId without a producer takes a name away from whoever has it.",
+            "An InitProducerId without a producer fences the producer that has the transactional id.",
             MODELLED,
             "clients.operators.admin.fence_producers",
             "kip-664-fence",

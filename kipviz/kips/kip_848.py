@@ -41,7 +41,7 @@ KIP = Kip(
         ),
         Row(
             "Reconciliation of the group",
-            "A partition is given only when whoever had it has given it up.",
+            "A partition is assigned only after its previous owner has revoked it.",
             MODELLED,
             handler="brokers.membership.consumer_group.reconcile",
             scenario="kip-848-rebalance",

@@ -22,7 +22,7 @@ KIP = Kip(
         ),
         Row(
             "InitPidRequest",
-            "A name gets a producer id and an epoch; whoever had it before is fenced.",
+            "A transactional id gets a producer id and an epoch; its previous producer is fenced.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="kip-1289-group-commit",
@@ -456,7 +456,7 @@ KIP = Kip(
         ),
         Row(
             "Data Flow: 5.2: while the network is split",
-            "A decision needs its log alone; markers wait until the sides are joined, whoever sends them then.",
+            "A decision needs its log alone; markers wait until the network partition heals, whichever coordinator sends them then.",
             SIMPLIFIED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-98-split-network",

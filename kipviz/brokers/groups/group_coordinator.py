@@ -230,8 +230,8 @@ def on_txn_offset_commit(
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     if asked is None:
-        nobody = (*checks, *add_to_transaction.no_coordinator_checks())
-        return _answer(me, reply_to, nobody, lost).after(missing)
+        rejected = (*checks, *add_to_transaction.no_coordinator_checks())
+        return _answer(me, reply_to, rejected, lost).after(missing)
     enlisted = (*missing, *checks, looked_at("enlisted", False))
     waits = Effects(
         me.but(enlisting=add_to_transaction.joined(me.enlisting, waiting)), checks=enlisted

@@ -91,8 +91,8 @@ def enlist(
     broker = on.rules.enlistment(on.broker, coordinator)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, share.key, broker)
     if asked is None:
-        nobody = (*checks, *add_to_transaction.no_coordinator_checks())
-        return share_staging.answered(me, request, reply_to, nobody)
+        rejected = (*checks, *add_to_transaction.no_coordinator_checks())
+        return share_staging.answered(me, request, reply_to, rejected)
     made = (*checks, looked_at("enlisted", False))
     waits = Effects(me.but(staging=add_to_transaction.joined(me.staging, waiting)), checks=made)
     return add_to_transaction.ask(waits, asked, on)
