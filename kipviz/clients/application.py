@@ -1,11 +1,13 @@
 """An application: the reader's own loop, run one line at a time, and the clients that it uses.
 
-WHO: a process with one application thread (or several: `kipviz.clients.workers`), one producer, one consumer of either
-kind, and any other clients that its story needs. WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289
-"Pseudo code"). DURABILITY: none. A crash ends the process; the next one starts at the first line with the same
-transactional id and another member id. NOT MODELLED: expressions and variables: a program is a list of lines, each with
-one call. Processing a record means that the output is named after it. An exception that is not a KafkaException (a call
-in the wrong state) ends the program, as it would in Java.
+WHO: a process with one application thread (or several: `kipviz.clients.workers`), one producer, one consumer of
+  either kind, and any other clients that its story needs.
+WHERE IN KAFKA: nowhere; it is the code around the clients (KIP-1289 "Pseudo code").
+DURABILITY: none. A crash ends the process; the next one starts at the first line with the same transactional id and
+  another member id.
+NOT MODELLED: expressions and variables: a program is a list of lines, each with one call. Processing a record means
+  that the output is named after it. An exception that is not a KafkaException (a call in the wrong state) ends the
+  program, as it would in Java.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Further application threads of a process: they call the same clients, and their steps interleave.
 
 WHO: a client process with an executor. WHERE IN KAFKA: nowhere; KafkaProducer is thread-safe, KafkaConsumer and
-KafkaShareConsumer are not, so a thread that reads has its own consumer. `kipviz.clients.groups.consumer_threads` says
-what several threads may do with one share consumer. STATUS: what threads may do with one session is a draft:
-`kipviz.clients.sessions.session_threads`. NOT MODELLED: two calls that wait for one client at the same time return
-together, when the later one has its result; on a KafkaProducer each has its own
-(`kipviz.clients.transactions.results`).
+  KafkaShareConsumer are not, so a thread that reads has its own consumer. `kipviz.clients.groups.consumer_threads`
+  says what several threads may do with one share consumer.
+STATUS: what threads may do with one session is a draft: `kipviz.clients.sessions.session_threads`.
+NOT MODELLED: two calls that wait for one client at the same time return together, when the later one has its result;
+  on a KafkaProducer each has its own (`kipviz.clients.transactions.results`).
 
 A thread sees the process as if it were the only one: `seen_by` exchanges its current line with that of the first
 thread, and the same function exchanges them back.

@@ -64,7 +64,7 @@ def write(
 
 
 def _keep(target: Path, before: Path) -> None:
-    """Give a file a second name, replacing any file of that name; the file itself stays in place."""
+    """Link a second name to a file, replacing any file of that name; the file itself stays in place."""
     _sweep(before)
     spare = before.with_name(f"{_own(before.name)}.spare{_DRAFT}")
     try:

@@ -2,11 +2,12 @@
 
 SOURCE: the draft's client API (pull request 22357), the design notes of the Flink connector
 (apache/flink-connector-kafka, pull request 271; FLIP-573, a draft) and a Streams branch; all of it is unmerged. The
-programs do what they do, in our words: an explicit-mode source polls, acknowledges and drains; the object travels with
-the record; a sink stages it. A checkpoint is a store that is durable at once (`database`): its content survives the
-process. NOT MODELLED: a source and a sink in two processes (a shuffle of two members into one sink is one process
-here), payload ids, and a second sink whose recovery commits again by the checkpoint (there the checkpoint holds the
-state of one producer).
+programs do what they do, in our words: an explicit-mode source polls, acknowledges and drains; the object travels
+with the record; a sink stages it. A checkpoint is a store that is durable at once (`database`): its content survives
+the process.
+NOT MODELLED: a source and a sink in two processes (a shuffle of two members into one sink is one process here),
+payload ids, and a second sink whose recovery commits again by the checkpoint (there the checkpoint holds the state of
+one producer).
 """
 
 from __future__ import annotations

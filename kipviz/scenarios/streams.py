@@ -1,9 +1,9 @@
 """Which producer a Kafka Streams application uses, by its version and two configurations (KIP-447, drafts).
 
-The middle version of the KIP has CONSUMER_GROUP_AWARE_TRANSACTION: a producer for each thread if it is true. The later
-one has UPGRADE_FROM instead: with it an application of the new version keeps a producer for each task, whose offsets
-already name the member. Kafka shipped processing.guarantee. NOT MODELLED: asking the brokers for their version at the
-start, which the KIP rejects.
+The middle version of the KIP has CONSUMER_GROUP_AWARE_TRANSACTION: a producer for each thread if it is true. The
+later one has UPGRADE_FROM instead: with it an application of the new version keeps a producer for each task, whose
+offsets already name the member. Kafka shipped processing.guarantee.
+NOT MODELLED: asking the brokers for their version at the start, which the KIP rejects.
 """
 
 from __future__ import annotations

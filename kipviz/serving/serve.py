@@ -73,7 +73,7 @@ class Server:
         atexit.register(self.stop)
 
     def __repr__(self) -> str:
-        """Say where clients connect, how many are connected, and how to see their steps."""
+        """Return where clients connect, the number of connections, and how to see their steps."""
         if self._sockets.stopping:
             return f"A simulated cluster under {self._design.name}, stopped; kipviz.open(server) shows its run"
         count = len(self.clients())

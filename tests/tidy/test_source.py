@@ -168,6 +168,13 @@ def test_a_role_says_who_it_is_in_kafka_how_durable_it_is_and_what_is_left_out(r
         assert re.search(rf"^{word}: ", text, re.MULTILINE), f"the header of {role} has no {word}"
 
 
+@AS_FILE
+def test_what_a_part_loses_and_leaves_out_begins_a_line_of_its_header(path: Path) -> None:
+    text = ast.get_docstring(tree(path)) or ""
+    run_on = re.findall(r"(?<=\S) (DURABILITY|NOT MODELLED): ", text)
+    assert run_on == [], f"{name_of(path)}: begin a line with it, so that a reader finds it"
+
+
 # -- designs stay out of what is below them -----------------------------------------------------------
 
 # Names of options that are names of a role or a topic, too, and are meant as such below.

@@ -12,13 +12,12 @@ import re
 import tokenize
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from kipviz.cluster.behaviour.catalogue import VERBS
+from tests.tidy.source import ROOT, files, name_of
 
-ROOT = Path(__file__).parents[2]
 FLOORS = ("views", "lessons", "widgets", "command", "course", "site", "properties")
 PAPERS = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "TEACHING.md", "CHANGELOG.md")
 
@@ -39,18 +38,6 @@ INSTEAD = {
 }
 """The house dialect, as a pattern each, and what to write instead."""
 
-PLAIN_FLOORS = (
-    *("clients", "recordings", "serving", "spark", "conforming"),
-    *("watching", "campaigns", "designs", "kips"),
-    *("core", "records", "messages", "brokers", "cluster", "properties"),
-)
-NOT_IN_DOCSTRINGS = {
-    **{p: INSTEAD[p] for p in ("anew", "for ever", "on the wire", "put out", "given up")},
-    **{p: INSTEAD[p] for p in ("taken back", "whoever|whosoever", "heirs?")},
-    "(?:no|every|some)body": "name the actor: no broker, every client, another process",
-}
-"""What docstrings and comments of these floors do not say, with what to write instead."""
-
 SAID_IN_SCRIPTS = {verb.in_scripts for verb in VERBS}
 EXCEPT = {
     "CONTRIBUTING.md": r"## Words.*?## How to add",  # the glossary
@@ -60,34 +47,18 @@ EXCEPT = {
 }
 """What a file may say all the same, with the reason beside it."""
 
-
-PLAIN = (
-    "__init__.py",
-    "__main__.py",
-    "checking",
-    "command",
-    "course",
-    "driving",
-    "lessons",
-    "scenarios",
-    "site",
-    "studies",
-    "views",
-    "widgets",
-)
-"""The rooms whose docstrings and comments are held against `IN_DOCSTRINGS`."""
-
 IN_DOCSTRINGS = {
     r"^(?:Gives?|Says?|Tells?|Hears?|Take in|Look out)\b": "Return, Yield, Render, Record: what a caller gets",
     r"^(?:Who|Whoever)\b": "name the actor",
-    r"[Ww]hoever|[Nn]obody|(?:[Ee]very|[Ss]ome)body": "name the actor",
+    r"(?i)whoever|whosoever|(?:no|every|some)body": "name the actor: no broker, every client",
     r"who interrupts": "after an interrupt",
     r"\bthat there (?:is|are) not\b|\bof a name that\b": "unknown",
     r"\bnames nothing\b|\bnumber that is none\b|\bcannot be\.": "unknown, or not valid",
     r"\bgo together\b|\bwhat came of\b": "incompatible; the result",
-    r"\bmade anew\b|\bbegins? anew\b": "again",
+    **{rf"(?i)\b(?:{p})\b": INSTEAD[p] for p in ("anew", "for ever", "on the wire", "put out")},
+    **{rf"(?i)\b(?:{p})\b": INSTEAD[p] for p in ("given up", "taken back", "heirs?")},
 }
-"""What no docstring and no comment of those rooms says, and what to write instead."""
+"""What no docstring and no comment of the package says, and what to write instead."""
 
 
 def prose(document: str) -> str:
@@ -134,64 +105,33 @@ def test_no_text_for_a_reader_uses_a_word_of_the_house_dialect(pattern: str) -> 
     assert not found, f"write instead: {INSTEAD[pattern]}\n" + "\n".join(found)
 
 
-def docstrings_and_comments(source: str) -> str:
-    """Return the docstrings and comments of a module, without what stands in back-quotes."""
-    tree = ast.parse(source)
-    found = [
-        str(node.value.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    ]
+def docstrings_and_comments(source: str) -> Iterator[str]:
+    """Yield the docstrings and comments of a module, without what stands in back-quotes."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    found += [token.string for token in tokens if token.type == tokenize.COMMENT]
-    return re.sub(r"`[^`]*`", "", re.sub(r"\s+", " ", "\n".join(found)))
-
-
-def test_no_docstring_or_comment_of_a_plain_floor_uses_a_word_of_the_house_dialect() -> None:
-    found = []
-    for path in (
-        p for floor in PLAIN_FLOORS for p in sorted((ROOT / "kipviz" / floor).rglob("*.py"))
-    ):
-        text = docstrings_and_comments(path.read_text())
-        for pattern, instead in NOT_IN_DOCSTRINGS.items():
-            hits = re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
-            around = (text[max(0, h.start() - 50) : h.end() + 30] for h in hits)
-            found += [f"{path.relative_to(ROOT)}: …{each}… ({instead})" for each in around]
-    assert not found, "\n".join(found)
-
-
-def plain_words(source: str) -> Iterator[str]:
-    """Yield the docstrings and comments of a module, without examples and what stands in quotes."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
-            continue
-        text = node.value.value
-        if isinstance(text, str):
-            text = re.sub(r"^\s*(?:>>>|\.\.\.).*$", "", text, flags=re.MULTILINE)
-            yield re.sub(r"\s+", " ", re.sub(r"`[^`]*`|\"[^\"]*\"", "", text)).strip()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string.lstrip("# ")
+    comments = [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
+    yield from comments
+    yield " ".join(comments)  # a phrase may go on in the next line
 
 
 @cache
-def docstrings() -> dict[str, list[str]]:
-    found = {}
-    for room in PLAIN:
-        place = ROOT / "kipviz" / room
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            if "node_modules" not in path.parts:
-                words = list(plain_words(path.read_text()))
-                found[str(path.relative_to(ROOT))] = words
-    return found
+def said_of_code() -> dict[str, list[str]]:
+    return {
+        name_of(path): [
+            re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "", text)).strip()
+            for text in docstrings_and_comments(path.read_text(encoding="utf-8"))
+        ]
+        for path in files()
+    }
 
 
 @pytest.mark.parametrize("pattern", IN_DOCSTRINGS)
 def test_no_docstring_and_no_comment_reads_like_a_translation(pattern: str) -> None:
     found = [
         f"{name}: …{text[max(0, hit.start() - 50) : hit.end() + 30]}…"
-        for name, texts_of in docstrings().items()
+        for name, texts_of in said_of_code().items()
         for text in texts_of
         for hit in re.finditer(pattern, text)
     ]

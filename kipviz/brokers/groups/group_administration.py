@@ -147,8 +147,8 @@ def on_consumer_group_describe(
     """Return the members of a KIP-848 group: their epochs, current and target assignments.
 
     WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that the sender may
-    describe every topic that its members have. ANSWERS: the group's epoch, its target's epoch, and the members, as
-    already replicated.
+    describe every topic that its members have.
+    ANSWERS: the group's epoch, its target's epoch, and the members, as already replicated.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
     group_id, seen = request.group_id, as_replicated(me, on)

@@ -156,7 +156,7 @@ def ask(done: Effects, asked: Request, on: Context) -> Effects:
 
 
 def number_question(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:
-    """Give a question a number that no unanswered question from before a marker has.
+    """Assign a question a number that no unanswered question from before a marker has.
 
     Where questions are batched, one of two equal ones may be rejected alone, so each has its own number. Source:
     VerificationGuard, which is unique; AddPartitionsToTxnManager, one callback per request.

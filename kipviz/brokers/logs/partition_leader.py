@@ -144,8 +144,8 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     """Append the batch of one partition of a request for several, or keep it.
 
     WHEN: KafkaApis has a Produce request for several partitions. CHECKS: as for a request of its own; KafkaApis has
-    compared the epoch, and asks the coordinator. DOES: keeps the batch in the meantime. ANSWERS: with the result of
-    this partition.
+    compared the epoch, and asks the coordinator. DOES: keeps the batch in the meantime.
+    ANSWERS: with the result of this partition.
     Clause: ReplicaManager.handleProduceAppend.
     """
     request = call.request

@@ -1,8 +1,9 @@
 """A notice of the share coordinator with an outcome, as an alternative to the leader's question.
 
 WHO: the share coordinator and the leader of the source partition. WHERE IN KAFKA: nowhere; no draft has such a request.
-STATUS: our inference (slot outcome_news, study B2). DURABILITY: none; a lost notice is not repeated, because the leader
-may ask all the same, and a new leader reads the state anyway.
+STATUS: our inference (slot outcome_news, study B2).
+DURABILITY: none; a lost notice is not repeated, because the leader may ask all the same, and a new leader reads the
+  state anyway.
 """
 
 from __future__ import annotations

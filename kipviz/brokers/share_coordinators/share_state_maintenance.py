@@ -43,7 +43,8 @@ def on_delete(
 
     WHEN: an operator deletes a share group, or its offsets. CHECKS: that the coordinator has loaded its log, and that
     the topic exists; state that does not exist counts as deleted. DOES: writes a tombstone. ANSWERS: when it is
-    replicated. OPEN: reset_while_pending.
+    replicated.
+    OPEN: reset_while_pending.
     Clause: KIP-932 "DeleteShareGroupState"; ShareCoordinatorShard.deleteState.
     """
     checks = share_state_checks.delete_checks(me, request, on)

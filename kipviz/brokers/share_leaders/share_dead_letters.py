@@ -4,12 +4,13 @@ WHO: the share-partition leader, as a plain producer towards the leader of the d
 WHERE IN KAFKA: ShareGroupDLQManager, SharePartition (ARCHIVING).
 KIPS: KIP-1191, share.version 2.
 DURABILITY: ARCHIVING is durable before the copy is sent, ARCHIVED after the attempt. A new leader finds ARCHIVING and
-retries, so there may be two copies; when every attempt fails the record is archived without a copy, and only the
-broker's log says so. TOPIC: a missing topic is created if errors.deadletterqueue.auto.create.topics.enable allows it.
-If the topic cannot be used, the record is archived without a copy. Then only the broker's log has a line; the meters of
-failed copies do not change, because nothing was produced.
+  retries, so there may be two copies; when every attempt fails the record is archived without a copy, and only the
+  broker's log says so.
+TOPIC: a missing topic is created if errors.deadletterqueue.auto.create.topics.enable allows it. If the topic cannot
+  be used, the record is archived without a copy. Then only the broker's log has a line; the meters of failed copies
+  do not change, because nothing was produced.
 NOT MODELLED: several ranges in one produce request; the time between attempts; the key of a record; that CreateTopics
-goes to any broker (here to the lowest one that leads a partition).
+  goes to any broker (here to the lowest one that leads a partition).
 """
 
 from __future__ import annotations

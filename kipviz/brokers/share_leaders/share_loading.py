@@ -1,7 +1,7 @@
 """The load of a share-partition from its durable state, and of outcomes.
 
-A part of the share-partition leader's role; the requests for the state are in `share_writes`. Source:
-SharePartition.maybeInitialize. Loading outcomes is our inference.
+A part of the share-partition leader's role; the requests for the state are in `share_writes`.
+Source: SharePartition.maybeInitialize. Loading outcomes is our inference.
 """
 
 from __future__ import annotations

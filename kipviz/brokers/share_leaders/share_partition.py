@@ -241,7 +241,10 @@ def stage(
 def unstage(
     me: SharePartition, request: TxnShareAcknowledge
 ) -> tuple[SharePartition, tuple[Event, ...]]:
-    """Release staged records to the member that holds them, if they are still staged by this producer."""
+    """Release staged records to the member that holds them, if they are still staged by this producer.
+
+    Clause: KIP-1289 corner case 11, 'already-staged records on A are reverted to ACQUIRED' (draft).
+    """
     records, events = me.records, []
     voter = (request.producer_id, request.producer_epoch)
     for offset in offsets_of(request.acknowledgements):

@@ -178,8 +178,8 @@ def on_txn_share_acknowledge(
     """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
 
     WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and state of every record.
-    DOES: makes the transactional acknowledgement durable, or only keeps it in memory, depending on the design. ANSWERS:
-    when the design regards it as staged. OPEN: staged_acks, participant, stage_retry, member_check.
+    DOES: makes the transactional acknowledgement durable, or only keeps it in memory, depending on the design.
+    ANSWERS: when the design regards it as staged. OPEN: staged_acks, participant, stage_retry, member_check.
     Clause: KIP-1289 "Flow - Share Group", corner cases 10 and 11 (draft).
     """
     checks = share_staging.checks_at_once(request, on)

@@ -1,9 +1,9 @@
 """The outcome of acknowledgements that a share-partition leader holds in memory, until it is durable.
 
-WHO: the share-partition leader, under a design whose marker waits for that write (slot outcome_write). SOURCE: pull
-request 22357 (draft implementation, seen in source): a failed write leaves the records TX_PENDING and fails the marker.
-How the failure reaches the transaction coordinator is our inference: as NOT_LEADER_OR_FOLLOWER, after which it sends
-the marker again (as KafkaApis does for `__consumer_offsets`).
+WHO: the share-partition leader, under a design whose marker waits for that write (slot outcome_write).
+SOURCE: pull request 22357 (draft implementation, seen in source): a failed write leaves the records TX_PENDING and
+  fails the marker. How the failure reaches the transaction coordinator is our inference: as NOT_LEADER_OR_FOLLOWER,
+  after which it sends the marker again (as KafkaApis does for `__consumer_offsets`).
 NOT MODELLED: two coordinators that wait for one write; the later one gets the response.
 """
 

@@ -1,9 +1,9 @@
 """A staging of several partitions in one request: an acknowledgement for each, one response (KIP-1289).
 
-WHEN: a producer stages what its share consumer holds of several partitions that one broker leads. DOES: handles every
-part as a staging of one partition; the response waits until each has its result. OPEN: stage_parts: what becomes of the
-parts that were staged when another one is rejected. A part at another leader is another request, and no broker knows of
-both.
+WHEN: a producer stages what its share consumer holds of several partitions that one broker leads.
+DOES: handles every part as a staging of one partition; the response waits until each has its result.
+OPEN: stage_parts: what becomes of the parts that were staged when another one is rejected. A part at another leader
+is another request, and no broker knows of both.
 Clause: KIP-1289 corner case 11 (draft).
 """
 

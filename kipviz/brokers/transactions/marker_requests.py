@@ -2,7 +2,8 @@
 
 WHO: a transaction coordinator. WHERE IN KAFKA: TransactionMarkerChannelManager,
 TransactionMarkerRequestCompletionHandler.
-KIPS: KIP-98. DURABILITY: none; after a broken connection the coordinator retries.
+KIPS: KIP-98.
+DURABILITY: none; after a broken connection the coordinator retries.
 
 Which transactions go into one request is decided where the markers are sent (`transaction_append.gathered`): those that
 one step of a coordinator ends on one broker, such as all decided ones that a new coordinator finds.

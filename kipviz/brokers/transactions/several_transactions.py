@@ -29,7 +29,8 @@ def on_add_partitions(
     """Pass a question to the coordinator of its transaction, or several questions to theirs.
 
     WHEN: a broker asks about the transactions of several producers. CHECKS: for each that its partitions exist, and
-    that it is coordinated here (NOT_COORDINATOR); an error of one does not affect the others. DOES: nothing else.
+    that it is coordinated here (NOT_COORDINATOR); an error of one does not affect the others.
+    DOES: nothing else.
     ANSWERS: when every coordinator has answered, with errors for each transaction.
     Clause: KIP-890 part 1; KafkaApis.handleAddPartitionsToTxnRequest.
     """

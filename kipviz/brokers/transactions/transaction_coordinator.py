@@ -212,8 +212,8 @@ def on_end_txn(
 
     WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version 5: a transition in
     progress, the producer id, the epoch, the state; another order for older versions. DOES: logs PREPARE_COMMIT or
-    PREPARE_ABORT, since version 5 with the next epoch. ANSWERS: as soon as that is replicated, before any marker is
-    written. OPEN: end_txn_response.
+    PREPARE_ABORT, since version 5 with the next epoch.
+    ANSWERS: as soon as that is replicated, before any marker is written. OPEN: end_txn_response.
     Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 

@@ -36,8 +36,8 @@ def on_txn_heartbeat(
     """Restart the liveness period of a producer.
 
     WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS: loading, the
-    transactional id, the identity. DOES: the three intervals start over; nothing is logged. ANSWERS: NONE, or that the
-    transactional id belongs to another producer.
+    transactional id, the identity. DOES: the three intervals start over; nothing is logged.
+    ANSWERS: NONE, or that the transactional id belongs to another producer.
     Clause: KIP-1309 TxnHeartbeat (draft; checks and errors are our inference, after EndTxn's).
     """
     checks = _checks(me, request)

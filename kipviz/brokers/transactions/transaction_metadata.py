@@ -262,8 +262,8 @@ def decision_of(
 def fencing_epoch(known: TransactionMetadata) -> int:
     """Return the epoch that fences a producer below transaction version 2: the next one.
 
-    It stays the same if a fence with it was not written, and at 32767, the highest one. Source:
-    TransactionMetadata.prepareFenceProducerEpoch.
+    It stays the same if a fence with it was not written, and at 32767, the highest one.
+    Source: TransactionMetadata.prepareFenceProducerEpoch.
     """
     if known.has_failed_epoch_fence:
         return known.producer_epoch

@@ -212,8 +212,8 @@ def send_markers(
 ) -> Effects:
     """Send markers, one request per broker; log COMPLETE_* when none is left.
 
-    A deleted partition needs no marker; one without a leader waits. Source:
-    TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
+    A deleted partition needs no marker; one without a leader waits.
+    Source: TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue.
     """
     there = on.image.leaders
     known = known.but(partitions=tuple(p for p in known.partitions if p in there))

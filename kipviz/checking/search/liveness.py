@@ -59,7 +59,7 @@ class Futures:
 class Settled(Value, frozen=True):
     """The result of examining the continuations.
 
-    `answer` is "resolved", "for ever" (proved), "undecided" if the bound was reached first, or "cancelled". `steps` is
+    `answer` is "resolved", `"for ever"` (proved), "undecided" if the bound was reached first, or "cancelled". `steps` is
     the length of the continuation that resolved it, or the number of worlds that were tried.
     `what` names the `things` that are pending.
     """
@@ -71,7 +71,7 @@ class Settled(Value, frozen=True):
 
     @property
     def for_ever(self) -> str:
-        """The reason for which a promise breaks where the answer is "for ever"."""
+        """The reason for a broken property if the answer is `"for ever"`."""
         them = "it" if self.things == 1 else "them"
         return f"{self.what}, and no continuation without a new fault resolves {them}"
 

@@ -38,8 +38,8 @@ def ranges_of_topics(
 ) -> tuple[Assigned, ...]:
     """Assign ranges of each topic in turn to its subscribers; the first members get more.
 
-    With several topics the first members therefore have one more partition of every topic. Source:
-    RangeAssignor.assignPartitions.
+    With several topics the first members therefore have one more partition of every topic.
+    Source: RangeAssignor.assignPartitions.
     """
     in_order = sorted(members, key=lambda m: _rank(m.member_id, m.instance_id))
     given: dict[str, tuple[str, ...]] = {m.member_id: () for m in in_order}
@@ -81,8 +81,8 @@ def cooperative(
 ) -> tuple[Assigned, ...]:
     """Assign each member its target partitions, except those that another member must still revoke.
 
-    A member that loses a partition joins again after revoking it; the partition then goes to its next owner. Source:
-    CooperativeStickyAssignor.assign, adjustAssignment.
+    A member that loses a partition joins again after revoking it; the partition then goes to its next owner.
+    Source: CooperativeStickyAssignor.assign, adjustAssignment.
     """
     owned = {m.member_id: m.subscription.owned for m in members}
     target = sticky(topic_partitions, members)

@@ -1,13 +1,14 @@
 """A consumer of the classic protocol: it joins, receives the leader's assignment, and reads on.
 
-WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator, AbstractCoordinator. KIPS: KIP-62
-(heartbeats in the background), KIP-429 (cooperative), KIP-345 (static members), KIP-394 (MEMBER_ID_REQUIRED), KIP-447
-(stable offsets, groupMetadata()). PARTS: `coordinator` is its membership; every member of a regular group has the
-others (`reading_member`). DURABILITY: none; the next life of the process is another member, and only a static member
-keeps its instance id. NOT MODELLED: assignors other than range and cooperative-sticky, automatic commits, fetching
-ahead of poll(): one request at a time is in flight, besides the JoinGroup or SyncGroup of a cooperative consumer. A
-broker that is both coordinator and leader has one connection (in Kafka two), so a fetch waits behind the JoinGroup. The
-leader knows the partitions of the topic as they were when it was made.
+WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator, AbstractCoordinator. KIPS:
+  KIP-62 (heartbeats in the background), KIP-429 (cooperative), KIP-345 (static members), KIP-394
+  (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
+PARTS: `coordinator` is its membership; every member of a regular group has the others (`reading_member`).
+DURABILITY: none; the next life of the process is another member, and only a static member keeps its instance id.
+NOT MODELLED: assignors other than range and cooperative-sticky, automatic commits, fetching ahead of poll(): one
+  request at a time is in flight, besides the JoinGroup or SyncGroup of a cooperative consumer. A broker that is both
+  coordinator and leader has one connection (in Kafka two), so a fetch waits behind the JoinGroup. The leader knows
+  the partitions of the topic as they were when it was made.
 """
 
 from __future__ import annotations

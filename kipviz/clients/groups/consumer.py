@@ -1,10 +1,11 @@
 """A consumer of a regular group with a fixed assignment: it reads on from the group's committed offset.
 
-WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher. KIPS: KIP-98 (isolation level),
-KIP-447 (stable offsets), KIP-848 (member epoch). DURABILITY: none; only the group's committed offset lasts. NOT
-MODELLED: membership, assignment and rebalances (the member epoch is fixed; `group_consumer` is a member that joins),
-several partitions, the position's metadata, auto.offset.reset=by_duration (a member that joins has that). Unless a spec
-states auto.offset.reset, it is earliest, without a request.
+WHO: a client process. WHERE IN KAFKA: KafkaConsumer, CommitRequestManager, Fetcher.
+KIPS: KIP-98 (isolation level), KIP-447 (stable offsets), KIP-848 (member epoch).
+DURABILITY: none; only the group's committed offset lasts.
+NOT MODELLED: membership, assignment and rebalances (the member epoch is fixed; `group_consumer` is a member that
+  joins), several partitions, the position's metadata, auto.offset.reset=by_duration (a member that joins has that).
+  Unless a spec states auto.offset.reset, it is earliest, without a request.
 """
 
 from __future__ import annotations

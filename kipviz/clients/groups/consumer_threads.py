@@ -1,11 +1,11 @@
 """Two threads that share a consumer, which is not thread-safe: which call throws, which waits, and which is safe.
 
 WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl.acquire, ClassicKafkaConsumer.acquire and
-AsyncKafkaConsumer.acquire. KIPS: KIP-932; KIP-1289 (draft) promises that shareGroupMetadata() may be called beside
-poll() and acknowledge(). A call throws ConcurrentModificationException while another thread is in one. There is one
-exception in 4.4.0: KafkaShareConsumer's poll() is a synchronized method, so a second poll() waits for the first one and
-then enters. NOT MODELLED: wakeup(), which is safe, too; a snapshot for each thread: the process has the last one that
-was taken.
+AsyncKafkaConsumer.acquire.
+KIPS: KIP-932; KIP-1289 (draft) promises that shareGroupMetadata() may be called beside poll() and acknowledge(). A
+call throws ConcurrentModificationException while another thread is in one. There is one exception in 4.4.0:
+KafkaShareConsumer's poll() is a synchronized method, so a second poll() waits for the first one and then enters.
+NOT MODELLED: wakeup(), which is safe, too; a snapshot for each thread: the process has the last one that was taken.
 """
 
 from __future__ import annotations

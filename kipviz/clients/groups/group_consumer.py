@@ -1,12 +1,12 @@
 """A consumer that is a member of its group: it joins, sends heartbeats, revokes partitions, and reads on.
 
 WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
-ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager. KIPS: KIP-848 (group.protocol=consumer),
-KIP-447 (stable offsets, groupMetadata()). PARTS: `membership` is its own; every member of a regular group has the
-others (`reading_member`). DURABILITY: none; the next life of the process is another member, with the same instance id
-if it is static. NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic
-commits; one request at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes
-here.
+  ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
+KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
+PARTS: `membership` is its own; every member of a regular group has the others (`reading_member`).
+DURABILITY: none; the next life of the process is another member, with the same instance id if it is static.
+NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic commits; one request
+  at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes here.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ def on_timer(me: GroupConsumer, timer: TimerOfClient) -> GroupConsumer:
 def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
     """Leave the group, because the application has not called poll() for max.poll.interval.ms.
 
-    The member sends its last heartbeat at once and does not wait for the response. It loses its partitions: a listener
-    is called in the next poll(), and until then the application can go on as if it still owned them. Source:
-    AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
+    The member sends its last heartbeat at once and does not wait for the response. It loses its partitions: a
+    listener is called in the next poll(), and until then the application can go on as if it still owned them.
+    Source: AbstractHeartbeatRequestManager.poll, AbstractMembershipManager.transitionToStale.
     """
     mine = me.membership
     stale = mine.to(S.LEAVING).to(S.STALE)

@@ -88,8 +88,9 @@ def on_told(me: M, answer: ListOffsetsResponse) -> M:
     """Read on where the log starts or ends; a member without an offset asks again.
 
     If every record is too old (by_duration), there is no position. The partition is asked again after
-    request.timeout.ms, for a later time, and records that are too old by then are skipped. Source:
-    OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions, OffsetFetcherUtils.handleListOffsetResponse.
+    request.timeout.ms, for a later time, and records that are too old by then are skipped.
+    Source: OffsetsRequestManager.sendListOffsetsRequestsAndResetPositions,
+    OffsetFetcherUtils.handleListOffsetResponse.
     """
     mine, partition = me.subscription, answer.partition
     waits = mine.positions.get(partition) == ASKED

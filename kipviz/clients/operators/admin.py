@@ -1,12 +1,13 @@
 """The admin client: an operator's queries about transactions and groups, and the changes to them.
 
 WHO: an operator's process. WHERE IN KAFKA: KafkaAdminClient, AbortTransactionHandler, FenceProducersHandler,
-TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler, AlterShareGroupOffsetsHandler,
-DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler (kafka-share-groups.sh). KIPS: KIP-664, KIP-360 (fencing),
-KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs). DURABILITY: none; a response is what the broker knew at
-that moment. NOT MODELLED: FindCoordinator and Metadata (every leader and coordinator is known at once), the timeout of
-a call (it retries as long as the error is retriable), the operator's own clock; that find-hanging always has a
---max-transaction-timeout (15 minutes): without one every open transaction is old enough.
+  TransactionsCommand (kafka-transactions.sh); ListShareGroupOffsetsHandler, AlterShareGroupOffsetsHandler,
+  DeleteShareGroupOffsetsHandler, DeleteShareGroupsHandler (kafka-share-groups.sh).
+KIPS: KIP-664, KIP-360 (fencing), KIP-994 (duration), KIP-1152 (pattern), KIP-932, KIP-140 (ACLs).
+DURABILITY: none; a response is what the broker knew at that moment.
+NOT MODELLED: FindCoordinator and Metadata (every leader and coordinator is known at once), the timeout of a call (it
+  retries as long as the error is retriable), the operator's own clock; that find-hanging always has a
+  --max-transaction-timeout (15 minutes): without one every open transaction is old enough.
 """
 
 from __future__ import annotations
@@ -319,8 +320,8 @@ def delete_consumer_group_offsets(me: Admin, partitions: str) -> Admin:
 def list_consumer_group_offsets(me: Admin, groups: str) -> Admin:
     """Ask for the committed offsets of one or several regular groups: "g1 g2 requireStable=true". Blocks.
 
-    The result leaves out a partition whose offset is not stable, without an error. Source:
-    ListConsumerGroupOffsetsHandler.
+    The result leaves out a partition whose offset is not stable, without an error.
+    Source: ListConsumerGroupOffsetsHandler.
     """
     return ask(me, group_targets.committed_of(groups)).but(several=True)
 

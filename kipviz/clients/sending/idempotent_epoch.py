@@ -1,9 +1,9 @@
 """A producer without a transactional id: idempotent, which is the default, or not.
 
-WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, TransactionManager (isTransactional() is false). KIPS:
-KIP-98 (idempotence), KIP-360 (the client bumps its own epoch), KIP-185, KIP-679 (on by default). DURABILITY: none; the
-next process gets another producer id, and no broker recognises it. NOT MODELLED: here the sender asks for the identity
-with the first batch, in Kafka when it starts.
+WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, TransactionManager (isTransactional() is false).
+KIPS: KIP-98 (idempotence), KIP-360 (the client bumps its own epoch), KIP-185, KIP-679 (on by default).
+DURABILITY: none; the next process gets another producer id, and no broker recognises it.
+NOT MODELLED: here the sender asks for the identity with the first batch, in Kafka when it starts.
 
 A failed batch fails only its Future, and the producer continues. If a leader may lack records that the producer has
 numbered, the producer bumps its epoch by itself, and each partition starts again at sequence 0.

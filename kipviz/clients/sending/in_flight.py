@@ -292,7 +292,7 @@ def _next_of(me: Producer, partition: str) -> OutgoingBatch | None:
 
 
 def _numbered(me: Producer, batch: OutgoingBatch) -> OutgoingBatch:
-    """Give a batch its sequence, and its identity if a plain producer may change that, unless it has them."""
+    """Assign a batch its sequence, and its identity if a plain producer may change that, unless it has them."""
     if not me.idempotence or batch.base_sequence >= 0:
         return batch
     known, identity = me.partition_map, me.manager.identity

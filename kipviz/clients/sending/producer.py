@@ -1,12 +1,14 @@
 """The producer: an application thread makes its calls, and a sender thread sends its requests.
 
-WHO: a client process. WHERE IN KAFKA: KafkaProducer. KIPS: KIP-98, KIP-360, KIP-447, KIP-890, KIP-939, KIP-1289;
-`transaction_manager` says what each adds. PARTS: `manager` has the identity and the transactions, `accumulator` the
-batches, `partition_map` their sequences, `metadata` the topics that it knows. The `sender` handles requests and
-responses. SETTINGS: with a transactional.id or without, idempotent or not, one request in flight or several: one
-producer, whose parts ask its settings. DURABILITY: none; a crash loses everything, and the next process fences the old
-producer. NOT MODELLED: the futures of send(): a record that an abort drops has a TransactionAbortedException there
-(RecordAccumulator.abortUndrainedBatches).
+WHO: a client process. WHERE IN KAFKA: KafkaProducer.
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890, KIP-939, KIP-1289; `transaction_manager` says what each adds.
+PARTS: `manager` has the identity and the transactions, `accumulator` the batches, `partition_map` their sequences,
+  `metadata` the topics that it knows. The `sender` handles requests and responses.
+SETTINGS: with a transactional.id or without, idempotent or not, one request in flight or several: one producer, whose
+  parts ask its settings.
+DURABILITY: none; a crash loses everything, and the next process fences the old producer.
+NOT MODELLED: the futures of send(): a record that an abort drops has a TransactionAbortedException there
+  (RecordAccumulator.abortUndrainedBatches).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The sender: it chooses the producer's next request, and handles the responses.
 
-WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, with the TransactionManager's handlers of batches. KIPS:
-KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms), KAFKA-5494 (several requests in flight). NOT MODELLED: see
-`in_flight`.
+WHO: the sender thread of a producer. WHERE IN KAFKA: Sender, with the TransactionManager's handlers of batches.
+KIPS: KIP-98, KIP-360, KIP-890, KIP-91 (delivery.timeout.ms), KAFKA-5494 (several requests in flight).
+NOT MODELLED: see `in_flight`.
 
 A transactional request is sent before a batch, and no batch is sent while one is in flight. EndTxn waits until no batch
 is left. A batch that a leader may have is sent until it is complete or expires, even in an abort. A failed batch fails

@@ -178,8 +178,8 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
 def given(me: Application) -> Producer | TransactionSession | None:
     """Return the result of the producer's transactionSession(): an external session, its own, or null.
 
-    A producer with a transactional.id is its own session here, because it has that one's state and calls. Clause:
-    KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
+    A producer with a transactional.id is its own session here, because it has that one's state and calls.
+    Clause: KIP-1310 2.3 "Access the session (internal or external). Returns null if non-transactional", 5.1.
     """
     if not me.producer.is_transactional:
         return None
@@ -204,8 +204,8 @@ def add_partitions(me: Application, line: Line, rules: ClientRules) -> Applicati
 
     Below transaction version 2 the session sends AddPartitionsToTxn. From version 2 on brokers add the partitions and
     no client sends it; the KIP does not say what the call is for then. No KIP gives a producer such a call: here it
-    sends the request, for a design whose brokers leave it to the client to add the participant (study B5). Clause:
-    KIP-1310 2.1, 3.3; that the call does not wait is our inference.
+    sends the request, for a design whose brokers leave it to the client to add the participant (study B5).
+    Clause: KIP-1310 2.1, 3.3; that the call does not wait is our inference.
     """
     partitions = tuple((line.target or me.output).split())
     if me.session is None:

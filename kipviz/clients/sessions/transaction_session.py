@@ -1,10 +1,12 @@
 """The transaction session: one identity and one life cycle for all clients that are bound to it.
 
 WHO: a client process. WHERE IN KAFKA: nowhere; KIP-1310 separates it from the TransactionManager that every
-transactional producer has today. STATUS: draft (KIP-1310, under discussion). KIPS: KIP-1310; its requests are those of
-KIP-98, KIP-447, KIP-890 and KIP-1289. DURABILITY: none. resume() starts from an identity that another process stored.
-NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process at once (resume()
-of KIP-1310 4.5 replaces the previous one, and keeps its connection).
+  transactional producer has today.
+STATUS: draft (KIP-1310, under discussion).
+KIPS: KIP-1310; its requests are those of KIP-98, KIP-447, KIP-890 and KIP-1289.
+DURABILITY: none. resume() starts from an identity that another process stored.
+NOT MODELLED: what the producer leaves out of its TransactionManager; two session objects of a process at once
+  (resume() of KIP-1310 4.5 replaces the previous one, and keeps its connection).
 
 A session is a transaction manager outside every producer: the same object with the same calls, without an accumulator.
 `kipviz.clients.sessions.binding` passes changes between a session and the clients bound to it.

@@ -1,9 +1,10 @@
 """Drained acknowledgements: an object that leaves the share consumer and that a producer stages later.
 
-WHO: a client process; the object may travel beside the records, as in a Flink job from the source to the sink. WHERE IN
-KAFKA: nowhere; acknowledgementsForTransaction() of pull request 22357, middle and late iterations (draft
-implementation, seen in source): explicit mode only; what was not drained is sent as an ordinary acknowledgement at the
-next poll(), commitSync() or close(). NOT MODELLED: an object for records of several partitions (gathers).
+WHO: a client process; the object may travel beside the records, as in a Flink job from the source to the sink.
+WHERE IN KAFKA: nowhere; acknowledgementsForTransaction() of pull request 22357, middle and late iterations (draft
+  implementation, seen in source): explicit mode only; what was not drained is sent as an ordinary acknowledgement at
+  the next poll(), commitSync() or close().
+NOT MODELLED: an object for records of several partitions (gathers).
 """
 
 from __future__ import annotations

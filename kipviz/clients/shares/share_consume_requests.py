@@ -1,7 +1,8 @@
 """The requests of a share consumer: fetches and acknowledgements, and their responses.
 
 WHO: the network thread of a share consumer. WHERE IN KAFKA: ShareConsumeRequestManager, ShareSessionHandler. KIPS:
-KIP-932. DURABILITY: none. The calls of the application, and what is not modelled, are in `share_consumer`.
+KIP-932.
+DURABILITY: none. The calls of the application, and what is not modelled, are in `share_consumer`.
 """
 
 from __future__ import annotations

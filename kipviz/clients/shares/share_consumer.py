@@ -1,11 +1,14 @@
 """The share consumer: it polls records, holds their acquisition locks, and acknowledges them.
 
 WHO: a client process. WHERE IN KAFKA: KafkaShareConsumer, ShareConsumerImpl, ShareConsumeRequestManager,
-ShareSessionHandler. KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata(). DURABILITY: none; its member id is new
-in every process. PARTS: `share_memory` has its parts, `share_consume_requests` its requests and responses.
-`share_throws` has the exceptions of its calls, `share_member` its membership, if it joins its group in the run. NOT
-MODELLED: requests to several brokers at once (one is in flight); wakeup() and poll()'s timeout (it waits for records);
-what deserializers throw; acknowledgements are not sent again, an ambiguous outcome is reported as NETWORK_EXCEPTION.
+  ShareSessionHandler.
+KIPS: KIP-932; KIP-1289 (draft) adds shareGroupMetadata().
+DURABILITY: none; its member id is new in every process.
+PARTS: `share_memory` has its parts, `share_consume_requests` its requests and responses. `share_throws` has the
+  exceptions of its calls, `share_member` its membership, if it joins its group in the run.
+NOT MODELLED: requests to several brokers at once (one is in flight); wakeup() and poll()'s timeout (it waits for
+  records); what deserializers throw; acknowledgements are not sent again, an ambiguous outcome is reported as
+  NETWORK_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -40,8 +43,8 @@ timers, on_timer = requesting.timers, requesting.on_timer
 def poll(me: ShareConsumer, next_poll: NextPoll) -> ShareConsumer:
     """Ask for records, and acknowledge the previous batch. Blocks until there are some.
 
-    In explicit mode it sends the acknowledge() calls, in implicit mode what the design says. Source:
-    ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
+    In explicit mode it sends the acknowledge() calls, in implicit mode what the design says.
+    Source: ShareConsumerImpl.acknowledgeBatchIfImplicitAcknowledgement.
     """
     before = me.current_fetch
     if before.renewed and not before.verdicts:
@@ -112,8 +115,8 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
 def commit_async(me: ShareConsumer) -> ShareConsumer:
     """Send the acknowledgements and return at once; the callback gets the results.
 
-    An acknowledgement belongs to the session in which its records were delivered, and fails if that is lost. Source:
-    ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
+    An acknowledgement belongs to the session in which its records were delivered, and fails if that is lost.
+    Source: ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
     """
     me, said = _taken(me)
     committing = in_order((*me.acknowledging.committing, *said))

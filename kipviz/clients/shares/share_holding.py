@@ -1,9 +1,11 @@
 """The records that a share consumer holds of several partitions, if its poll() gathers from all of them.
 
 WHO: a client process. WHERE IN KAFKA: ShareFetchBuffer, ShareCompletedFetch, ShareInFlightBatch (one for each
-partition, collected by ShareConsumerImpl.collect). KIPS: KIP-932. A consumer that gathers returns the records of all
-partitions that have some. It sends one ShareFetch for each partition, or one to each broker for all partitions of its
-share session (`by_session`, as Kafka does). DURABILITY: none. NOT MODELLED: explicit mode.
+  partition, collected by ShareConsumerImpl.collect).
+KIPS: KIP-932. A consumer that gathers returns the records of all partitions that have some. It sends one ShareFetch
+  for each partition, or one to each broker for all partitions of its share session (`by_session`, as Kafka does).
+DURABILITY: none.
+NOT MODELLED: explicit mode.
 """
 
 from __future__ import annotations
@@ -76,8 +78,8 @@ def of_session(
     """Return the session part of a fetch, the lost acknowledgements, and those owed to other brokers.
 
     `known` are the session's partitions, None if it begins: then every partition is added and nothing can be
-    acknowledged. Acknowledgements for a broker that no longer leads the partition are lost. Source:
-    ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
+    acknowledged. Acknowledgements for a broker that no longer leads the partition are lost.
+    Source: ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
     """
     told, lost, others = [], [], []
     for each in owing:

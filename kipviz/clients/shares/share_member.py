@@ -1,9 +1,11 @@
 """A member of a share group: it joins with the first poll(), sends heartbeats, and receives its partitions.
 
-WHO: a client process, beside its share consumer. WHERE IN KAFKA: ShareMembershipManager, ShareHeartbeatRequestManager.
-KIPS: KIP-932. DURABILITY: none; the next life of the process is another member. A fenced member joins again under the
-same id, so that the leaders still know its records. NOT MODELLED: several topics, racks; that close() waits for the
-response to the last heartbeat.
+WHO: a client process, beside its share consumer. WHERE IN KAFKA: ShareMembershipManager,
+  ShareHeartbeatRequestManager.
+KIPS: KIP-932.
+DURABILITY: none; the next life of the process is another member. A fenced member joins again under the same id, so
+  that the leaders still know its records.
+NOT MODELLED: several topics, racks; that close() waits for the response to the last heartbeat.
 """
 
 from __future__ import annotations

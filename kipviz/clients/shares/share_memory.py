@@ -1,11 +1,13 @@
 """A share consumer and its parts.
 
-WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl with its ShareConsumeRequestManager. KIPS: KIP-932; KIP-1289
-and KIP-1310 (drafts) for what is staged. PARTS: `subscription` are its partitions, `sessions` its share sessions with
-brokers, `current_fetch` its current records, `acknowledging` the acknowledgements still to send. The drafts add two
-parts: `handover` (KIP-1289: a producer stages) and `transactional` (KIP-1310: the consumer sends by itself). The two
-designs differ in who holds the queue of stagings. DURABILITY: none. Its calls and its requests are in `share_consumer`.
-Its membership is a client beside it (`share_member`).
+WHO: a client process. WHERE IN KAFKA: ShareConsumerImpl with its ShareConsumeRequestManager.
+KIPS: KIP-932; KIP-1289 and KIP-1310 (drafts) for what is staged.
+PARTS: `subscription` are its partitions, `sessions` its share sessions with brokers, `current_fetch` its current
+  records, `acknowledging` the acknowledgements still to send. The drafts add two parts: `handover` (KIP-1289: a
+  producer stages) and `transactional` (KIP-1310: the consumer sends by itself). The two designs differ in who holds
+  the queue of stagings.
+DURABILITY: none. Its calls and its requests are in `share_consumer`. Its membership is a client beside it
+  (`share_member`).
 """
 
 from __future__ import annotations

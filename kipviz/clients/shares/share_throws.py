@@ -1,7 +1,7 @@
 """The exceptions that the calls of a share consumer throw at once, before anything is sent.
 
-WHO: a client process, in its application's thread. WHERE IN KAFKA: ShareConsumerImpl. KIPS: KIP-932; KIP-1289 (draft)
-for shareGroupMetadata().
+WHO: a client process, in its application's thread. WHERE IN KAFKA: ShareConsumerImpl.
+KIPS: KIP-932; KIP-1289 (draft) for shareGroupMetadata().
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def why_no_acknowledge(me: ShareConsumer, offset: int | None) -> str | None:
 def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
     """Return why poll() throws: in explicit mode every record must be acknowledged before it.
 
-    The design decides whether a record that a producer stages counts as acknowledged. Source:
-    ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
+    The design decides whether a record that a producer stages counts as acknowledged.
+    Source: ShareConsumerImpl.collect, ShareInFlightBatch.takeAcknowledgedRecords.
     """
     fetch = me.current_fetch
     said = {*rules.explicit_mode(fetch.staged), *(offset for offset, _ in fetch.verdicts)}

@@ -1,11 +1,13 @@
 """An external database: the second participant of a two-phase commit, which decides the outcome.
 
 WHO: a database that one application writes to. WHERE IN KAFKA: nowhere; KIP-939 "dual write" and KIP-1310 4.5 have
-programs that use one. DURABILITY: committed and prepared data survives everything. Other data is rolled back when the
-connection of the process breaks, which here happens when the process dies. NOT MODELLED: a host of its own: a call
-takes effect at once, in one step of the application, so no call is lost or answered twice; crashes and locks of the
-database. A process that dies between a call's effect and its return crashes after that step. If several processes write
-to a database (`shared`), each has its own connection here, and after a step all of them show the committed data.
+  programs that use one.
+DURABILITY: committed and prepared data survives everything. Other data is rolled back when the connection of the
+  process breaks, which here happens when the process dies.
+NOT MODELLED: a host of its own: a call takes effect at once, in one step of the application, so no call is lost or
+  answered twice; crashes and locks of the database. A process that dies between a call's effect and its return
+  crashes after that step. If several processes write to a database (`shared`), each has its own connection here, and
+  after a step all of them show the committed data.
 
 The database holds rows, named after their input records, and one PreparedTxnState, which is written in the same
 database transaction as the rows.

@@ -87,8 +87,8 @@ FATAL_OF_ADDING = (
 def said(message: Message) -> Errors:
     """Return the error of a response to a transactional request, whose parts may have errors of their own.
 
-    An unknown partition is retried, whatever the errors of the others. Source:
-    TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
+    An unknown partition is retried, whatever the errors of the others.
+    Source: TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
     """
     if isinstance(message, TxnOffsetCommitResponse):
         return topic_ids.said(message)

@@ -1,13 +1,13 @@
 """The results that threads wait for in the calls of a producer that they share.
 
 WHO: a client process with several application threads. WHERE IN KAFKA: TransactionalRequestResult, a latch of each
-request; TransactionManager.handleCachedTransactionRequestResult, throwIfPendingState. A call that ends a transaction,
-or initialises, leaves its result in the producer until a thread has returned with it. Until then the same call of
-another thread waits for the same result, and any other call is illegal: Kafka reports that the first one timed out,
-even if it did not. A sendOffsetsToTransaction() has a result of its own and leaves nothing. NOT MODELLED: a process
-with one thread needs none of it (`Producer.done`); a TransactionSession (draft), whose threads return together; the
-error of offsets that are rejected while another thread aborts: its thread gets no error; a send() behind one that waits
-for a topic or for room waits, too, and its max.block.ms does not begin.
+  request; TransactionManager.handleCachedTransactionRequestResult, throwIfPendingState. A call that ends a
+  transaction, or initialises, leaves its result in the producer until a thread has returned with it. Until then the
+  same call of another thread waits for the same result, and any other call is illegal: Kafka reports that the first
+  one timed out, even if it did not. A sendOffsetsToTransaction() has a result of its own and leaves nothing.
+NOT MODELLED: a process with one thread needs none of it (`Producer.done`); a TransactionSession (draft), whose
+  threads return together; the error of offsets that are rejected while another thread aborts: its thread gets no
+  error; a send() behind one that waits for a topic or for room waits, too, and its max.block.ms does not begin.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """The transaction manager: an identity, the life cycle of its transactions, and their requests.
 
-WHO: a part of a client process. A producer holds one beside its batches; a TransactionSession (KIP-1310, draft) is one
-that no producer holds. WHERE IN KAFKA: TransactionManager, with its TxnRequestHandlers. KIPS: KIP-98, KIP-360, KIP-447,
-KIP-890; KIP-939: prepareTransaction, completeTransaction and initTransactions(keepPreparedTxn) are in the client since
-4.1, the broker's part is a draft; KIP-1289 (draft) adds one call, KIP-1309 (draft) a heartbeat. DURABILITY: none; a
-crash loses all of it, and the next process fences it. NOT MODELLED: FindCoordinator where there are no ACLs and for
-groups; Metadata (but for topics that are waited for and for the ids that `topic_ids` asks for).
+WHO: a part of a client process. A producer holds one beside its batches; a TransactionSession (KIP-1310, draft) is
+  one that no producer holds.
+WHERE IN KAFKA: TransactionManager, with its TxnRequestHandlers.
+KIPS: KIP-98, KIP-360, KIP-447, KIP-890; KIP-939: prepareTransaction, completeTransaction and
+  initTransactions(keepPreparedTxn) are in the client since 4.1, the broker's part is a draft; KIP-1289 (draft) adds
+  one call, KIP-1309 (draft) a heartbeat.
+DURABILITY: none; a crash loses all of it, and the next process fences it.
+NOT MODELLED: FindCoordinator where there are no ACLs and for groups; Metadata (but for topics that are waited for and
+  for the ids that `topic_ids` asks for).
 
 It knows no batch. Like Kafka's nextRequest(hasIncompleteBatches), it gets whether some are `incomplete`: in the
 accumulator, or in flight. Batches and their sequences are in `kipviz.clients.sending`.

@@ -421,7 +421,7 @@ def _of_client(spec: ClusterSpec, client: Client, timer: TimerOfClient) -> int:
 
 
 def _heartbeat_interval_ms(spec: ClusterSpec, client: Client) -> int:
-    """Give the heartbeat interval of a client, which depends on the protocol that it is a member by."""
+    """Return the heartbeat interval of a client, which depends on its group protocol."""
     if isinstance(client, Holder):
         return client.manager.heartbeat_interval_ms
     if isinstance(client, ClassicConsumer):

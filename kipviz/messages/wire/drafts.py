@@ -3,10 +3,10 @@
 SOURCE: pull request 22357 (draft implementation, seen in source), whose request has had three keys: 93 at first, then
 94, then 95, always version 0 on the broker's listener. Its newest schema allows an acknowledge type of 0, for an
 acquired offset without a data record, and its response has no current leader. Kafka 4.4.0 has given keys 93 and up to
-other requests, so nothing here can be sent to a released broker. NOT KNOWN: which key goes with which iteration of the
-state batch (paired in their order here); the version of Read- and WriteShareGroupState in which a state batch has
-staged fields, and whether they are tagged; here they are plain fields of one version more than Kafka 4.4.0 has (our
-inference). One iteration adds a staged delivery state.
+other requests, so nothing here can be sent to a released broker.
+NOT KNOWN: which key goes with which iteration of the state batch (paired in their order here); the version of Read-
+and WriteShareGroupState in which a state batch has staged fields, and whether they are tagged; here they are plain
+fields of one version more than Kafka 4.4.0 has (our inference). One iteration adds a staged delivery state.
 """
 
 from __future__ import annotations

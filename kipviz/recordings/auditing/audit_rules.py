@@ -173,11 +173,11 @@ class _Tally:
         return marks if marks <= own else self.with_data[partition] or own
 
     def is_whole(self, partition: str) -> bool:
-        """Say whether a partition has as many markers as decisions."""
+        """Return whether a partition has as many markers as decisions."""
         return self.own.get(partition, 0) == self.marks.get(partition, 0)
 
     def is_ended(self, partition: str, *, is_open: bool) -> bool:
-        """Say whether a participant has the marker of the decision that is looked at."""
+        """Return whether a participant has the marker of the current decision."""
         own = self.own[partition]
         missing = own - self.marks.get(partition, 0)
         if missing <= 0:
@@ -385,7 +385,7 @@ def _unfinished(
 
 
 def _long(mark: Held, tally: _Tally) -> Iterator[LogFinding]:
-    """Tell of a transaction that held a last stable offset for longer than its timeout."""
+    """Yield a finding for a transaction that held a last stable offset for longer than its timeout."""
     if not mark.batches:
         return
     own = tally.first.get(mark.partition)
@@ -486,7 +486,7 @@ class _Offsets:
 
 
 def _wrote(mark: Held | None, *, counts_agree: bool) -> bool:
-    """Say whether a partition has a batch of a transaction; yes where its marker cannot be told from others'."""
+    """Return whether a partition has a batch of a transaction; True if its marker is not distinguishable from others."""
     return not counts_agree or (mark is not None and mark.batches > 0)
 
 

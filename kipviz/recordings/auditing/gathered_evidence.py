@@ -133,7 +133,7 @@ class GatheredEvidence:
         self._cleanup.close()
 
     def add(self, each: Evidence) -> None:
-        """Take in one piece of evidence; what has no producer id is left out."""
+        """Add one piece of evidence; evidence without a producer id is left out."""
         for producer_id in keys_of(each):
             if producer_id % self._buckets == self._bucket:
                 self._held.setdefault(producer_id, []).append(each)

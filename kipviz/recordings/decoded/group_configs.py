@@ -1,8 +1,8 @@
 """The settings of share groups over time: from the cluster's metadata log, or from the request log.
 
-The metadata log has every change with its time. Without it the IncrementalAlterConfigs requests show the changes while
-the request log was written; a group's earlier settings stay unknown. Source: ConfigRecord;
-IncrementalAlterConfigsRequest (SET is 0, DELETE is 1); GroupConfig.
+The metadata log has every change with its time. Without it the IncrementalAlterConfigs requests show the changes
+while the request log was written; a group's earlier settings stay unknown.
+Source: ConfigRecord; IncrementalAlterConfigsRequest (SET is 0, DELETE is 1); GroupConfig.
 """
 
 from __future__ import annotations

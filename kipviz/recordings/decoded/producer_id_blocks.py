@@ -2,7 +2,8 @@
 
 A broker gets a block from the controller, and another one after a restart; each of several brokers has its own block.
 NOT MODELLED: the blocks; a broker that waits for one returns a retriable error to a producer without a transactional
-id. Source: RPCProducerIdManager, ProducerIdsBlock.
+id.
+Source: RPCProducerIdManager, ProducerIdsBlock.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def tells_one(exchange: Exchange) -> bool:
     """Return whether a producer learns its id, a new one or an existing one.
 
     If only one broker is recorded, it has assigned that id itself, perhaps before the recording begins. If there are
-    several brokers, an elected coordinator returns ids that others have assigned. Source:
-    TransactionCoordinator.prepareInitProducerIdTransit.
+    several brokers, an elected coordinator returns ids that others have assigned.
+    Source: TransactionCoordinator.prepareInitProducerIdTransit.
     """
     return exchange.api == "INIT_PRODUCER_ID" and exchange.response["errorCode"] == 0
 

@@ -1,8 +1,8 @@
 """A broker's folder on disk: the folders of partitions, and what else is there.
 
 Beside the partitions there are the metadata log, folders of partitions that were deleted, that move between disks or
-that no longer belong to the broker, and files with the broker's checkpoints. Source: LocalLog.parseTopicPartitionName,
-LogManager, UnifiedLog.
+that no longer belong to the broker, and files with the broker's checkpoints.
+Source: LocalLog.parseTopicPartitionName, LogManager, UnifiedLog.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ T = TypeVar("T")
 
 
 def accept(evidence: Evidence) -> tuple[Asked, ...]:
-    """Give every request that can be compared to the model.
+    """Return every request that can be compared to the model.
 
     Raises:
         RecordingError: if a request or an answer lacks a field of its API.

@@ -1,6 +1,6 @@
 """The requests of a log in shares, so that several processes can compare them, and the merged results.
 
-Requests that touch the same transactional id, group or share group go together; the others go by their connection. A
+Requests that touch the same transactional id, group or share group form one share; the others are divided by connection. A
 subject with more requests than a part of a share is divided, because each request is compared by itself. In every
 process the model reads all logs, because an answer may depend on any of them. One share follows the members from the
 first request to the last. The result is the same as that of one process.

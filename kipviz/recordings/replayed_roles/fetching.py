@@ -1,10 +1,11 @@
 """The answers of partition leaders to readers: offsets, aborted transactions, and in a session only changes.
 
-A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out those without
-changes: no records, and neither a new high watermark nor a new log start offset. Source:
-FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions. A reader may be fenced if no
-reader with the same or an older leader epoch gets an answer later: a leader's epoch is in no log until it writes. NOT
-MODELLED: sizes. The end of a read decides which aborted transactions it returns; a log that is shorter than
+A fetch session remembers its partitions, so a request names those that changed, and an answer leaves out those
+without changes: no records, and neither a new high watermark nor a new log start offset.
+Source: FetchSession.CachedPartition.maybeUpdateResponseData; LocalLog.addAbortedTransactions. A reader may be fenced
+if no reader with the same or an older leader epoch gets an answer later: a leader's epoch is in no log until it
+writes.
+NOT MODELLED: sizes. The end of a read decides which aborted transactions it returns; a log that is shorter than
 index.interval.bytes has no index, and then it is all of them from the offset on. For a longer log, any number of the
 transactions that begin first is accepted.
 """

@@ -7,9 +7,9 @@ in the model wherever they explain the next recorded event: a lock or a wait exp
 new leader is elected.
 
 A session may have several partitions: they are handled one after the other, and an answer need not have all of them,
-because a leader may still have been working on the others. NOT MODELLED: the maximum wait of a fetch: one that would
-wait in the model may have an empty answer; how the record limit of a fetch is divided among its partitions: as
-recorded.
+because a leader may still have been working on the others.
+NOT MODELLED: the maximum wait of a fetch: one that would wait in the model may have an empty answer; how the record
+limit of a fetch is divided among its partitions: as recorded.
 """
 
 from __future__ import annotations

@@ -108,11 +108,11 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
 class SeenEnds:
     """How far a broker's answers show that every reader may read a partition.
 
-    A new leader takes a while to learn from its followers how far they have copied, however slow its machine is. Until
-    then its high watermark may be lower than the previous one. The bounds are its own answers since its election: that
-    all replicas have a batch (acks=all), or a high watermark to readers. A transaction coordinator reads its log to the
-    end before it answers, so only its own writes since its election may not be visible yet. Source:
-    Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords,
+    A new leader takes a while to learn from its followers how far they have copied, however slow its machine is.
+    Until then its high watermark may be lower than the previous one. The bounds are its own answers since its
+    election: that all replicas have a batch (acks=all), or a high watermark to readers. A transaction coordinator
+    reads its log to the end before it answers, so only its own writes since its election may not be visible yet.
+    Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords,
     TransactionStateManager.loadTransactionMetadata.
     """
 

@@ -7,8 +7,8 @@ earlier than that line's time minus its own totalTimeMs, and it was answered by 
 is assumed about the speed of a machine.
 
 A connection is named after its ends and the number of its network thread: 127.0.0.1:9092-127.0.0.1:50210-2-14. A
-recording does not name the thread; all of its lines count as one thread's. Its machine was idle. Source:
-RequestChannel.updateRequestMetrics, SocketServer.Processor, ServerConnectionId.
+recording does not name the thread; all of its lines count as one thread's. Its machine was idle.
+Source: RequestChannel.updateRequestMetrics, SocketServer.Processor, ServerConnectionId.
 """
 
 from __future__ import annotations

@@ -50,10 +50,11 @@ def in_transition(
 
     The completion of a decided transaction is prepared before its markers are sent, so it is pending until it is
     logged. Any other transition is pending while its record is being appended: `coming` are the entries that were
-    written before the answer. Meanwhile every request is answered with CONCURRENT_TRANSACTIONS, whatever its epoch, and
-    so is a leader or group coordinator that asks on behalf of the producer. A new id is known even before its first
-    record, with its producer id and without an epoch. Source: TransactionMetadata.prepareComplete,
-    TransactionCoordinator (pendingTransitionInProgress, handleInitProducerId).
+    written before the answer. Meanwhile every request is answered with CONCURRENT_TRANSACTIONS, whatever its epoch,
+    and so is a leader or group coordinator that asks on behalf of the producer. A new id is known even before its
+    first record, with its producer id and without an epoch.
+    Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress,
+    handleInitProducerId).
     """
     key = role_key(broker, world.image.home_of_transactions(name))
     role: Any = world.roles.get(key)

@@ -1,11 +1,12 @@
 """A partition leader's memory of batches whose transaction was verified before, if the batches are known.
 
 An entry is created when the first batch of a transaction arrives, and stays if that is rejected
-(`brokers.logs.verification`). No log has it. If all batches were noted when they were sent, it follows from the earlier
-ones: each was handled at some time between its arrival and its answer. In that order entries are created, lowered, and
-cleared by the batches that the log then accepted. Source: UnifiedLog.maybeStartTransactionVerification,
-UnifiedLog.updateProducers, ProducerStateManager.clearVerificationStateEntry. NOT MODELLED: a broker that was killed has
-lost its entries; with several brokers both are possible.
+(`brokers.logs.verification`). No log has it. If all batches were noted when they were sent, it follows from the
+earlier ones: each was handled at some time between its arrival and its answer. In that order entries are created,
+lowered, and cleared by the batches that the log then accepted.
+Source: UnifiedLog.maybeStartTransactionVerification, UnifiedLog.updateProducers,
+ProducerStateManager.clearVerificationStateEntry.
+NOT MODELLED: a broker that was killed has lost its entries; with several brokers both are possible.
 """
 
 from __future__ import annotations
