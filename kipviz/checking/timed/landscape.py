@@ -5,8 +5,8 @@ for a given time before it commits, and messages arrive at once, so that only th
 cell states which property breaks or, if none does, whether any run commits at all: a transaction that always times out
 breaks nothing and achieves nothing.
 
-A leader that holds transactional acknowledgements looks up their outcome every 5 s (our inference). NOT MODELLED: a
-lock that is renewed during processing (KIP-1222).
+A leader that holds transactional acknowledgements looks up their outcome every 5 s (our inference).
+NOT MODELLED: a lock that is renewed during processing (KIP-1222).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The membership of a consumer in its group by the classic protocol.
 
-WHERE IN KAFKA: ConsumerCoordinator, AbstractCoordinator. KIPS: KIP-62, KIP-345, KIP-394, KIP-429. DURABILITY: none.
+WHERE IN KAFKA: ConsumerCoordinator, AbstractCoordinator. KIPS: KIP-62, KIP-345, KIP-394, KIP-429.
+DURABILITY: none.
 """
 
 from __future__ import annotations

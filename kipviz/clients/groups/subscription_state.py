@@ -1,6 +1,7 @@
 """A member's subscription, the partitions that it owns, and its positions in them.
 
-WHERE IN KAFKA: SubscriptionState. DURABILITY: none; only the group's committed offsets last.
+WHERE IN KAFKA: SubscriptionState.
+DURABILITY: none; only the group's committed offsets last.
 """
 
 from __future__ import annotations

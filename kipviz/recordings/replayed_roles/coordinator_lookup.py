@@ -1,8 +1,9 @@
 """The answers to FindCoordinator, compared with the placement of keys and the leaders of internal topics.
 
 In the model every sender finds the address at once; the answer is the same: the leader of the partition to which a key
-hashes. NOT MODELLED: that an internal topic is created at its first use, and that a broker learns of a new leader late;
-until the first batch of a leader is in the log, no coordinator may be available.
+hashes.
+NOT MODELLED: that an internal topic is created at its first use, and that a broker learns of a new leader late; until
+  the first batch of a leader is in the log, no coordinator may be available.
 """
 
 from __future__ import annotations
