@@ -85,7 +85,10 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         default="",
         help="try what is drawn from these floors now: clients,cluster,…; several may run side by side",
     )
-    parser.add_argument("--file", help="draw from the files whose path ends so: A,B,…")
+    parser.add_argument(
+        "--file",
+        help="draw from the files whose path ends so, or of the folders: a.py,brokers/groups/,…",
+    )
     parser.add_argument("--kind", help="draw changes of these kinds only: guard,operator,…")
     parser.add_argument("--line", metavar="FILE:LINE", help="every change of this line")
     parser.add_argument(
@@ -128,14 +131,21 @@ def _drawn(arguments: argparse.Namespace) -> list[Mutant]:
         there = [path for path in paths if path.as_posix().endswith(file)]
         return [m for path in there for m in mutants(path) if m.line == int(line)]
     if arguments.file:
-        ends = tuple(arguments.file.split(","))
-        paths = [path for path in paths if path.as_posix().endswith(ends)]
+        paths = [path for path in paths if _is_wished(path, arguments.file.split(","))]
     every = [mutant for path in paths for mutant in mutants(path)]
     if arguments.kind:
         every = [mutant for mutant in every if mutant.kind in arguments.kind.split(",")]
     if arguments.count == "all" or int(arguments.count) >= len(every):
         return every
     return random.Random(arguments.seed).sample(every, int(arguments.count))
+
+
+def _is_wished(path: Path, wished: Sequence[str]) -> bool:
+    """Tell whether a file ends in one of the names, or is in a folder, whose name has a slash behind it."""
+    return any(
+        f"/{name}" in path.as_posix() if name.endswith("/") else path.as_posix().endswith(name)
+        for name in wished
+    )
 
 
 class Trials:
@@ -213,19 +223,16 @@ class Trials:
         """Read what is on file of this sample, as far as its files are as they were."""
         if not self._kept.exists():
             return
-        drawn = {(m.file, m.number): _signature(asdict(m)) for m in self._drawn}
+        drawn = {(m.file, m.number): asdict(m) for m in self._drawn}
         for line in self._kept.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             key = (row["file"], row["number"])
-            if drawn.get(key) == _signature(row):
-                self._first.setdefault(key, row["how"])
+            if key not in drawn or _signature(drawn[key]) != _signature(row):
+                continue
+            self._first.setdefault(key, row["how"])
             again = self._arguments.again and row["how"] == SURVIVED
-            if (
-                drawn.get(key) == _signature(row)
-                and row["digest"] == digest(row["file"])
-                and not again
-            ):
-                self._ended[key] = row
+            if row["digest"] == digest(row["file"]) and not again:
+                self._ended[key] = row | drawn[key]  # its line may be another one by now
         if self._arguments.again:
             self._arguments.again = False  # what survives from here on has been tried again
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from tests.mutants import __main__ as program
 from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
 from tests.mutants.operators import FLOORS, Mutant, changed, modules, mutants
-from tests.mutants.touched import imported
+from tests.mutants.touched import digest, imported
 from tests.mutants.trial import Child, run
 from tests.tidy.source import ROOT
 
@@ -240,6 +241,67 @@ def test_where_too_many_tests_are_red_by_themselves_nothing_is_said_to_have_died
     said = capsys.readouterr()
     assert said.out == ""
     assert "3 of 9 tests of properties are red without any change: no result is told" in said.err
+
+
+DIGESTED = '''"""What it is for."""
+
+# Why.
+LEAST = 1
+
+class Longer:
+    """Words."""
+
+    def than(self, least):
+        """Compare."""
+        return "one sentence" if least else "another"
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("# Why.", "# A longer reason,\n# in two lines.", True),
+        ("What it is for.", "What it is for, in other words.", True),
+        ('    """Words."""\n\n', "", True),
+        ("Compare.", "Compare.\n\n        Shapes and units.", True),
+        ("one sentence", "one word", False),
+        ("LEAST = 1", "LEAST = 2", False),
+        ("if least", "if not least", False),
+    ],
+)
+def test_what_was_tried_is_thrown_away_when_a_file_does_something_else_and_not_when_it_is_reworded(
+    tmp_path: Path, old: str, new: str, is_same: bool
+) -> None:
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    assert old in DIGESTED
+    before.write_text(DIGESTED, encoding="utf-8")
+    after.write_text(DIGESTED.replace(old, new), encoding="utf-8")
+    assert (digest(str(before)) == digest(str(after))) is is_same
+    assert digest(str(tmp_path / "gone.py")) == ""
+
+
+def test_what_was_tried_before_its_line_moved_is_told_with_the_line_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "KEPT", tmp_path)
+    today = mutants(OUTPUTS)[0]
+    kept = asdict(replace(today, line=today.line + 7)) | {"how": "red", "killer": "", "tests": 1}
+    trials = program.Trials([today], program._arguments(["--resume"]))
+    for row in (kept | {"digest": "of another tree"}, kept | {"digest": digest(today.file)}):
+        trials._kept.write_text(json.dumps(row) + "\n", encoding="utf-8")
+        trials._read()
+        found = [each["line"] for each in trials._ended.values()]
+        assert found == ([today.line] if row["digest"] == digest(today.file) else [])
+
+
+def test_changes_are_drawn_from_the_files_of_a_folder() -> None:
+    words = ["--floor", "brokers", "--file", "brokers/transactions/,group_state.py"]
+    files = {m.file for m in program._drawn(program._arguments([*words, "--count", "all"]))}
+    rooms = {file.removeprefix("kipviz/brokers/").rpartition("/")[0] for file in files}
+    assert rooms == {"transactions", "groups"}
+    assert [file for file in files if "/groups/" in file] == [
+        "kipviz/brokers/groups/group_state.py"
+    ]
 
 
 def test_a_run_of_many_files_is_kept_under_a_name_that_a_folder_takes(

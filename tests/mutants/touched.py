@@ -2,7 +2,7 @@
 
 The tests of a file share what they cache, so of two tests that look at one value only the first one is on record as
 working it out; the others of its file come behind it when a change is tried. The record is kept in .mutants/ at the
-top of the project, for one sample; a file's rows are made again when it has changed.
+top of the project, for one sample; a file's rows are made again when it does something else than it did.
 """
 
 from __future__ import annotations
@@ -44,9 +44,21 @@ class Cut(KeyboardInterrupt):
 
 @cache
 def digest(name: str) -> str:
-    """The digest of a file of the project; empty if it is gone."""
+    """The digest of what a Python file of the project does, without its docstrings; empty if it is gone.
+
+    A comment, a docstring and a line's place change no result of a test, and no number of a change.
+    """
     path = ROOT / name
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+    if not path.exists():
+        return ""
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, _DESCRIBED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
+_DESCRIBED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def test_file(nodeid: str) -> str:
