@@ -61,6 +61,10 @@ def main(words: Sequence[str] | None = None) -> int:
     session = Trials(drawn, arguments)
     folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
+    options += [
+        "--tb=no",
+        "--assert=plain",
+    ]  # nobody reads why a test is red, and to say so took most of a trial
     try:
         if pytest.main([*options, *folders], plugins=[session]) == pytest.ExitCode.INTERNAL_ERROR:
             session.refused = session.refused or "an error of its own, above, ended it"
@@ -301,10 +305,12 @@ class Worker:
     def work(self) -> None:
         """Try every change of this share."""
         for done, mutant in enumerate(self._left):
+            began = _cpu_of_children()
             ended, tests, way = self._tried(mutant)
             how = ended.how if ended.how != "green" else SURVIVED
             row = asdict(mutant) | {"digest": digest(mutant.file), "how": how}
             row |= {"killer": ended.killer, "tests": tests, "way": way}
+            row |= {"seconds": round(_cpu_of_children() - began, 3)}
             with self._kept.open("a", encoding="utf-8") as kept:
                 kept.write(json.dumps(row) + "\n")
             mark = "SURVIVED" if how == SURVIVED else how

@@ -65,7 +65,8 @@ def main(source: str, file: str, order: str, seconds: str) -> int:
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
     wanted = Path(order).read_text(encoding="utf-8").splitlines()
     files = list(dict.fromkeys(name.partition("::")[0] for name in wanted))
-    options: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+    options: list[Any] = ["-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+    options += ["--tb=no", "--assert=plain"]  # nobody reads why a test is red
     budget = Budget(float(seconds))
     status = int(pytest.main([*options, *files], plugins=[Order(wanted), budget]))
     return 0 if status == pytest.ExitCode.INTERRUPTED and budget.spent else status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import signal
 import subprocess
@@ -188,6 +189,29 @@ def test_a_child_that_runs_on_is_ended_by_its_cpu_time_and_one_that_dies_is_red(
 def test_a_change_that_outlives_its_cpu_time_is_not_put_to_the_next_test() -> None:
     ended = Child(lambda say: run([None], {}, say, budget=-1.0)).wait()  # type: ignore[list-item]
     assert (ended.how, ended.said) == ("green", [{"spent": 0}])
+
+
+def test_a_child_is_ended_where_its_parent_is_interrupted_while_it_waits() -> None:
+    def interrupted(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    def work(say: Any) -> None:
+        say("x" * (1 << 20))  # more than a pipe holds: when it is said, the parent is reading
+        os.kill(os.getppid(), signal.SIGUSR1)
+        while True:
+            signal.pause()
+
+    before = signal.signal(signal.SIGUSR1, interrupted)
+    try:
+        child = Child(work)
+        with pytest.raises(KeyboardInterrupt):
+            child.wait()
+        child.end()
+        with pytest.raises(ChildProcessError):
+            os.waitpid(child.process, 0)
+        child.end()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 LONG_AND_SHORT = """

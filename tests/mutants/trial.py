@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,15 @@ class Child:
         self.started = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
-        self.reading, writing = os.pipe()
+        reading, writing = os.pipe()
+        self._said = os.fdopen(reading, "rb")
         self.process = os.fork()
         if self.process:
             os.close(writing)
             return
         status = 1
         try:
-            os.close(self.reading)
+            self._said.close()
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children itself
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0,) if loud else (0, 1, 2):
@@ -65,7 +67,7 @@ class Child:
 
     def wait(self) -> Ended:
         """Read what the child says until it ends."""
-        with os.fdopen(self.reading, "rb") as lines:
+        with self._said as lines:
             said = [json.loads(line) for line in lines]
         status = os.waitpid(self.process, 0)[1]
         running = next((each["running"] for each in reversed(said) if "running" in each), "")
@@ -81,10 +83,11 @@ class Child:
         return Ended("", "green", said)
 
     def end(self) -> None:
-        """End the child now."""
-        os.kill(self.process, signal.SIGKILL)
-        os.close(self.reading)
-        os.waitpid(self.process, 0)
+        """End the child now, wherever its parent was interrupted while it waited."""
+        self._said.close()
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
 
 
 def run(
