@@ -90,6 +90,19 @@ def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
+def test_a_pattern_is_compared_only_where_there_is_one():
+    for pattern, named in (("", []), ("my-.*", ["regular expression"])):
+        checks = asked.listing(COORDINATOR, ListTransactions(1, pattern=pattern), aged())[1]
+        assert [c.name for c in checks] == ["loading", *named, "transactional ids known"]
+
+
+def test_a_description_names_what_was_asked_for_and_nothing_where_no_id_was():
+    for name in ("my-a", ""):
+        desk = Desk(transaction_coordinator, COORDINATOR, leaders={HOME: 1})
+        desk.ask(asked.on_describe_transactions, DescribeTransactions(name))
+        assert (desk.checks[0].name, desk.checks[0].asked) == ("transactional id", name or None)
+
+
 @pytest.fixture
 def front():
     """The front desk of a broker that leads two partitions of __transaction_state."""

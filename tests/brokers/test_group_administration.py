@@ -17,7 +17,7 @@ from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.membership import classic_membership, group_membership, static_members
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
-from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.brokers.membership.share_group import ShareGroup, ShareMember
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.cluster.spec_checks.spec_check import check
@@ -38,13 +38,16 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetDelete,
     OffsetDeleteResponse,
+    OffsetFetchOfGroups,
 )
+from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.share_admin import DeleteGroups
 from kipviz.messages.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
 from kipviz.scenarios.library import scenario
+from tests.brokers.test_share_membership import STATES
 from tests.scenarios.story import played
 
 E = Errors
@@ -216,6 +219,63 @@ def test_members_that_were_there_before_the_run_are_described_with_their_epoch()
     assert [(m.member_id, m.member_epoch) for m in answer.members] == [("C1", 2)]
 
 
+def test_a_group_is_described_with_its_own_members_and_with_the_topics_only_where_there_are_acls() -> (
+    None
+):
+    desk = desk_of(members=Table.of({("given", "C1"): 2, ("other", "C2"): 3}))
+    answer: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("given"))
+    assert [m.member_id for m in answer.members] == ["C1"]
+    desk = modern()
+    desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    assert [check.name for check in desk.checks] == ["loading", "kind of group", "group epoch"]
+    desk.image = {"acls": ()}
+    refused: Any = desk.ask(
+        asked.on_consumer_group_describe, ConsumerGroupDescribe("g"), "op/admin"
+    )
+    assert refused.error is E.TOPIC_AUTHORIZATION_FAILED
+    assert desk.checks[-1].name == "topics it may describe"
+
+
+def test_a_share_group_and_a_group_of_kip_848_are_listed_as_empty_until_somebody_joins() -> None:
+    joined = ShareGroup(members=Table.of({"C": ShareMember("src")}))
+    desk = desk_of(
+        offsets=Table.of(),
+        groups=Table.of({"c": ConsumerGroup(3, 3)}),
+        share_groups=Table.of({"s": ShareGroup(), "t": joined}),
+    )
+    answer = asked.listing(desk.role, ListGroups(1))
+    assert [(row.group_id, row.state) for row in answer.groups] == [
+        ("c", "Empty"),
+        ("s", "Empty"),
+        ("t", "Stable"),
+    ]
+
+
+def test_a_share_group_is_deleted_by_way_of_its_share_coordinator() -> None:
+    stateful = ShareGroup(initialized=("src-0",))
+    role = GroupCoordinator(HERE, share_groups=Table.of({"g1": stateful}))
+    desk = Desk(gc, role, leaders={HERE: 1, "src-0": 5, **STATES})
+    assert desk.ask(asked.on_delete_groups, DeleteGroups("g1")) is None
+    assert [waiting.request for waiting in desk.role.operating] == [DeleteGroups("g1")]
+
+
+def test_an_operator_who_requires_stable_offsets_waits_for_the_newest_and_another_sees_the_replicated() -> (
+    None
+):
+    desk = Desk(gc, GroupCoordinator(HERE), leaders={HERE: 1, "src-0": 5})
+    commit = OffsetCommit("g", "", -1, (GroupOffset("src-0", 3),))
+    assert desk.ask(gc.on_offset_commit, commit) is not None
+    desk.instant = False
+    desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 8),)))
+    replicated: Any = desk.ask(asked.on_offset_fetch_of_groups, OffsetFetchOfGroups("g"))
+    assert [each.offset for each in replicated.offsets] == [3]
+    stable = OffsetFetchOfGroups("g", require_stable=True)
+    assert desk.ask(asked.on_offset_fetch_of_groups, stable) is None
+    desk.replicate()
+    newest: Any = desk.last
+    assert [each.offset for each in newest.offsets] == [8]
+
+
 def test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction() -> None:
     pending = Table.of({9: (PendingOffset("g", "src-1", 6, 4),)})
     desk = desk_of(classic_groups=Table.of({"g": ClassicGroup(generation=4)}), pending=pending)
@@ -262,6 +322,7 @@ def test_a_group_in_which_somebody_is_cannot_be_deleted(
         (classic(ClassicGroup(generation=4)), E.NONE),
         (modern(ConsumerGroup()), E.NONE),
         (desk_of(), E.NONE),
+        (desk_of(members=Table.of({("g", "C1"): 2})), E.GROUP_SUBSCRIBED_TO_TOPIC),
     ],
 )
 def test_offsets_of_a_topic_that_somebody_reads_are_not_deleted(desk: Desk, error: Errors) -> None:

@@ -6,16 +6,26 @@ import pytest
 
 from kipviz.brokers.context import NOBODY, ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
-from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator, replay
 from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
+from kipviz.brokers.membership.consumer_group import ConsumerGroup
+from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.transactions import AddPartitionsToTxnResponse, with_error
-from kipviz.records.batches import Batch
-from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
+from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.consumer_offsets import (
+    GROUP_EPOCH,
+    TARGET_EPOCH,
+    GroupTombstone,
+    MemberRecord,
+    OffsetCommitRecord,
+    OffsetTombstone,
+)
 from kipviz.records.placement import partition_for
+from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
 
 HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
@@ -184,3 +194,41 @@ def test_a_new_coordinator_finds_the_same_in_the_log(desk):
     assert commit(desk, ("foo-0", 102)).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     desk.do(gc.on_loaded(desk.role, desk.on))
     assert desk.role == before
+
+
+def test_a_later_commit_of_the_same_transaction_replaces_the_pending_offset(desk):
+    commit(desk, ("foo-0", 101), ("bar-0", 201))
+    enlisted(desk)
+    commit(desk, ("foo-0", 102))
+    staged = [(p.partition, p.offset) for p in desk.role.pending[10]]
+    assert staged == [("bar-0", 201), ("foo-0", 102)]
+
+
+def test_a_group_of_kip_848_is_gone_with_the_last_of_its_tombstones_and_not_before(desk):
+    desk.role = desk.role.but(groups=desk.role.groups.set("h", ConsumerGroup(3, 3)))
+    for of, there in ((TARGET_EPOCH, True), (GROUP_EPOCH, False)):
+        desk.role = replay(desk.role, Batch(0, (GroupTombstone("h", of),)))
+        assert ("h" in desk.role.groups) is there
+
+
+def test_a_share_group_is_gone_with_the_last_of_its_tombstones_and_not_before(desk):
+    desk.role = desk.role.but(share_groups=desk.role.share_groups.set("s", ShareGroup()))
+    *first, last = OF_A_GROUP
+    for of in first:
+        desk.role = replay(desk.role, Batch(0, (ShareGroupDeleted("s", of),)))
+        assert "s" in desk.role.share_groups
+    desk.role = replay(desk.role, Batch(0, (ShareGroupDeleted("s", last),)))
+    assert "s" not in desk.role.share_groups
+
+
+def test_a_record_of_another_coordinator_is_no_part_of_this_log(desk):
+    with pytest.raises(AssertionError, match="no group coordinator writes a DataRecord"):
+        replay(desk.role, Batch(0, (DataRecord("1"),)))
+
+
+def test_what_a_coordinator_writes_by_itself_keeps_nobody_waiting(desk):
+    desk.instant = False
+    assert desk.role.waiting == ()
+    desk.do(gc.on_topic_deleted(desk.role, "bar", desk.on))
+    assert desk.written(HERE)[-1] == OffsetTombstone("g", "bar-0")
+    assert desk.role.waiting == ()

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
-from kipviz.brokers.groups.group_retention import is_counted_together
+from kipviz.brokers.groups.group_retention import is_counted_together, is_given
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
@@ -172,3 +172,52 @@ def test_what_is_forgotten_of_a_group_is_its_own():
     desk.do(gc.on_timer(desk.role, TIMER, desk.on))
     assert {r.group_id for r in desk.written(HERE)} == {"g"}
     assert list(desk.role.offsets) == [("h", "src-0")]
+
+
+def test_the_last_offset_of_a_group_takes_the_group_along_whatever_other_groups_have():
+    kept = Table.of({("g", "src-0"): CommittedOffset(5, 0), ("h", "src-1"): CommittedOffset(3, 0)})
+    desk = desk_of(offsets=kept, groups=Table.of({"g": ConsumerGroup(5, 5)}))
+    desk.do(gc.on_timer(desk.role, OffsetRetention("src-0", "g"), desk.on))
+    assert "g" not in desk.role.groups
+    assert desk.events[-1] == OffsetsExpired("g", ("src-0",), True)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"groups": READ},
+        {
+            "groups": Table.of({"g": ConsumerGroup(5, 5)}),
+            "pending": Table.of({9: (PendingOffset("g", "src-1", 6, 4),)}),
+        },
+    ],
+    ids=["of a group that has a member", "of a group whose next offset is pending"],
+)
+def test_the_last_offset_goes_and_its_group_stays_with_who_or_what_is_still_there(state):
+    kept = Table.of({("g", "old-0"): CommittedOffset(5, 0)})
+    desk = desk_of(offsets=kept, **state)
+    desk.do(gc.on_timer(desk.role, OffsetRetention("old-0", "g"), desk.on))
+    assert desk.written(HERE) == [OffsetTombstone("g", "old-0")]
+    assert "g" in desk.role.groups
+
+
+def test_an_empty_group_stays_for_an_offset_that_is_pending_where_none_was_before():
+    pending = Table.of({9: (PendingOffset("g", "src-2", 6, 4),)})
+    desk = desk_of(classic_groups=EMPTY, pending=pending)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    assert desk.written(HERE) == [OffsetTombstone("g", "src-0"), OffsetTombstone("g", "src-1")]
+    assert "g" in desk.role.classic_groups
+
+
+def test_an_offset_that_another_group_has_pending_is_forgotten_all_the_same():
+    pending = Table.of({9: (PendingOffset("h", "src-0", 6, 4),)})
+    desk = desk_of(classic_groups=EMPTY, pending=pending)
+    desk.do(gc.on_timer(desk.role, TIMER, desk.on))
+    assert "g" not in desk.role.classic_groups
+
+
+def test_a_group_is_given_no_longer_once_a_member_has_joined_it_in_the_run():
+    given = Table.of({("g", "C0"): 2})
+    assert is_given(GroupCoordinator(HERE, members=given), "g")
+    assert not is_given(GroupCoordinator(HERE, members=given), "h")
+    assert not is_given(GroupCoordinator(HERE, members=given, groups=READ), "g")

@@ -162,3 +162,42 @@ def test_what_is_only_about_to_be_open_is_waited_for_too() -> None:
     assert at.ask(tc.on_add_partitions, request) is None
     assert at.role.transactions["old"].state is S.EMPTY
     assert init(at, "new", 2).error is E.CONCURRENT_TRANSACTIONS
+
+
+def test_a_generation_is_seen_once_however_many_members_name_it() -> None:
+    at = desk()
+    for name, partition in (("t", "src-0"), ("u", "src-1")):
+        assert init(at, name, 1, partition).error is E.NONE
+    assert [e for e in at.events if isinstance(e, GenerationSeen)] == [GenerationSeen("g", 1)]
+
+
+def test_another_group_s_generation_is_no_newer_one() -> None:
+    at = desk()
+    assert init(at, "of-h", 7, "src-0", group="h").error is E.NONE
+    assert init(at, "of-g", 1, "src-0").error is E.NONE
+    assert add(at, "of-g", 10) is E.NONE
+
+
+def test_who_is_of_the_same_generation_or_has_nothing_open_is_not_waited_for() -> None:
+    at = opened(DRAFT, "src-1")
+    assert init(at, "peer", 1, "src-1").error is E.NONE
+    assert at.role.transactions["old"].state is S.ONGOING
+    at = desk()
+    assert init(at, "idle", 1).error is E.NONE
+    gone = GroupAssignmentRecord("g", "gone", 1, BOTH)
+    at.role = at.role.but(assignments=at.role.assignments.set("gone", gone))
+    assert init(at, "new", 2).error is E.NONE
+
+
+@pytest.mark.parametrize(
+    "left",
+    [{"state": S.PREPARE_COMMIT}, {"pending_state": S.PREPARE_COMMIT}],
+    ids=["is decided", "is about to be decided"],
+)
+def test_what_an_older_generation_has_committed_is_waited_for_and_not_aborted(left) -> None:
+    at = opened()
+    transactions = at.role.transactions
+    at.role = at.role.but(transactions=transactions.set("old", transactions["old"].but(**left)))
+    assert init(at, "new", 2).error is E.CONCURRENT_TRANSACTIONS
+    assert at.role.transactions["old"] == transactions["old"].but(**left)
+    assert S.PREPARE_ABORT not in [getattr(r, "state", None) for r in at.written(HOME)]

@@ -60,3 +60,13 @@ def test_markers_of_both_are_sent_again_when_their_connection_breaks(desk):
     done = marker_requests.on_markers_lost(desk.role, together, first, desk.on)
     sent = [part for r in done.requests for part in r.message.of_transactions]
     assert [(m.producer_id, m.partitions) for m in sent] == [(9, ("out-0",)), (10, ("out-0",))]
+
+
+def test_the_first_transaction_of_an_answer_is_the_one_that_its_tag_names(desk):
+    """TransactionMarkerRequestCompletionHandler finds a transaction by its id, whichever producer id it has now."""
+    known = desk.role.transactions["t"].but(producer_id=12)
+    desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
+    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),))
+    tag = desk.requests[0].tag
+    desk.do(marker_requests.on_markers_answered(desk.role, answer, tag, desk.on))
+    assert states(desk) == {"t": S.COMPLETE_COMMIT, "u": S.PREPARE_COMMIT}

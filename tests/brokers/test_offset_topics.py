@@ -8,11 +8,20 @@ from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.groups.offset_topics import answer_alone, unknown_ids
 from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch, RefusedOffset, TxnOffsetCommit
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    RefusedOffset,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
 from kipviz.messages.metadata import Metadata, TopicId
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 from kipviz.records.batches import Batch
@@ -164,3 +173,30 @@ def test_any_broker_tells_the_ids_of_topics():
     desk.instant = False
     answer = desk.ask(kafka_apis.on_metadata, Metadata(("src", "none")))
     assert answer.topics == (TopicId("src", SRC_ID), TopicId("none", ""))
+
+
+def test_the_name_beside_an_id_is_taken_where_a_design_sends_both(desk):
+    """A rejected option of KIP-1319: an old id is no error, because the name is known."""
+    old = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (), 6, (("src", OLD_ID),))
+    assert unknown_ids(old, desk.on.image, desk.rules) == ("src",)
+    named = desk.rules.but(name_beside_id=lambda: True)
+    assert unknown_ids(old, desk.on.image, named) == ()
+
+
+def test_a_broker_answers_alone_only_where_nothing_of_a_commit_is_there(desk):
+    def alone(request):
+        return answer_alone(request, desk.on.image, desk.rules)
+
+    there, gone, other = GroupOffset("src-0", 7), GroupOffset("src-9", 7), GroupOffset("none-0", 7)
+    unknown, nameless = E.UNKNOWN_TOPIC_OR_PARTITION, E.UNKNOWN_TOPIC_ID
+    assert alone(OffsetFetch("g", "none-0")) is None
+    for offsets in ((), (there,), (there, gone)):
+        assert alone(OffsetCommit("g", "m", 2, offsets)) is None
+        assert alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, offsets)) is None
+    plain = alone(OffsetCommit("g", "m", 2, (gone, other)))
+    assert plain == OffsetCommitResponse(unknown)
+    in_transaction = alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other)))
+    assert in_transaction == TxnOffsetCommitResponse(unknown)
+    of_an_old_id = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (gone, other), 6, (("src", OLD_ID),))
+    refused = (RefusedOffset("none-0", unknown),)
+    assert alone(of_an_old_id) == TxnOffsetCommitResponse(nameless, refused)

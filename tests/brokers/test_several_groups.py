@@ -116,6 +116,11 @@ def test_the_checks_of_a_request_about_several_groups_say_of_which_group_they_ar
     ]
 
 
+def test_a_cluster_without_acls_compares_no_rights(desk: Desk) -> None:
+    ask(desk, DescribeGroups(GROUP))
+    assert [check.name for check in desk.checks] == ["group", "leader"]
+
+
 @pytest.mark.parametrize("kind", [DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe])
 def test_what_nobody_here_coordinates_is_answered_at_once(desk: Desk, kind: Any) -> None:
     desk.broker = 5

@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups import share_administration as asked
+from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
@@ -28,6 +29,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
 )
 from kipviz.messages.transactions import PartitionResult
+from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
 from tests.brokers.test_share_membership import HERE, KEYS, Group, running
 
 ANSWERS = {
@@ -194,6 +196,7 @@ def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
     [
         {},
         {"start_offset": 3},
+        {"delivery_complete_count": 2},
         {"error": Errors.UNKNOWN_SERVER_ERROR, "start_offset": 3, "delivery_complete_count": 0},
     ],
 )
@@ -341,3 +344,155 @@ def test_a_reset_that_leaves_the_epoch_as_it_is_logs_none():
     alters(group, ("src-0", 105))
     made = group.written(HERE)[written:]
     assert [type(record).__name__ for record in made] == ["ShareGroupStatePartitionsRecord"]
+
+
+def test_a_description_names_rights_only_where_there_are_acls():
+    group = emptied()
+    group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
+    assert "rights" not in [check.name for check in group.checks]
+    group = running(("M1",))
+    group.image["acls"] = ()
+    refused = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"), "op/admin")
+    assert refused.error is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert group.checks[-1].name == "rights"
+
+
+def test_of_a_topic_that_is_not_there_nobody_is_asked_and_nothing_is_known():
+    group = emptied()
+    wanted = DescribeShareGroupOffsets("g1", ("gone-0", "src-0"))
+    group.ask(asked.on_describe_share_group_offsets, wanted)
+    assert [request.message.key for request in group.requests] == [KEYS[0]]
+    offsets = answered(group, start_offset=3, delivery_complete_count=0).offsets
+    assert [(o.partition, o.start_offset) for o in offsets] == [("gone-0", -1), ("src-0", 3)]
+
+
+def test_a_partition_that_its_topic_has_no_longer_has_a_start_and_no_lag():
+    group = emptied()
+    del group.leaders["src-1"]
+    group.ask(asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1", ("src-1",)))
+    (offset,) = answered(group, start_offset=3, delivery_complete_count=0).offsets
+    assert (offset.start_offset, offset.lag) == (3, -1)
+
+
+def test_a_reset_of_nothing_that_is_there_writes_nothing():
+    group = emptied()
+    written = len(group.written(HERE))
+    alters(group, ("src-9", 0))
+    assert len(group.written(HERE)) == written
+
+
+def test_a_reset_ends_the_deletion_of_its_own_topics_alone():
+    group = Group()
+    stored = ShareGroup(deleting=("other", "src"))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
+    alters(group, ("src-0", 105))
+    assert group.group.deleting == ("other",)
+
+
+def test_a_topics_offsets_are_deleted_without_those_of_other_topics():
+    group = Group()
+    stored = ShareGroup(initialized=("other-0", "src-0"))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert [request.message for request in group.requests] == [DeleteShareGroupState(KEYS[0])]
+    assert (group.group.initialized, group.group.deleting) == (("other-0",), ("src",))
+
+
+def test_offsets_of_a_topic_that_the_cluster_no_longer_has_cannot_be_deleted_by_name():
+    group = Group()
+    stored = ShareGroup(initialized=("gone-0",))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
+    wanted = DeleteShareGroupOffsets("g1", "gone")
+    answer = group.ask(asked.on_delete_share_group_offsets, wanted)
+    assert answer.topic_error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert group.requests == []
+
+
+def test_a_group_without_any_state_is_deleted_by_its_own_records_alone():
+    group = Group()
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", ShareGroup()))
+    assert deletes(group).error is Errors.NONE
+    assert group.written(HERE) == [ShareGroupDeleted("g1", of) for of in OF_A_GROUP]
+    assert "g1" not in group.role.share_groups
+
+
+def test_two_operators_at_a_time_each_have_the_answers_to_what_they_asked():
+    group = emptied()
+    group.ask(asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),)))
+    group.ask(asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-1", 2),)))
+    first, second = group.requests
+    assert [o.tag for o in group.role.operating] == [first.tag, second.tag]
+    assert (first.message.key, second.message.key) == tuple(KEYS)
+    assert group.group.initializing == ("src-0", "src-1")
+    for request, partition, left in ((second, "src-1", ("src-0",)), (first, "src-0", ())):
+        answer = InitializeShareGroupStateResponse(Errors.NONE, request.message.key)
+        group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
+        assert [result.partition for result in group.replies[-1][1].results] == [partition]
+        assert group.group.initializing == left
+    assert group.role.operating == ()
+
+
+def test_a_second_operator_is_told_at_once_that_nobody_leads_the_state_and_the_first_waits_on():
+    group = emptied()
+    alters(group, ("src-0", 1))
+    group.leaders = {n: -1 if n.startswith("__share") else b for n, b in group.leaders.items()}
+    alters(group, ("src-1", 2))
+    unavailable = PartitionResult("src-1", Errors.COORDINATOR_NOT_AVAILABLE)
+    assert group.replies[-1][1].results == (unavailable,)
+    assert [o.request.starts for o in group.role.operating] == [(("src-0", 1),)]
+
+
+def test_the_partition_whose_coordinator_has_moved_is_the_one_that_is_asked_for_again():
+    group = emptied()
+    alters(group, ("src-0", 1), ("src-1", 2))
+    first, second = group.requests
+    group.requests = []
+    moved = InitializeShareGroupStateResponse(Errors.NOT_COORDINATOR, KEYS[1])
+    group.do(gc.on_state_answered(group.role, second.tag, moved, group.on))
+    group.do(gc.on_state_lost(group.role, second.tag, second.message, group.on))
+    assert group.requests == [second, second]
+    foreign = InitializeShareGroupStateResponse(Errors.NONE, "g1:another:0")
+    before = group.role
+    group.do(gc.on_state_answered(group.role, first.tag, foreign, group.on))
+    assert group.role == before
+
+
+def test_a_state_that_a_share_coordinator_refused_to_make_is_not_there():
+    group = Group()
+    alters(group, ("src-0", 1), ("src-1", 2))
+    first, second = group.requests
+    for request, error in ((first, Errors.NONE), (second, Errors.FENCED_STATE_EPOCH)):
+        answer = InitializeShareGroupStateResponse(error, request.message.key)
+        group.do(gc.on_state_answered(group.role, request.tag, answer, group.on))
+    assert group.group.initialized == ("src-0",)
+    results = [(c.asked, c.error) for c in group.checks if c.name == "result"]
+    assert results == [("src-1", Errors.FENCED_STATE_EPOCH)]
+
+
+def test_a_deletion_of_offsets_leaves_what_other_topics_are_deleted_for():
+    group = Group()
+    stored = ShareGroup(initialized=("src-0",), deleting=("other",))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert group.group.deleting == ("other", "src")
+    assert answered(group).topic_error is Errors.NONE
+    assert group.group.deleting == ("other",)
+
+
+@pytest.mark.parametrize(
+    ("handler", "request_"),
+    [
+        (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
+        (asked.on_delete_groups, DeleteGroups("g1")),
+    ],
+)
+def test_a_deletion_of_a_group_that_is_gone_by_then_is_answered_and_writes_nothing(
+    handler, request_
+):
+    group = emptied()
+    group.ask(handler, request_)
+    group.role = group.role.but(share_groups=group.role.share_groups.without("g1"))
+    written = len(group.written(HERE))
+    assert answered(group).error is Errors.NONE
+    assert len(group.written(HERE)) == written
+    assert group.role.operating == ()

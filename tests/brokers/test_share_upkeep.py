@@ -245,6 +245,15 @@ def test_a_decided_vote_is_kept_until_a_snapshot_has_its_outcome(control, left):
     assert state.jobs == ()
 
 
+def test_a_vote_is_decided_by_its_marker_and_not_by_the_next_vote_of_its_producer():
+    state = State(rules="repaired")
+    state.votes()
+    state.votes()
+    state.comes(ColdSnapshot)
+    state.marker()
+    assert upkeep.first_vote_needed(state.logs[HERE]) == 1
+
+
 def test_a_decided_vote_of_a_deleted_share_partition_is_not_kept():
     state = State(ONE, TWO, rules="repaired")
     state.votes()

@@ -6,15 +6,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.brokers.share_coordinators import share_pending
+from kipviz.brokers.share_coordinators import outcome_notices, share_pending
+from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.outcome_notices import on_tell
-from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState, Vote
 from kipviz.brokers.share_leaders import share_partition, share_sessions
 from kipviz.brokers.share_leaders.acknowledgement_checks import Alike, alike
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, Status
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
+from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_state import (
@@ -23,7 +25,7 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupStateResponse,
 )
 from kipviz.records.batches import COMMIT, Batch
-from kipviz.records.share_group_state import RecordState, StateBatch
+from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from tests.brokers.share_place import (
     ACCEPT,
     ACK,
@@ -158,6 +160,83 @@ def test_a_rejected_vote_is_copied_first_only_where_the_commit_gives_its_record_
     assert batch == StateBatch(0, 0, becomes, 1)
 
 
+def facts(place: SharePlace) -> list[tuple[str, object]]:
+    return [(check.name, check.found) for check in place.checks]
+
+
+def test_an_outcome_that_comes_while_a_write_is_under_way_or_after_the_fence_changes_nothing() -> (
+    None
+):
+    place = SharePlace(last=2).loaded()
+    place.fetch("M1", 3)
+    place.stage("M1", said(0, 0))
+    place.coordinator()
+    tell = TellShareGroupState(KEY, 0, 0, (StateBatch(0, 0, ACK, 1),), ())
+    busy = SharePlace(last=2).loaded()
+    busy.fetch("M1", 3)
+    busy.stage("M1", said(0, 0))
+    busy.coordinator()
+    busy.acknowledge("M1", said(1, 1))
+    assert busy.share.writes
+    fenced = place.role.shares.set(KEY, place.share.but(status=Status.FENCED))
+    place.role = place.role.but(shares=fenced)
+    for desk, status, free in ((busy, Status.ACTIVE, False), (place, Status.FENCED, True)):
+        before = desk.role
+        assert desk.ask(on_tell, tell) == TellShareGroupStateResponse(Errors.NONE, KEY)
+        assert desk.role == before
+        assert facts(desk) == [("share-partition", status), ("nothing on the wire", free)]
+
+
+def test_a_marker_s_outcome_is_sent_to_the_leader_of_each_share_partition_that_it_changed() -> None:
+    """Study B2: what changed is the state, or the votes that are still pending on it."""
+    src, other, gone = KEY, f"g1:{TOPIC_IDS['output-A']}:0", "g1:AAAAAAAAAAAAAAAAAAAAZg:0"
+    unled = f"g1:{TOPIC_IDS['src']}:1"
+    home = "__share_group_state-0"
+    desk = Desk(sc, ShareCoordinator(home), leaders={home: 1, "src-0": 5, "output-A-0": 6})
+    state = ShareState(1, 3, 0, 0, 0, ())
+    vote = Vote(src, 0, (StagedBatch(0, 0, int(ACCEPT), 1),))
+    before = ShareCoordinator(
+        home,
+        states=Table.of(dict.fromkeys((src, other, gone, unled), state)),
+        votes=Table.of({9: (vote, vote.but(key=other))}),
+    )
+    voted = before.but(votes=Table.of({9: (vote,)}))
+    moved = voted.but(states=voted.states.set(src, state.but(start_offset=1)))
+    assert outcome_notices.news(before, moved, desk.on) == (), "unless a design says so"
+    desk.rules = desk.rules.but(outcome_news=lambda: True)
+    assert outcome_notices.news(before, before, desk.on) == ()
+    pending = moved.pending_votes(src)
+    assert pending == before.pending_votes(src)
+    sent = outcome_notices.news(before, moved, desk.on)
+    assert sorted((r.broker, r.message) for r in sent) == [
+        (5, TellShareGroupState(src, 3, 1, (), pending)),
+        (6, TellShareGroupState(other, 3, 0, (), ())),
+    ]
+    all_moved = before.but(
+        states=Table.of({key: state.but(start_offset=1) for key in before.states})
+    )
+    sent = outcome_notices.news(before, all_moved, desk.on)
+    assert {r.message.key for r in sent} == {src, other}, "a partition without a leader hears none"
+
+
+def test_only_what_is_tx_pending_for_the_producer_of_the_marker_is_resolved() -> None:
+    """Pull request 22357: a state whose records none of this transaction holds is not looked at."""
+    pending = StateBatch(0, 0, TXP, 1, staged_producer_id=9, staged_producer_epoch=0)
+    done, foreign = pending.but(state=ACK), pending.but(staged_producer_id=8)
+    rules = SharePlace().rules.but(
+        commit_target=lambda _: ACK,
+        marker_epoch=lambda *_: True,
+        outcome_join=lambda *said: said[1],
+    )
+    cold = ShareState(1, 0, 0, 0, 0, (done, foreign), cold=True)
+    states = Table.of({KEY: cold, KEY.replace("g1", "g2"): cold.but(batches=(pending, foreign))})
+    me = ShareCoordinator("__share_group_state-0", states=states)
+    after = share_pending.completed(me, Batch(0, (), 9, 0, control=COMMIT), rules)
+    assert after.states[KEY] is cold
+    (resolved,) = after.states[KEY.replace("g1", "g2")].batches
+    assert (resolved.state, resolved.staged_producer_id) == (ACK, -1)
+
+
 def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_without_a_word() -> (
     None
 ):
@@ -168,8 +247,10 @@ def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_with
     before = place.role
     assert place.ask(on_tell, tell) == heard
     assert place.role == before, "it has no votes"
+    assert facts(place) == [("share-partition", Status.ACTIVE), ("nothing on the wire", True)]
     other = tell.but(key=KEY.replace("g1", "g2"))
     assert place.ask(on_tell, other) == heard.but(key=other.key)
+    assert facts(place) == [("share-partition", None)]
     place.stage("M1", said(0, 0))
     assert place.ask(on_tell, tell) == heard
     assert place.states(0, 0) == [TXP], "it writes, and asks for itself"

@@ -57,6 +57,5 @@ def shared_check(me: GroupCoordinator, group_id: str) -> Check:
 
 def known_share_group_check(me: GroupCoordinator, group_id: str) -> Check:
     """Check that an id belongs to a share group."""
-    there = group_id in me.share_groups
-    kind = SHARE if there else kind_of(me, group_id)
-    return compare("kind of group", group_id, kind, there, Errors.GROUP_ID_NOT_FOUND)
+    kind = kind_of(me, group_id)
+    return compare("kind of group", group_id, kind, kind == SHARE, Errors.GROUP_ID_NOT_FOUND)

@@ -123,9 +123,7 @@ def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
     pending = pending_of(me, group_id)
     places = tuple(place for place in me.offsets if place[0] == group_id)
     offsets = tuple(OffsetTombstone(*place) for place in places if place[1] not in pending)
-    if pending or len(offsets) < len(places):
-        return offsets
-    return (*offsets, *tombstones(me, group_id))
+    return offsets if pending else (*offsets, *tombstones(me, group_id))
 
 
 def tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:

@@ -142,8 +142,7 @@ def _replay_marker(me: GroupCoordinator, batch: Batch) -> GroupCoordinator:
         if known is None or known.at < p.at:
             kept = CommittedOffset(p.offset, p.at, p.topic_id)
             offsets = offsets.set((p.group_id, p.partition), kept)
-    pending = me.pending.without(batch.producer_id) if staged else me.pending
-    return me.but(offsets=offsets, pending=pending)
+    return me.but(offsets=offsets, pending=me.pending.without(batch.producer_id))
 
 
 def _replay_end(me: GroupCoordinator, record: GroupTombstone) -> GroupCoordinator:

@@ -70,9 +70,7 @@ def _checks(
 
 def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
     """Return whether a reply is a part of a pending response for several groups."""
-    if me is None or not len(me.groups):
-        return False
-    pending = me.groups.get(reply_to.source)
+    pending = me.groups.get(reply_to.source) if me is not None else None
     return pending is not None and pending.reply_to == reply_to
 
 

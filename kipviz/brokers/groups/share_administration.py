@@ -97,12 +97,12 @@ def on_share_group_describe(
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager. shareGroupDescribe.
     """
     seen_now = as_replicated(me, on)
-    group = seen_now.share_groups.get(request.group_id)
+    group = seen_now.share_groups.get(request.group_id) or ShareGroup()
     checks = one_after_another(
         lambda: _available_checks(me, request.group_id),
         lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
     )
-    if group is None or error_of(checks) is not Errors.NONE:
+    if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
@@ -112,8 +112,8 @@ def on_share_group_describe(
         source, allowed = reply_to.source, topics_seen(on.image.acls, reply_to.source, held)
         denied = Errors.TOPIC_AUTHORIZATION_FAILED
         checks = (*checks, compare("rights", source, allowed, allowed, denied))
-    if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        if not allowed:
+            return _refused(me, request, reply_to, checks)
     answer = ShareGroupDescribeResponse(
         Errors.NONE,
         request.group_id,
@@ -208,9 +208,9 @@ def on_delete_share_group_offsets(
     Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.initiateDeleteShareGroupOffsets.
     """
     group_id, topic = request.group_id, request.topic
-    group = me.share_groups.get(group_id)
+    group = me.share_groups.get(group_id) or ShareGroup()
     checks = _deletable_checks(me, group_id)
-    if group is None or error_of(checks) is not Errors.NONE:
+    if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
     here = tuple(p for p in group.initialized if topic_of(p) == topic)
     if not here and topic in group.deleting:
@@ -238,9 +238,9 @@ def on_delete_groups(
     Clause: KIP-229 "DeleteGroups"; KIP-932; GroupCoordinatorService.deleteShareGroups.
     """
     group_id = request.group_id
-    group = me.share_groups.get(group_id)
+    group = me.share_groups.get(group_id) or ShareGroup()
     checks = _deletable_checks(me, group_id)
-    if group is None or error_of(checks) is not Errors.NONE:
+    if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
@@ -257,10 +257,10 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
     DOES: retries with the share-partition's current coordinator, stores the answer, or completes the request with the
     last one.
     """
-    waiting = next((o for o in me.operating if o.tag == tag), None)
-    asked = _asked_for(waiting, answer)
-    if waiting is None or asked is None:
+    found = _waiting_for(me, tag, answer)
+    if found is None:
         return Effects(me)
+    waiting, asked = found
     error = error_of_response(answer)
     if error in AGAIN:
         again = Check("answer of the coordinator", _about(asked, on), error)
@@ -271,10 +271,10 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
 
 def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
     """Retry at the current share coordinator, because the connection to it broke."""
-    waiting = next((o for o in me.operating if o.tag == tag), None)
-    asked = _asked_for(waiting, message)
-    if waiting is None or asked is None:
+    found = _waiting_for(me, tag, message)
+    if found is None:
         return Effects(me)
+    waiting, asked = found
     lost = Check("answer of the coordinator", _about(asked, on), Errors.NETWORK_EXCEPTION)
     return _ask(me, waiting, asked, on).after((lost,))
 
@@ -353,7 +353,7 @@ def _operate(
     """Append the records, and send requests to the share coordinators; without requests, complete at once."""
     tag = f"{reply_to.source} {reply_to.incarnation}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
-    noted = written(me, records, (), None, on) if records else Effects(me)
+    noted = written(me, records, (), None, on)
     if not asked:
         done = _finished(noted.state, waiting, on.after(noted))
         return with_effects(done.state, noted, done)
@@ -387,11 +387,13 @@ def _noted(
     return _finished(me.but(operating=_with(me, waiting.tag)), waiting, on)
 
 
-def _asked_for(waiting: Operating | None, message: Message) -> Message | None:
-    """Return the request that equals a message, or that a message answers."""
+def _waiting_for(
+    me: GroupCoordinator, tag: str, message: Message
+) -> tuple[Operating, Message] | None:
+    """Return the operator's request and its part that equals a message, or that a message answers."""
     key = getattr(message, "key", "")
-    asked = waiting.asked if waiting is not None else ()
-    return next((m for m in asked if getattr(m, "key") == key), None)  # noqa: B009
+    asked = ((o, m) for o in me.operating if o.tag == tag for m in o.asked)
+    return next((each for each in asked if getattr(each[1], "key") == key), None)  # noqa: B009
 
 
 def _with(me: GroupCoordinator, tag: str, *now: Operating) -> tuple[Operating, ...]:

@@ -75,15 +75,15 @@ def on_tell(
     B2).
     """
     share = me.shares.get(request.key)
-    status = share.status if share is not None else None
-    free = share is not None and not share.writes
-    checks = (looked_at("share-partition", status), looked_at("nothing on the wire", free))
-    heard = Effects(
-        me,
-        replies=(Reply(reply_to, TellShareGroupStateResponse(Errors.NONE, request.key)),),
-        checks=checks,
+    answer = TellShareGroupStateResponse(Errors.NONE, request.key)
+    heard = Effects(me, replies=(Reply(reply_to, answer),))
+    if share is None:
+        return heard.after((looked_at("share-partition", None),))
+    status, free = share.status, not share.writes
+    heard = heard.after(
+        (looked_at("share-partition", status), looked_at("nothing on the wire", free))
     )
-    if share is None or status is not Status.ACTIVE or not free or not any(pending_cells(share)):
+    if status is not Status.ACTIVE or not free or not any(pending_cells(share)):
         return heard
     asked = PendingWrite("refresh", ReadShareGroupState(request.key, share.leader_epoch))
     asking = me.but(shares=me.shares.set(share.key, share.but(writes=(asked,), on_wire=True)))

@@ -45,8 +45,7 @@ def before_in_its_partitions(
     return tuple(
         name
         for name, each in assignments.items()
-        if name != request.transactional_id
-        and each.group_id == request.group_id
+        if each.group_id == request.group_id
         and each.generation < request.generation
         and any(partition in request.assigned for partition in each.assigned)
     )

@@ -143,9 +143,7 @@ def is_fence(wait: PendingAppend) -> bool:
     That is so below transaction version 2: from then on the old epoch is rejected. Source:
     TransactionCoordinator.endTransactionWithTV1.
     """
-    record = wait.record
-    fences = wait.answer in FENCING and record.state is TransactionState.PREPARE_ABORT
-    return fences and record.client_transaction_version < 2
+    return wait.answer in FENCING and wait.record.client_transaction_version < 2
 
 
 def before_logging(wait: PendingAppend, known: TransactionMetadata) -> TransactionMetadata:
@@ -212,8 +210,6 @@ def gathered(done: Effects) -> Effects:
     Its tag is the first one's; the others are found by their producer ids. Source:
     TransactionMarkerChannelManager.generateRequests, which drains the queue of a broker.
     """
-    if len(done.requests) < 2:
-        return done
     found: dict[int, Request] = {}
     for request in done.requests:
         first = found.setdefault(request.broker, request)

@@ -180,7 +180,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
         return Effects(gone, events=(TransactionForgotten(record.transactional_id),))
     before = me.transactions[record.transactional_id]
     known = metadata_of(record).but(last_producer_epoch=wait.last_producer_epoch)
-    waits = wait.answer == "end" and known.state in PREPARED and on.rules.end_txn_response()
+    waits = wait.answer == "end" and on.rules.end_txn_response()
     known = known.but(owed=wait.reply_to) if waits else known
     me = with_metadata(me, known)
     moved = TransactionMoved(

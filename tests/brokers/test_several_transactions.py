@@ -1,0 +1,59 @@
+"""A question about several transactions: what a broker refuses itself, and what it passes to its coordinators."""
+
+from __future__ import annotations
+
+from kipviz.brokers import kafka_apis as apis
+from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local_calls import AskedOfOne
+from kipviz.brokers.transactions import several_transactions as several
+from kipviz.brokers.transactions import transaction_coordinator as tc
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.driving.desk import Desk
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, with_error
+from kipviz.records.placement import TRANSACTION_STATE, partition_for
+
+E = Errors
+HOME = {name: f"{TRANSACTION_STATE}-{partition_for(name, 50)}" for name in ("t", "u")}
+HERE, ELSEWHERE = (AddPartitionsToTxn(name, 9, 0, ("out-0",)) for name in ("t", "u"))
+TO = ReplyTo("B3/add-partitions", 1, 0)
+
+
+def asked(request: AddPartitionsToTxn) -> Desk:
+    """Ask a broker that coordinates t, and not u."""
+    desk = Desk(apis, KafkaApis(), leaders={HOME["t"]: 1, HOME["u"]: 3, "out-0": 5})
+    desk.do(several.on_add_partitions(desk.role, request, TO, desk.on))
+    return desk
+
+
+def test_each_transaction_is_passed_to_its_coordinator_here_or_refused_by_itself() -> None:
+    desk = asked(HERE.but(further=(ELSEWHERE,)))
+    assert [(call.role, call.shard, call.message) for call in desk.local] == [
+        ("transaction_coordinator", HOME["t"], AskedOfOne(TO, HERE))
+    ]
+    assert desk.replies == [(TO, with_error(ELSEWHERE, E.NOT_COORDINATOR))]
+    decided = [(c.name, c.asked, c.found, c.error) for c in desk.checks]
+    assert decided == [("leader", 1, 3, E.NOT_COORDINATOR)]
+
+
+def test_a_partition_that_is_gone_refuses_its_transaction_before_anybody_is_asked() -> None:
+    gone = HERE.but(partitions=("gone-0", "out-0"))
+    desk = asked(gone.but(further=(HERE,)))
+    assert [call.message for call in desk.local] == [AskedOfOne(TO, HERE)]
+    ((_, answer),) = desk.replies
+    assert (answer.transactional_id, answer.error) == ("t", E.UNKNOWN_TOPIC_OR_PARTITION)
+    (check,) = desk.checks
+    assert (check.name, check.asked, check.found) == (
+        "partitions there",
+        ("gone-0", "out-0"),
+        ("gone-0",),
+    )
+    assert check.error is answer.error
+
+
+def test_a_coordinator_that_is_asked_itself_answers_for_its_own_transaction() -> None:
+    desk = Desk(tc, TransactionCoordinator(HOME["t"], 2), leaders={HOME["t"]: 1, "out-0": 5})
+    desk.ask(tc.on_init_producer_id, InitProducerId("t"))
+    answer = desk.ask(several.on_add_partitions, HERE)
+    assert (answer.error, desk.role.transactions["t"].partitions) == (E.NONE, ("out-0",))
