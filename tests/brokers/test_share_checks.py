@@ -7,13 +7,18 @@ import pytest
 from kipviz.brokers.checks import Check, error_of, possible_errors
 from kipviz.brokers.groups import share_administration
 from kipviz.brokers.share_coordinators import share_state_checks
+from kipviz.brokers.share_coordinators.share_state import Vote
 from kipviz.brokers.share_leaders import acknowledgement_checks
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
 from kipviz.messages.share_groups import AcknowledgementBatch
-from kipviz.messages.share_state import WriteShareGroupState
+from kipviz.messages.share_state import (
+    DeleteShareGroupState,
+    ReadShareGroupStateSummary,
+    WriteShareGroupState,
+)
 from tests.brokers.share_place import ACCEPT, ACK, ACQ, AVL, REJECT, RELEASE, TXP, SharePlace
 from tests.brokers.test_share_administration import alters, emptied
 from tests.brokers.test_share_coordinator import KEY, initialised
@@ -227,3 +232,27 @@ def test_a_vote_of_the_first_producer_id_of_all_is_among_what_a_leader_knows():
     assert ("staged by producer id and epoch", None, (0, 3), E.NONE) in told
     free = acknowledgement_checks.states(Table.of({4: InFlight(AVL, 1)}), (4,))
     assert "staged by producer id and epoch" not in [check.name for check in free]
+
+
+def test_a_deletion_and_a_summary_are_shown_the_state_that_there_is():
+    desk = initialised(start=7)
+    for key, epoch, start in ((KEY, 2, 7), ("g1:AAAAAAAAAAAAAAAAAAAAAg:7", None, None)):
+        deleted = share_state_checks.delete_checks(desk.role, DeleteShareGroupState(key), desk.on)
+        assert named(deleted)[-1] == ("state epoch", None, epoch, E.NONE)
+        asked = ReadShareGroupStateSummary(key)
+        summary = share_state_checks.summary_checks(desk.role, asked, desk.on)
+        assert named(summary)[-1] == ("start offset", None, start, E.NONE)
+
+
+@pytest.mark.parametrize(
+    ("rules", "otherwise"), [("repaired", (E.CONCURRENT_TRANSACTIONS,)), ("finding-X13", ())]
+)
+def test_votes_that_a_deletion_meets_are_those_of_its_own_share_partition(rules, otherwise):
+    desk = initialised(rules=rules)
+    votes = Table.of({9: (Vote(KEY, 0, ()),), 10: (Vote("g1:another:0", 0, ()),)})
+    desk.role = desk.role.but(votes=votes)
+    check = share_state_checks.pending_votes(desk.role, KEY, desk.on)
+    assert (check.found, check.otherwise) == ((9,), otherwise)
+    assert check.error is (otherwise[0] if otherwise else E.NONE)
+    other = share_state_checks.pending_votes(desk.role, "g1:nobody:0", desk.on)
+    assert (other.found, other.error) == ((), E.NONE)

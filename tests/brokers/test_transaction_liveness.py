@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.timers import TransactionLiveness
+from kipviz.brokers.timers import TransactionalIdExpiry, TransactionLiveness
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import transaction_liveness as liveness
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -110,3 +110,20 @@ def test_every_producer_that_promises_heartbeats_is_watched_however_often_they_c
 ):
     found = watched(opened(interval=interval))
     assert tuple(t for t in found if isinstance(t, TransactionLiveness)) == timers
+
+
+def test_nobody_is_watched_before_the_first_partition_or_by_a_coordinator_that_reads_its_log():
+    desk = opened()
+    assert watched(desk) == (SILENCE,)
+    known = desk.role.transactions["t"]
+    idle = desk.role.transactions.set("t", known.but(state=S.EMPTY))
+    assert liveness.timers(desk.role.but(transactions=idle), desk.on) == ()
+    assert liveness.timers(desk.role.but(loading=True), desk.on) == ()
+
+
+def test_a_timer_of_another_kind_is_the_coordinator_s_own():
+    desk = opened()
+    idle = desk.role.transactions.set("t", desk.role.transactions["t"].but(state=S.EMPTY))
+    desk.role = desk.role.but(transactions=idle)
+    desk.do(liveness.on_timer(desk.role, TransactionalIdExpiry("t"), desk.on))
+    assert "t" not in desk.role.transactions

@@ -18,14 +18,17 @@ from kipviz.brokers.transactions.transaction_metadata import (
     TransactionMetadata,
     completion_of,
     decision_of,
+    error_for_version,
     is_end_txn_retry,
+    is_overflow_retry,
+    joined,
     metadata_of,
     next_identity,
     why_not_timed_out,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
-from kipviz.records.transaction_state import TransactionState
+from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
 E, PID, FRESH = 7, 4, 44
@@ -273,3 +276,58 @@ def test_only_an_ongoing_transaction_of_which_no_step_is_being_logged_can_time_o
     assert (why_not_timed_out(known) is None) == due
     assert why_not_timed_out(known.but(pending_state=TransactionState.PREPARE_COMMIT))
     assert why_not_timed_out(known.but(timeout_ms=2_147_483_647))
+
+
+@pytest.mark.parametrize("state", list(S))
+def test_only_an_open_transaction_is_kept_for_another_identity(state):
+    kept = metadata(state, next_producer_id=PID, next_producer_epoch=E + 1)
+    is_open = state is S.ONGOING
+    assert kept.is_kept is is_open
+    assert kept.kept_for == (f"{PID}:{E + 1}" if is_open else "")
+    assert metadata(state).kept_for == ""
+
+
+@pytest.mark.parametrize("state", [S.EMPTY, S.ONGOING, S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+def test_a_transaction_begins_with_its_first_partition_or_with_the_abort_of_none(state):
+    """TransactionMetadata.prepareAddPartitions, prepareAbortOrCommit."""
+    known = metadata(state, start_timestamp_ms=100)
+    began = 100 if state is S.ONGOING else 700
+    assert joined(known, ("out-0",), 2, 700).start_timestamp_ms == began
+    assert decision_of(known, FRESH, committed=False, now_ms=700).start_timestamp_ms == began
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "is_retry"),
+    [
+        ({}, {}, True),
+        ({"producer_epoch": 1}, {}, False),
+        ({"previous_producer_id": 2}, {}, False),
+        ({}, {"producer_epoch": LAST_CLIENT_EPOCH - 1}, False),
+    ],
+)
+def test_a_retry_over_a_rotation_names_the_last_epoch_of_the_producer_id_before_the_first_of_this(
+    stored, asked, is_retry
+):
+    known = metadata(S.COMPLETE_COMMIT, 0, previous_producer_id=3).but(**stored)
+    request = EndTxn("t", 3, LAST_CLIENT_EPOCH, True).but(**asked)
+    assert is_overflow_retry(known, request) is is_retry
+
+
+@pytest.mark.parametrize(
+    ("version", "error", "told"),
+    [
+        (1, Errors.PRODUCER_FENCED, Errors.INVALID_PRODUCER_EPOCH),
+        (2, Errors.PRODUCER_FENCED, Errors.PRODUCER_FENCED),
+        (1, Errors.CONCURRENT_TRANSACTIONS, Errors.CONCURRENT_TRANSACTIONS),
+        (1, Errors.NONE, Errors.NONE),
+    ],
+)
+def test_an_older_version_has_another_word_for_a_fence_and_for_nothing_else(version, error, told):
+    assert error_for_version(version, error) is told
+
+
+def test_a_completed_transaction_remembers_who_ended_it_where_it_was_kept_and_else_who_wrote_it():
+    rotated = metadata(S.PREPARE_COMMIT, next_producer_id=FRESH, previous_producer_id=3)
+    assert completion_of(rotated).previous_producer_id == PID
+    kept = rotated.but(next_producer_epoch=0)
+    assert completion_of(kept).previous_producer_id == 3

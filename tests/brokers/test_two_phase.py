@@ -7,6 +7,7 @@ import pytest
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import two_phase
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -21,7 +22,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
-from kipviz.records.transaction_state import TransactionState
+from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
 HOME = "__transaction_state-0"
@@ -252,3 +253,26 @@ def test_below_transaction_version_2_a_kept_transaction_leaves_the_identity_that
     assert (marker.producer_id, marker.producer_epoch) == (9, 0)
     mark(desk)
     assert states(desk)[-1] == (S.COMPLETE_COMMIT, 9, 1, -1, -1)
+
+
+@pytest.mark.parametrize("interval", [0, 5_000])
+def test_an_interval_of_heartbeats_is_told_where_a_producer_names_one(interval):
+    request = InitProducerId2Pc("t", NO_TIME_LIMIT, enable_2pc=True, heartbeat_interval_ms=interval)
+    checks = two_phase.request_checks(request, at_desk().on)
+    told = [check.found for check in checks if check.name == "heartbeat interval"]
+    assert told == ([interval] if interval else [])
+
+
+def test_the_time_limit_that_a_producer_of_a_two_phase_commit_names_is_not_looked_at():
+    named = InitProducerId2Pc("t", 60_000, enable_2pc=True)
+    assert two_phase.limits_of(named)["timeout_ms"] == NO_TIME_LIMIT
+    assert two_phase.limits_of(named.but(enable_2pc=False))["timeout_ms"] == 60_000
+
+
+@pytest.mark.parametrize(("epoch", "drawn"), [(0, 0), (LAST_CLIENT_EPOCH, 1)])
+def test_a_kept_transaction_takes_a_new_producer_id_only_behind_the_last_epoch(epoch, drawn):
+    known = TransactionMetadata("t", 4, epoch, S.ONGOING, partitions=("out-0",))
+    desk = at_desk()
+    kept = two_phase.kept(known, desk.on)
+    assert kept.new_producer_ids == drawn
+    assert kept.record.next_producer_id == (desk.next_producer_id if drawn else 4)
