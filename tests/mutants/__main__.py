@@ -3,6 +3,7 @@
     make mutants ARGS='--seed 1 --count 500'
     make mutants ARGS='--floor properties --count all'
     make mutants ARGS='--file share_coordinator.py --count all'
+    make mutants ARGS='--file brokers/groups/ --kind guard --count all'
     make mutants ARGS='--line kipviz/properties/atomic.py:96'
 
 What a change is put to are the quick tests of its own floor and those of conformance, only those in which its
@@ -259,6 +260,8 @@ class Trials:
         print(_line(rows))
         for floor in sorted({row["file"].split("/")[1] for row in rows}):
             print(_line([r for r in rows if r["file"].split("/")[1] == floor], floor))
+        if seconds := _seconds_of_a_trial(rows):
+            print(f"{seconds} s of CPU time for a trial")
         if self._arguments.record:
             lived = sum(how == SURVIVED for how in self._first.values())
             _note(self._arguments, len(self._drawn), lived, rows, survivors)
@@ -425,6 +428,12 @@ def _line(rows: Iterable[dict[str, Any]], name: str = "all") -> str:
     )
 
 
+def _seconds_of_a_trial(rows: Sequence[dict[str, Any]]) -> float | None:
+    """Return the mean CPU time of the trials of which it is known, None where it is of none."""
+    known = [row["seconds"] for row in rows if "seconds" in row]
+    return round(sum(known) / len(known), 2) if known else None
+
+
 def _note(
     arguments: argparse.Namespace,
     drawn: int,
@@ -457,6 +466,7 @@ def _note(
             "died by time": sum(row["how"] == "time" for row in died),
             "equivalent": sum(row["how"] == EXPECTED for row in survivors),
             "survived": sum(row["how"] == SURVIVED for row in survivors),
+            "CPU time of a trial, in seconds": _seconds_of_a_trial(rows),
             "survivors": [{n: row[n] for n in names if n in row} for row in survivors],
         }
     )

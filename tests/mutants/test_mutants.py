@@ -318,6 +318,19 @@ def test_what_was_tried_before_its_line_moved_is_told_with_the_line_of_today(
         assert found == ([today.line] if row["digest"] == digest(today.file) else [])
 
 
+def test_a_trial_s_time_is_told_as_the_mean_of_those_that_were_timed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "KEPT", tmp_path)
+    drawn = list(mutants(OUTPUTS)[:3])
+    trials = program.Trials(drawn, program._arguments(["--resume"]))
+    for mutant, more in zip(drawn, ({"seconds": 0.1}, {"seconds": 0.3}, {}), strict=True):
+        row = asdict(mutant) | {"how": "red", "tests": 1} | more
+        trials._ended[mutant.file, mutant.number] = row
+    assert trials.told() == 0
+    assert "0.2 s of CPU time for a trial" in capsys.readouterr().out
+
+
 def test_changes_are_drawn_from_the_files_of_a_folder() -> None:
     words = ["--floor", "brokers", "--file", "brokers/transactions/,group_state.py"]
     files = {m.file for m in program._drawn(program._arguments([*words, "--count", "all"]))}
