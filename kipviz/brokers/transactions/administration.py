@@ -170,7 +170,9 @@ def on_describe_producers(
 
 
 def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:
-    began = on.began_ms(known.transactional_id)  # at least -1, which is also what no filter asks for
+    began = on.began_ms(
+        known.transactional_id
+    )  # at least -1, which is also what no filter asks for
     return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
