@@ -2,7 +2,7 @@
 
 A timer expires (`RunOut`), a delay ends (`DelayOver`); what happens then is in the role that owns it. The text of each
 is a language: saved runs, links and stories contain it, so it is never reworded. A reader sees `WORDS` where a timer
-has them.
+has them. `NAME` is the kind of timer, in words: a search states below its verdict which kinds expired.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class MemberSession(Written, frozen=True):
     """The session of a member of any kind of group: its next heartbeat."""
 
     TEXT: ClassVar[str] = "the session of %s in %s"
+    NAME: ClassVar[str] = "a member's session"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-62, KIP-848 Member Failures; KIP-932 Managing durable share-partition state, session timeout",
@@ -45,6 +46,7 @@ class MemberRebalance(Written, frozen=True):
     """The rebalance timeout of a KIP-848 group's member: it has partitions to revoke."""
 
     TEXT: ClassVar[str] = "the rebalance time-out of %s in %s"
+    NAME: ClassVar[str] = "a member's rebalance time-out"
     CLAUSE: ClassVar[Clause] = _REBALANCE
     member_id: str
     group_id: str
@@ -54,6 +56,7 @@ class GroupRebalance(Written, frozen=True):
     """The rebalance timeout of a classic group: the JoinGroup of its members."""
 
     TEXT: ClassVar[str] = "the rebalance time-out of %s"
+    NAME: ClassVar[str] = "a member's rebalance time-out"
     CLAUSE: ClassVar[Clause] = _REBALANCE
     group_id: str
 
@@ -62,6 +65,7 @@ class GroupSync(Written, frozen=True):
     """The sync timeout of a classic group: the SyncGroup of its members."""
 
     TEXT: ClassVar[str] = "the sync time-out of %s"
+    NAME: ClassVar[str] = "a member's sync time-out"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-62, rebalance timeout between JoinGroup and SyncGroup",
@@ -75,6 +79,7 @@ class GroupRetention(Written, frozen=True):
     """offsets.retention.minutes of all offsets of a group without members."""
 
     TEXT: ClassVar[str] = "the retention of the offsets of %s"
+    NAME: ClassVar[str] = "the retention of offsets"
     CLAUSE: ClassVar[Clause] = _RETENTION
     group_id: str
 
@@ -83,6 +88,7 @@ class OffsetRetention(Written, frozen=True):
     """offsets.retention.minutes of one offset, which are counted from its commit."""
 
     TEXT: ClassVar[str] = "the retention of the offset of %s in %s"
+    NAME: ClassVar[str] = "the retention of offsets"
     CLAUSE: ClassVar[Clause] = _RETENTION
     partition: str
     group_id: str
@@ -92,6 +98,7 @@ class LogRetention(Written, frozen=True):
     """log.retention.ms of the oldest batch of a log."""
 
     TEXT: ClassVar[str] = "the log retention of %s"
+    NAME: ClassVar[str] = "log.retention.ms"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-107 log.retention.ms",
@@ -105,6 +112,7 @@ class ProducerExpiry(Written, frozen=True):
     """producer.id.expiration.ms of a producer in a log."""
 
     TEXT: ClassVar[str] = "producer id %s of %s"
+    NAME: ClassVar[str] = "producer.id.expiration.ms"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-854 producer.id.expiration.ms",
@@ -119,6 +127,7 @@ class StatePruning(Written, frozen=True):
     """share.coordinator.state.topic.prune.interval.ms of a partition of __share_group_state."""
 
     TEXT: ClassVar[str] = "the prune interval of %s"
+    NAME: ClassVar[str] = "the share coordinator's prune interval"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-932 Share-group state topic, pruning",
@@ -132,6 +141,7 @@ class ColdSnapshot(Written, frozen=True):
     """share.coordinator.cold.partition.snapshot.interval.ms of a share-partition, by its key."""
 
     TEXT: ClassVar[str] = "the cold snapshot interval of %s"
+    NAME: ClassVar[str] = "the share coordinator's cold snapshot interval"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-932 Share-group state topic, snapshots",
@@ -145,6 +155,7 @@ class AppendTimeout(Written, frozen=True):
     """The replicas of a record that a transaction coordinator has appended, by its offset and partition."""
 
     TEXT: ClassVar[str] = "the append at %s of %s"
+    NAME: ClassVar[str] = "a coordinator's append"
     CLAUSE: ClassVar[Clause] = Clause(
         "fail_append",
         "KIP-98 Transaction log; the append's time-out is transaction.timeout.ms",
@@ -159,6 +170,7 @@ class TransactionalIdExpiry(Written, frozen=True):
     """transactional.id.expiration.ms of an unused transactional id."""
 
     TEXT: ClassVar[str] = "transactional.id %s"
+    NAME: ClassVar[str] = "transactional.id.expiration.ms"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-98 transactional.id.expiration.ms",
@@ -172,6 +184,7 @@ class TransactionLiveness(Written, frozen=True):
     """The heartbeats of a producer with an open transaction (KIP-1309, a draft)."""
 
     TEXT: ClassVar[str] = "the liveness of %s"
+    NAME: ClassVar[str] = "a transaction's heartbeat session"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-1309 heartbeats of transactions",
@@ -186,15 +199,15 @@ RoleTimer: TypeAlias = (
     | MemberRebalance
     | GroupRebalance
     | GroupSync
+    | AppendTimeout
+    | TransactionLiveness
     | GroupRetention
     | OffsetRetention
     | LogRetention
     | ProducerExpiry
+    | TransactionalIdExpiry
     | StatePruning
     | ColdSnapshot
-    | AppendTimeout
-    | TransactionalIdExpiry
-    | TransactionLiveness
 )
 
 

@@ -22,7 +22,7 @@ REPAIRED = Design(
     "repaired",
     "KIP-1289, repaired",
     "our inference",
-    "The transactional acknowledgement is in the share coordinator's log before it is promised. The partition of that log is the participant, and only the end of the transaction releases the record.",
+    "The share coordinator writes the transactional acknowledgement to its log before the share-partition leader confirms it. The partition of that log is the participant, and only the end of the transaction releases the record.",
     "the findings of our review of KIP-1289 (draft of 2026)",
     tuple(slot.options[0].name for slot in SLOTS),
 )
@@ -32,8 +32,7 @@ AS_WRITTEN = Design(
     "KIP-1289 as written",
     "draft",
     "TX_PENDING is kept in memory. Each broker that receives a marker applies it to every record with the staged epoch. An expired lock releases the record.",
-    "KIP-1289, state Voting; where its text says two things: registered participant (Flow), "
-    "abort to ACQUIRED (javadoc), the enlistment sent to the coordinator",
+    "KIP-1289, state Voting; where its text contradicts itself: registered participant (Flow), abort to ACQUIRED (javadoc), the participant added at the transaction coordinator",
     (
         "memory_only",
         "state_partition_by_group",
@@ -64,8 +63,7 @@ KAFKA = Design(
     "kafka",
     "Kafka 4.4.0 as it is",
     "shipped",
-    "Transactions of producers and regular consumer groups, and share groups beside them; a share "
-    "group cannot take part in a transaction, so the questions of KIP-1289 do not arise.",
+    "Producers and regular consumer groups have transactions. A share group cannot take part in one, so the questions of KIP-1289 do not arise.",
     "Kafka 4.4.0, transaction version 2, share version 2",
     AS_WRITTEN.chosen,
     stages_shares=False,
@@ -77,8 +75,7 @@ KIP_939 = Design(
     "kip-939",
     "KIP-939, two-phase commit",
     "draft",
-    "Kafka 4.4.0 plus KIP-939: InitProducerId may keep an open transaction, for a "
-    "producer that asks an external database how it has to end.",
+    "Kafka 4.4.0 plus KIP-939: InitProducerId can keep an open transaction. The producer then asks an external database whether to commit or abort it.",
     "KIP-939 (accepted; version 6 of InitProducerId is unstable, keepPreparedTxn is pull request "
     "21735, open)",
     KAFKA.but(keep_prepared="next_epoch").chosen,
@@ -90,7 +87,7 @@ KIP_1309 = Design(
     "kip-1309",
     "KIP-1309, heartbeats of transactions",
     "draft",
-    "KIP-939, with a coordinator that aborts a transaction after three heartbeat intervals without a heartbeat. The text makes no exception for a two-phase commit.",
+    "KIP-939, and the coordinator aborts a transaction after three heartbeat intervals without a heartbeat. The text makes no exception for a two-phase commit.",
     "KIP-1309 (draft, revision 3), KAFKA-20381; on KIP-939",
     KIP_939.but(liveness="every_transaction").chosen,
     stages_shares=False,
@@ -166,9 +163,7 @@ DRAFT_EARLY = _implemented(
 DRAFT_MIDDLE = _implemented(
     "draft-middle",
     "KIP-1289 as implemented next: a persisted vote (draft implementation, seen in source)",
-    "The leader adds the participant and writes the acknowledgement as delivery state 5 before it responds; staging "
-    "cancels the lock's timer. A marker for a state partition resolves votes of exactly its epoch in the "
-    "memory of the broker that receives it, and the outcome is one more state write.",
+    "The leader adds the participant and writes the acknowledgement as delivery state 5 before it responds. Staging cancels the lock's timer. A marker for a state partition resolves the acknowledgements with exactly its epoch in the memory of the broker that receives it, which then writes the outcome in another state write.",
     f"{MIDDLE}; how the outcome passes the merge, and which correction lets its tests commit under transaction "
     "version 2, is not known: read literally here",
     **_IMPLEMENTED,
@@ -180,8 +175,7 @@ DRAFT_MIDDLE = _implemented(
 DRAFT_LATE = _implemented(
     "draft-late",
     "KIP-1289 as implemented last: the share coordinator resolves (draft implementation, seen in source)",
-    "The acknowledgement is delivery state 5 as before. The marker goes to the share coordinator, which completes the "
-    "records; the share-partition leader reads the state again and takes the outcome over.",
+    "The acknowledgement is delivery state 5 as before. The marker goes to the share coordinator, which completes the records. The share-partition leader reads the state again and applies the outcome.",
     f"{LATE}; the coordinator's epoch rule is not known: the narrowest one that lets its tests commit",
     **_IMPLEMENTED | {"member_epoch": "the_current_or_the_one_before"},
     staged_acks="share_group_state",
@@ -227,9 +221,7 @@ TWO_VERSIONS_1319 = Design(
     "kip-1319-two-versions",
     "KIP-1319, rejected: two versions of TxnOffsetCommit instead of one",
     "our inference",
-    "Version 6 brings the errors of their own, version 7 the topic ids. The KIP says no more than that one "
-    "version is enough. What it saves is the release in between: its brokers know version 6 and say what is "
-    "wrong with an epoch, and a topic is still named by its name.",
+    "Version 6 adds the specific errors, version 7 the topic ids. The KIP says only that one version is enough. One version avoids a release in between: its brokers support version 6 and return a specific error for an epoch, but a request still names a topic by its name.",
     "KIP-1319, Rejected Alternatives",
     KAFKA.chosen,
     KAFKA.stages_shares,
@@ -240,11 +232,7 @@ FIRST_DRAFT_447 = _of_kip_447(
     "kip-447-first-draft",
     "KIP-447, first draft (page of June 2019): the transaction coordinator knows the group",
     "our inference",
-    "The group's id is a producer config, and finds one coordinator for all its producers. Each says "
-    "its generation and its partitions with InitProducerId after every rebalance: what older ones have "
-    "open there is ended first, and from then on the coordinator refuses them. Runs on transaction "
-    "version 0, as Kafka was then. That open transactions are aborted at once, and not left to time out, "
-    "is our inference.",
+    "The group id is a producer config, and one coordinator serves all producers of the group. After every rebalance a producer sends its generation and its partitions with InitProducerId. The coordinator first ends the open transactions of older generations on these partitions, and rejects their producers from then on. It runs on transaction version 0, as Kafka did then. That the coordinator aborts open transactions at once, instead of waiting for their timeout, is our inference.",
     (
         ("partition_verification", False),
         ("transaction_version", 0),
@@ -261,9 +249,7 @@ GROUP_ID_CONFIG = _of_kip_447(
     "kip-447-group-id",
     "KIP-447, a middle version: the group id is a producer config",
     "draft",
-    "The producer knows its group by its configuration, and its member and generation from "
-    "InitProducerId: after a rebalance it has to initialise again. Whoever asks for an offset "
-    "that is pending is told PendingTransactionException, or to wait for the coordinator to load.",
+    "The producer takes its group from its configuration, and its member and generation as they were at InitProducerId. After a rebalance it has to initialize again. A consumer that fetches a pending offset gets PendingTransactionException; an older consumer gets COORDINATOR_LOAD_IN_PROGRESS and retries.",
     pending_offset="pending_to_new_loading_to_old",
     group_metadata_gate="all_brokers_first",
     producer_member="as_it_was_at_init",
@@ -272,9 +258,7 @@ INIT_WITH_CONSUMER = _of_kip_447(
     "kip-447-init-consumer",
     "KIP-447, the version beside it: initTransactions(consumer)",
     "draft",
-    "The producer holds the consumer, waits for it to join (classic protocol), and sends offsets in the "
-    "name of the member that it is now; "
-    "transaction.timeout.ms is 10 s unless it is configured.",
+    "The producer holds a reference to the consumer, waits until the consumer has joined its group (classic protocol), and sends offsets with the consumer's current member id and generation. transaction.timeout.ms is 10 s unless it is configured.",
     (("transaction_timeout_ms", 10_000),),
     producer_member="of_the_consumer_it_holds",
     init_joins="it_joins_first",
@@ -293,16 +277,14 @@ CATALOGUE: tuple[Design, ...] = (
     _older(
         "kafka-tv1",
         "Kafka, transaction version 1",
-        "Clients add partitions themselves and an epoch lasts for many transactions; before the first "
-        "batch of a transaction the leader asks the coordinator whether its partition was added "
-        "(KIP-890 part 1).",
+        "A client adds partitions to its transaction itself, and an epoch lasts for many transactions. Before the first batch of a transaction, the partition leader asks the coordinator whether the partition was added (KIP-890 part 1).",
         "Kafka 4.4.0 with transaction.version 1; the same requests as Kafka 3.6 and later",
         transaction_version=1,
     ),
     _older(
         "kafka-tv0",
         "Kafka, transaction version 0, nothing verified",
-        "As KIP-98 began: clients add partitions themselves, and a leader appends every batch with the right epoch.",
+        "The first releases of KIP-98: a client adds partitions to its transaction itself, and a partition leader appends every batch with the current epoch without asking the coordinator.",
         "Kafka 0.11 to 3.5; Kafka 4.4.0 with transaction.version 0 and "
         "transaction.partition.verification.enable=false",
         transaction_version=0,
@@ -312,21 +294,20 @@ CATALOGUE: tuple[Design, ...] = (
     _finding(
         "finding-I",
         "repaired, but markers must carry the staged epoch",
-        "An acknowledgement is resolved only by a marker with exactly its staged epoch; "
-        "transaction version 2 bumps the epoch with the decision.",
+        "Only a marker with exactly the staged epoch resolves an acknowledgement, but transaction version 2 bumps the epoch with the decision.",
         marker_epoch="equal",
     ),
     _finding(
         "finding-D",
         "repaired, but the lock runs on",
-        "The acquisition lock of a staged record expires as usual and releases the record.",
+        "The acquisition lock of a staged record expires as usual, and the share-partition leader releases the record.",
         lock_expiry="back_to_available",
     ),
     AS_WRITTEN,
     _reading(
         "as-written-broadcast",
         "KIP-1289 as written, no participant",
-        "The other reading: the coordinator does not track share-partitions at all, the broadcast is supposed to be enough.",
+        "The other reading: the coordinator does not track share-partitions at all and relies on the broadcast of its markers.",
         participant="nowhere",
     ),
     _reading(
@@ -357,7 +338,7 @@ FINDINGS: tuple[Design, ...] = (
         "finding-X9",
         "repaired, but share.version 2 turns it on",
         "our inference",
-        "Every broker with the code uses it from the level of dead-letter queues on: no separate level has to be finalized.",
+        "Every broker that has the code uses it as soon as share.version 2 (dead-letter queues) is finalized. No separate feature level has to be finalized.",
         REPAIRED.source,
         REPAIRED.chosen,
         levels=(("staging_level", 2),),

@@ -419,7 +419,7 @@ KIP = Kip(
             handler="brokers.share_leaders.share_partition_leader.on_marker",
             scenario="kip-1289-small-downgrade",
             test="scenarios/test_kip_1289_rollout.py::test_a_vote_in_memory_outlives_its_hook_and_a_durable_one_does_not_need_it",
-            note="the check itself is nobody's: the controller, which decides, sees no share-partition (finding S)",
+            note="no component can make this check: the controller decides and sees no share-partition (finding S)",
             page="45-review-of-a-draft-kip-1289",
         ),
         Row(

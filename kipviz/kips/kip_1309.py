@@ -84,8 +84,8 @@ KIP = Kip(
             page=PAGE,
         ),
         Row(
-            "Who beats when the writer is not the committer",
-            "A committer in another process would have to (Flink).",
+            "Heartbeats if the writer is not the committer",
+            "A committer in another process has to send them (Flink).",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_txn_heartbeat",
             "kip-1309-committer-beats",
@@ -94,8 +94,8 @@ KIP = Kip(
             page=PAGE,
         ),
         Row(
-            "Nobody beats",
-            "The writer is dead, the committer not there yet: three intervals end the transaction.",
+            "No process sends heartbeats",
+            "The writer is dead and the committer has not started: the coordinator aborts the transaction after three intervals.",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_timer",
             "kip-1309-nobody-beats",
@@ -103,8 +103,8 @@ KIP = Kip(
             page=PAGE,
         ),
         Row(
-            "The interval of whoever resumes",
-            "It goes with InitProducerId, and a resumed session sends none.",
+            "The interval of a process that resumes",
+            "InitProducerId carries the interval, and a process that resumes a session sends no InitProducerId.",
             MODELLED,
             "clients.sessions.transaction_session.resume",
             "kip-1309-other-interval",

@@ -425,13 +425,13 @@ LEFT_OPEN = tuple(
         ),
         (
             "2.1 commitTransaction",
-            "A commit without a producer's unsent batch leaves that batch in a transaction that nobody began.",
+            "A commit without a producer's unsent batch leaves that batch in a transaction that no client began.",
             f"{BINDING}.bound_producers",
             "unsent-batch",
         ),
         (
             "3.2 identity here, sequences there",
-            "The next epoch, and who tells the producers of it.",
+            "The next epoch, and how the producers learn of it.",
             f"{BINDING}.bound_producers",
             "next-epoch",
         ),

@@ -88,7 +88,7 @@ KIP = Kip(
             handler="clients.sending.producer.on_timer",
             scenario="kip-1319-remade",
             test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
-            note="whoever waits for an id that is gone can neither commit nor abort: found by this row (finding 1319-A)",
+            note="a producer that waits for the id of a deleted topic can neither commit nor abort: found by this row (finding 1319-A)",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(

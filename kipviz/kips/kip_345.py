@@ -22,7 +22,7 @@ KIP = Kip(
         ),
         Row(
             "FENCED_INSTANCE_ID",
-            "Of two processes with one instance id the older one is fenced, whatever it asks.",
+            "If two processes use one instance id, the coordinator fences every request of the older one.",
             MODELLED,
             handler="brokers.membership.classic_group.member_checks",
             scenario="kip-345-two-of-one",

@@ -209,7 +209,7 @@ KIP = Kip(
         ),
         Row(
             "Offsets beside the transaction",
-            "commitSync() beside the transaction: the offset counts at once, whatever becomes of the transaction.",
+            "commitSync() beside the transaction: the offset counts at once, whether the transaction commits or aborts.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",

@@ -30,7 +30,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-1263: group.consumer.assignment.interval.ms",
-            "A group keeps its target for a while: whoever comes meanwhile is a member, and one target is made for all.",
+            "A group keeps its target assignment for an interval. Consumers that join meanwhile become members, and the coordinator computes one target for all of them.",
             MODELLED,
             handler="brokers.membership.assignment_interval.on_delay",
             scenario="kip-1263-interval",

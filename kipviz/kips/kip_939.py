@@ -91,8 +91,8 @@ KIP = Kip(
             note="draft (pull request 21735); the epoch of the markers is our inference",
         ),
         Row(
-            "Fencing of whoever had a kept transaction before",
-            "It cannot end the transaction; its batches to partitions that are in it are accepted.",
+            "Fencing of the previous owner of a kept transaction",
+            "The previous owner cannot end the transaction; leaders accept its batches to partitions that are in the transaction.",
             MODELLED,
             "brokers.transactions.transaction_checks.end_txn_checks",
             "kip-939-still-writing",
@@ -166,8 +166,7 @@ KIP = Kip(
             MODELLED,
             "brokers.transactions.two_phase.request_checks",
             test=BROKER + "a_release_asks_for_no_transaction_version_and_keeps_in_none",
-            note="4.4.0 keeps in no version, whatever else is wrong with the request; that the draft keeps under "
-            "version 2 only is our inference",
+            note="4.4.0 keeps a transaction under no transaction version, even if the request has other errors; that the draft keeps it under version 2 only is our inference",
             scenario="kip-939-version-1",
             page=PAGE,
         ),

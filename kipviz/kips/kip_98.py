@@ -200,7 +200,7 @@ KIP = Kip(
         ),
         Row(
             "Zombie fencing",
-            "A second producer with the same name shuts the first one out, whatever it still sends.",
+            "A second producer with the same transactional id fences the first one: brokers reject every later request of it.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="pain-two-instances",
@@ -341,8 +341,7 @@ KIP = Kip(
             test="cluster/test_several_produced.py::"
             "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",
             page="16-what-a-sender-sends",
-            note="whatever is ready goes, without max.request.size; a partition that has to wait does not end "
-            "the broker's round, as in RecordAccumulator.drain",
+            note="the sender sends every batch that is ready, without max.request.size; a partition that has to wait does not end the broker's round, as in RecordAccumulator.drain",
         ),
         Row(
             "Produce: one of several topics is forbidden",

@@ -23,7 +23,7 @@ HERE = "cluster/test_simplifications_of_all.py"
 
 # By Kafka's setting or class: the test that shows the simple value, and the other one where a field has it.
 SHOWN = {
-    "every time-out": "cluster/test_clock.py::test_a_lock_runs_out_when_its_time_is_over_and_not_before",
+    "all timeouts": "cluster/test_clock.py::test_a_lock_runs_out_when_its_time_is_over_and_not_before",
     "message.timestamp.type": "cluster/test_record_timestamps.py::test_without_being_asked_for_no_record_carries_a_time",
     "retry.backoff.ms": "cluster/test_clock.py::test_a_sender_rests_with_a_timed_clock_only",
     "isolation.level": "clients/test_member_isolation.py::"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
@@ -25,9 +26,11 @@ from kipviz.designs.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
 from kipviz.messages.apis.catalogue import API_OF, APIS, refused
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.releases import EVERYTHING, NAMES, RELEASES
+from tests.scenarios.story import played
 
 # What a request has to say where its shard is taken from it.
 FIELD_OF = {
@@ -140,6 +143,32 @@ def test_the_shard_and_the_role_of_a_request_agree() -> None:
             assert api.role in ((role_of[api.shard],) if api.shard in role_of else leaders), (
                 api.name
             )
+
+
+# Stories in which most requests for which a leader appends are answered.
+APPENDING = (
+    ("kip-98-stuck-lso", "kafka"),
+    ("kip-447-zombie", "kafka"),
+    ("kip-848-rebalance", "kafka"),
+    ("kip-1289-share-commit", "repaired"),
+)
+
+
+def test_a_request_for_which_a_leader_appends_has_a_row_that_says_so() -> None:
+    found = set()
+    for name, under in APPENDING:
+        trace, _ = played(name, under)
+        path = [trace.node(number) for number in trace.line]
+        for before, node in pairwise(path):
+            ends = {name: log.end_offset for name, log in before.world.logs.items()}
+            appended = any(
+                log.end_offset > ends.get(name, 0) for name, log in node.world.logs.items()
+            )
+            delivered = [e for e in node.events if isinstance(e, MessageDelivered)]
+            if appended and delivered and all(e.way == "request" for e in delivered):
+                found |= {API_OF[type(e.message)].name for e in delivered}
+    assert found >= {"InitProducerId", "EndTxn", "WriteTxnMarkers", "ConsumerGroupHeartbeat"}
+    assert found <= {api.name for api in APIS if api.appends}
 
 
 def test_a_release_lacks_what_came_later_and_the_newest_knows_every_shipped_request() -> None:

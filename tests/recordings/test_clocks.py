@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.recordings.files.request_log import zone_of
 from kipviz.recordings.judging.report import report
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.request_context.clocks import hours_apart, shifted
@@ -71,6 +73,14 @@ def test_an_offset_from_utc_is_told_as_java_takes_it(
     before: str, by_hours: float, after: str
 ) -> None:
     assert shifted(before, int(by_hours * HOUR_MS)) == after
+
+
+def test_an_offset_beyond_every_time_zone_is_refused() -> None:
+    assert zone_of("+14:00").utcoffset(None) == timedelta(hours=14)
+    assert zone_of("-14:00").utcoffset(None) == timedelta(hours=-14)
+    for wide in ("+14:01", "-14:59", "+15:00"):
+        with pytest.raises(ValueError, match=r"at most 14:00 hours, as \+14:00"):
+            zone_of(wide)
 
 
 def test_a_request_log_of_another_zone_is_told_with_the_offset_that_fits(tmp_path: Path) -> None:

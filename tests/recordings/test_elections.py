@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.elections import (
     FOR_EVER,
     LEARNS_MS,
@@ -402,3 +403,26 @@ def test_a_broker_without_a_replica_describes_no_producers() -> None:
     )
     (asked,) = acceptor.of(number, exchange.but(broker=9))
     assert [dict(said)["error"] for said in asked.possible] == ["NOT_LEADER_OR_FOLLOWER"]
+
+
+@pytest.mark.parametrize(
+    ("error", "shows"),
+    [
+        (Errors.NONE, True),
+        (Errors.CONCURRENT_TRANSACTIONS, True),
+        (Errors.COORDINATOR_LOAD_IN_PROGRESS, False),
+        # KafkaApis rejects these before the coordinator sees them.
+        (Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, False),
+        (Errors.GROUP_AUTHORIZATION_FAILED, False),
+        (Errors.TOPIC_AUTHORIZATION_FAILED, False),
+    ],
+)
+def test_an_answer_that_kafka_apis_gives_does_not_show_that_a_coordinator_has_loaded(
+    error: Errors, shows: bool
+) -> None:
+    evidence = of_recording(RELEASE / "coordinator-move")
+    acceptor = Acceptor(evidence)
+    office = acceptor._office
+    asked = next(x for x in acceptor.exchanges if x.api == "END_TXN")
+    answer = asked.response.set("errorCode", error.value)
+    assert bool(list(office._shown([asked.but(response=answer)]))) is shows

@@ -9,22 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.brokers.timers import (
-    AppendTimeout,
-    ColdSnapshot,
-    GroupRebalance,
-    GroupRetention,
-    GroupSync,
-    LogRetention,
-    MemberRebalance,
-    MemberSession,
-    OffsetRetention,
-    ProducerExpiry,
-    RoleTimer,
-    StatePruning,
-    TransactionalIdExpiry,
-    TransactionLiveness,
-)
+from kipviz.brokers.timers import ROLE_TIMERS
 from kipviz.cluster.actions import (
     ClusterAction,
     ExpireBatch,
@@ -45,22 +30,8 @@ OF_ACTIONS: dict[type[ClusterAction], str] = {
     TimeOutCall: "a blocking call (max.block.ms)",
     MissPoll: "a member's next poll() (max.poll.interval.ms)",
 }
-OF_ROLES: dict[type[RoleTimer], str] = {
-    MemberSession: "a member's session",
-    MemberRebalance: "a member's rebalance time-out",
-    GroupRebalance: "a member's rebalance time-out",
-    GroupSync: "a member's sync time-out",
-    AppendTimeout: "a coordinator's append",
-    TransactionLiveness: "a transaction's heartbeat session",
-    GroupRetention: "the retention of offsets",
-    OffsetRetention: "the retention of offsets",
-    LogRetention: "log.retention.ms",
-    ProducerExpiry: "producer.id.expiration.ms",
-    TransactionalIdExpiry: "transactional.id.expiration.ms",
-    StatePruning: "the share coordinator's prune interval",
-    ColdSnapshot: "the share coordinator's cold snapshot interval",
-}
-NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *OF_ROLES.values())))
+# In the order in which a sentence lists them.
+NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(each.NAME for each in ROLE_TIMERS))))
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
@@ -72,7 +43,7 @@ RESOLVING = (
 def timer_of(action: ClusterAction) -> str:
     """Return the name of the timer that expires with an action, "" if none does."""
     if isinstance(action, RunOut):
-        return OF_ROLES[type(action.timer)]
+        return action.timer.NAME
     return OF_ACTIONS.get(type(action), "")
 
 

@@ -75,7 +75,7 @@ class Api:
     sends one. `only_with_shares`: rejected while share groups are disabled. `topic_ids_from`: the first version that
     names topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `several_groups`: it may name
     further groups. `may_be_late`: it takes effect even if its sender has abandoned it. `heartbeat`: it keeps a member
-    or a transaction alive.
+    or a transaction alive. `appends`: where it succeeds, a leader may append a batch or a record to its log for it.
     """
 
     request: type[Message]
@@ -99,6 +99,7 @@ class Api:
     several_groups: bool = False
     may_be_late: bool = False
     heartbeat: bool = False
+    appends: bool = False
     since: str = ""
     newest: tuple[tuple[str, int], ...] = ()
 

@@ -28,6 +28,8 @@ UTC = "+00:00"
 # The exceptions while reading a line that is not a request.
 DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError)
 OFFSET = re.compile(r"^([+-])(\d\d):(\d\d)$")
+# The widest offset that a time zone has (UTC+14:00; java.time.ZoneOffset allows 18 hours, no zone uses them).
+FURTHEST = timedelta(hours=14)
 LAYOUT = "[2026-11-21 22:43:59,123] DEBUG Completed request:{…} (kafka.request.logger)"
 
 
@@ -88,12 +90,16 @@ def zone_of(utc_offset: str) -> timezone:
     """Return the time zone of an offset such as +02:00.
 
     Raises:
-        ValueError: if it is not such an offset.
+        ValueError: if it is not such an offset, or further from UTC than any time zone.
     """
     found = OFFSET.match(utc_offset)
-    if found is None or int(found[2]) > 14 or int(found[3]) > 59:
+    if found is None or int(found[3]) > 59:
         raise ValueError(f"an offset from UTC is written as +02:00 or -05:30, not {utc_offset!r}")
     ahead = timedelta(hours=int(found[2]), minutes=int(found[3]))
+    if ahead > FURTHEST:
+        raise ValueError(
+            f"an offset from UTC is at most 14:00 hours, as +14:00, not {utc_offset!r}"
+        )
     return timezone(ahead if found[1] == "+" else -ahead)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from kipviz.messages.apis.catalogue import APIS
 from kipviz.recordings.files.request_log import OFFSET
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.evidence import Evidence
 
 QUARTER_MS = 900_000
@@ -23,16 +23,8 @@ QUARTERS_MAX = (EAST - WEST) // 15
 AROUND_MS = 1_000
 # The part of the coordinators' writes that must fit, and how much more than without another offset.
 ENOUGH = 0.5
-# The requests that make a coordinator append something.
-WRITING = frozenset(
-    {
-        *("INIT_PRODUCER_ID", "ADD_PARTITIONS_TO_TXN", "ADD_OFFSETS_TO_TXN", "END_TXN"),
-        *("TXN_OFFSET_COMMIT", "OFFSET_COMMIT", "JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP"),
-        *("CONSUMER_GROUP_HEARTBEAT", "SHARE_GROUP_HEARTBEAT", "WRITE_TXN_MARKERS"),
-        *("INITIALIZE_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE", "READ_SHARE_GROUP_STATE"),
-        *("DELETE_SHARE_GROUP_STATE", PRODUCE),
-    }
-)
+# The requests for which a leader appends something, by Kafka's names.
+WRITING = frozenset(api.kafka_name for api in APIS if api.appends)
 
 
 def hours_apart(evidence: Evidence) -> int:

@@ -33,12 +33,21 @@ ASKED: dict[str, Role] = {
     if api.role.coordinates
     and any(Errors.COORDINATOR_LOAD_IN_PROGRESS in place.errors for place in api.errors)
 }
-NOT_YET = frozenset(
+# With one of these an answer does not show that the coordinator has read its log: it has not, or KafkaApis rejected the
+# request (or a topic of it) before the coordinator saw it. Source: KafkaApis, authHelper.authorize in each handler;
+# GroupCoordinatorService returns INVALID_GROUP_ID before it schedules an operation on its log.
+NO_EVIDENCE = frozenset(
     error.value
     for error in (
         Errors.COORDINATOR_LOAD_IN_PROGRESS,
         Errors.COORDINATOR_NOT_AVAILABLE,
         Errors.NOT_COORDINATOR,
+        Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        Errors.GROUP_AUTHORIZATION_FAILED,
+        Errors.TOPIC_AUTHORIZATION_FAILED,
+        Errors.CLUSTER_AUTHORIZATION_FAILED,
+        Errors.INVALID_GROUP_ID,
+        Errors.UNSUPPORTED_VERSION,
     )
 )
 
@@ -66,7 +75,7 @@ class Office:
         """Yield when an answer shows that a coordinator has read its log: partition, broker, time."""
         for exchange in exchanges:
             home = self._home_asked(exchange)
-            if home and not NOT_YET.intersection(_errors_in(exchange.response)):
+            if home and not NO_EVIDENCE.intersection(_errors_in(exchange.response)):
                 yield home, exchange.broker, exchange.answered_ms
 
     def _home_asked(self, exchange: Exchange) -> str:

@@ -353,6 +353,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(JOIN_GROUP_RESPONSE, _joined, inside=_SUBSCRIBED),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(READ_GROUP,),
         refusal=lambda m, error: model.JoinGroupResponse(error, m.member_id),
         errors=(
@@ -390,6 +391,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(SYNC_GROUP_RESPONSE, _synced, inside=_ASSIGNED),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(READ_GROUP,),
         refusal=lambda _, error: model.SyncGroupResponse(error),
         errors=(
@@ -449,6 +451,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(LEAVE_GROUP_RESPONSE, _left),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(READ_GROUP,),
         refusal=lambda _, error: model.LeaveGroupResponse(error),
         errors=(

@@ -367,6 +367,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(OFFSET_DELETE_RESPONSE, _deleted),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(DELETE_GROUP, READ_TOPIC),
         refusal=lambda m, error: model.OffsetDeleteResponse(error, m.group_id),
         errors=(

@@ -153,6 +153,7 @@ APIS: tuple[Api, ...] = (
         ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(READ_GROUP, DESCRIBE_TOPIC),
         refusal=lambda m, error: model.ConsumerGroupHeartbeatResponse(error, m.member_id),
         errors=(
@@ -197,6 +198,7 @@ APIS: tuple[Api, ...] = (
         ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
+        appends=True,
         needs=(READ_GROUP, DESCRIBE_TOPIC),
         refusal=lambda m, error: ShareGroupHeartbeatResponse(error, m.member_id),
         errors=(

@@ -161,6 +161,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(PRODUCE_RESPONSE, _produced),
         role=Role.PARTITION_LEADER,
         shard=Shard.PARTITION,
+        appends=True,
         needs=(WRITE_ID, WRITE_EACH),
         cases=(Case(OF_A_PLAIN_ONE, lambda m: not m.transactional_id, (WRITE_EACH,)),),
         refusal=refused_in_each,

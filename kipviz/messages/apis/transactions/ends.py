@@ -167,6 +167,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(END_TXN_RESPONSE, _ended),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
+        appends=True,
         needs=(WRITE_ID,),
         refusal=lambda _, error: model.EndTxnResponse(error),
         errors=(
@@ -197,6 +198,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(WRITE_TXN_MARKERS_RESPONSE, _wrote_markers),
         role=Role.KAFKA_APIS,
         shard=Shard.FIRST_PARTITION,
+        appends=True,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, alternative=Operation.CLUSTER_ACTION),),
         refusal=_markers_refused,
         errors=(

@@ -140,6 +140,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
+        appends=True,
         needs=(WRITE_ID,),
         cases=(_NAMELESS,),
         refusal=lambda _, error: model.InitProducerIdResponse(error),
@@ -180,6 +181,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
+        appends=True,
         needs=(
             WRITE_ID,
             Need(Operation.TWO_PHASE_COMMIT, Resource.TRANSACTIONAL_ID, "KafkaApis, KIP-939"),
@@ -214,6 +216,7 @@ APIS: tuple[Api, ...] = (
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
+        appends=True,
         needs=(WRITE_ID,),
         cases=(_NAMELESS,),
         refusal=lambda _, error: model.InitProducerIdResponse(error),
