@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from kipviz.brokers import kafka_apis as apis
@@ -88,6 +90,15 @@ def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
     assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
     loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1), aged())[0]
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+
+
+def test_how_long_a_transaction_has_taken_is_looked_up_only_for_who_asks_for_it():
+    """What a step reads is among its causes on the page."""
+    nothing_to_read = SimpleNamespace()
+    for_all = asked.listing(COORDINATOR, ListTransactions(1), nothing_to_read)[0]
+    assert len(for_all.transactions) == 3
+    with pytest.raises(AttributeError, match="began_ms"):
+        asked.listing(COORDINATOR, ListTransactions(1, duration_ms=1), nothing_to_read)
 
 
 def test_a_pattern_is_compared_only_where_there_is_one():

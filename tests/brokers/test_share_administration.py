@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.authorizer import Acl
+from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups import share_administration as asked
 from kipviz.brokers.membership.share_group import ShareGroup
+from kipviz.core.table import Table
 from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
@@ -196,7 +198,7 @@ def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
     [
         {},
         {"start_offset": 3},
-        {"delivery_complete_count": 2},
+        {"delivery_complete_count": 0},
         {"error": Errors.UNKNOWN_SERVER_ERROR, "start_offset": 3, "delivery_complete_count": 0},
     ],
 )
@@ -496,3 +498,20 @@ def test_a_deletion_of_a_group_that_is_gone_by_then_is_answered_and_writes_nothi
     assert answered(group).error is Errors.NONE
     assert len(group.written(HERE)) == written
     assert group.role.operating == ()
+
+
+def test_a_deletion_of_a_topic_that_is_being_deleted_asks_for_what_was_made_since_then():
+    group = Group()
+    stored = ShareGroup(initialized=("src-0",), deleting=("src",))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", stored))
+    group.ask(asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src"))
+    assert [request.message.key for request in group.requests] == [KEYS[0]]
+
+
+def test_an_operator_who_only_asks_for_offsets_has_the_coordinator_s_log_left_alone():
+    """What a step reads is among its causes on the page."""
+    group = emptied()
+    elsewhere = group.on.but(logs=Table.of())
+    request, to = DescribeShareGroupOffsets("g1"), ReplyTo("op/admin", 1, 0)
+    done = asked.on_describe_share_group_offsets(group.role, request, to, elsewhere)
+    assert [each.message.key for each in done.requests] == KEYS

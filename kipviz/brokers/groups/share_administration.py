@@ -97,13 +97,13 @@ def on_share_group_describe(
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager. shareGroupDescribe.
     """
     seen_now = as_replicated(me, on)
-    group = seen_now.share_groups.get(request.group_id) or ShareGroup()
     checks = one_after_another(
         lambda: _available_checks(me, request.group_id),
         lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
     )
     if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
+    group = seen_now.share_groups[request.group_id]
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
     )
@@ -208,10 +208,10 @@ def on_delete_share_group_offsets(
     Clause: KIP-932 "DeleteShareGroupOffsets"; GroupCoordinatorShard.initiateDeleteShareGroupOffsets.
     """
     group_id, topic = request.group_id, request.topic
-    group = me.share_groups.get(group_id) or ShareGroup()
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
+    group = me.share_groups[group_id]
     here = tuple(p for p in group.initialized if topic_of(p) == topic)
     if not here and topic in group.deleting:
         here = tuple(p for p in on.image.leaders if topic_of(p) == topic)
@@ -238,10 +238,10 @@ def on_delete_groups(
     Clause: KIP-229 "DeleteGroups"; KIP-932; GroupCoordinatorService.deleteShareGroups.
     """
     group_id = request.group_id
-    group = me.share_groups.get(group_id) or ShareGroup()
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
         return _refused(me, request, reply_to, checks)
+    group = me.share_groups[group_id]
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
     topics = tuple(sorted(dict.fromkeys(topic_of(p) for p in partitions)))
@@ -353,7 +353,7 @@ def _operate(
     """Append the records, and send requests to the share coordinators; without requests, complete at once."""
     tag = f"{reply_to.source} {reply_to.incarnation}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
-    noted = written(me, records, (), None, on)
+    noted = written(me, records, (), None, on) if records else Effects(me)
     if not asked:
         done = _finished(noted.state, waiting, on.after(noted))
         return with_effects(done.state, noted, done)

@@ -74,7 +74,7 @@ def listing(
         if t.state is not TransactionState.DEAD
         and (not request.producer_ids or t.producer_id in request.producer_ids)
         and (not request.states or t.state in wanted)
-        and _takes_long(t, request.duration_ms, on)
+        and (request.duration_ms < 0 or _takes_long(t, request.duration_ms, on))
         and (pattern is None or pattern.fullmatch(t.transactional_id))
     )
     unknown = tuple(name for name in request.states if name not in names)
@@ -172,7 +172,7 @@ def on_describe_producers(
 def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:
     began = on.began_ms(
         known.transactional_id
-    )  # at least -1, which is also what no filter asks for
+    )
     return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
