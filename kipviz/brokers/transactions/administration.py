@@ -170,9 +170,7 @@ def on_describe_producers(
 
 
 def _takes_long(known: TransactionMetadata, duration_ms: int, on: Context) -> bool:
-    began = on.began_ms(
-        known.transactional_id
-    )
+    began = on.began_ms(known.transactional_id)
     return known.state is TransactionState.EMPTY or began >= duration_ms
 
 
