@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -128,3 +129,11 @@ def test_a_moment_that_was_missed_is_no_fault_of_a_command_that_heard_another(mo
     moments = Moments(1, [replace(COMMANDS[0], lost=lambda *_: "")])
     assert [moments.draw(0), moments.draw(0)] == [NO_MOMENT, ""]
     assert moments.unheard() == []
+
+
+def test_at_200_moments_on_record_every_command_heard_the_interruption_and_lost_nothing():
+    runs = json.loads(program.RECORD.read_text(encoding="utf-8"))
+    assert max(sum(run["moments"].values()) for run in runs) >= 200
+    for run in runs:
+        assert run["wrong"] == [], run["seed"]
+        assert set(run["moments"]) == {command.name for command in COMMANDS}
