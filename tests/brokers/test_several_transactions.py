@@ -57,3 +57,9 @@ def test_a_coordinator_that_is_asked_itself_answers_for_its_own_transaction() ->
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     answer = desk.ask(several.on_add_partitions, HERE)
     assert (answer.error, desk.role.transactions["t"].partitions) == (E.NONE, ("out-0",))
+
+
+def test_of_a_partition_that_is_gone_a_broker_says_so_also_where_it_is_no_coordinator() -> None:
+    """KafkaApis.handleAddPartitionsToTxnRequest looks for the partitions first."""
+    ((_, answer),) = asked(ELSEWHERE.but(partitions=("gone-0",), further=(HERE,))).replies
+    assert (answer.transactional_id, answer.error) == ("u", E.UNKNOWN_TOPIC_OR_PARTITION)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kipviz.brokers.context import Effects, ReplyTo, Request
@@ -112,3 +114,23 @@ def test_who_fences_an_open_transaction_is_answered_at_once_also_where_an_end_wa
     answer = desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     assert answer.error is Errors.CONCURRENT_TRANSACTIONS
     assert desk.role.transactions["t"].owed is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "logged", "waits"),
+    [
+        ({}, False, True),  # its markers are written, and its completion could not be logged
+        ({}, True, False),
+        ({"partitions": ("out-0",)}, False, False),  # a marker is on its way
+        ({"partitions": ("out-0",), "to_send": ("out-0",)}, False, True),
+        ({"cancelled": True}, False, False),
+        ({"state": S.ONGOING}, False, False),
+    ],
+)
+def test_a_decided_transaction_waits_for_the_cluster_where_a_marker_or_its_completion_is_unsent(
+    changes: dict[str, Any], logged: bool, waits: bool
+) -> None:
+    known = TransactionMetadata("t", 9, 4, S.PREPARE_COMMIT).but(**changes)
+    other = PendingAppend(8, record_of(OPEN.but(transactional_id="u"), S.EMPTY), -1, "init")
+    waiting = (other, appended("complete", S.COMPLETE_COMMIT)) if logged else (other,)
+    assert ta.needs_image(known, waiting) is waits
