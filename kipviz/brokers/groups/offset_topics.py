@@ -53,11 +53,13 @@ def unresolved(
     Clause: KIP-1319 "Topic ID resolution"; KafkaApis.handleTxnOffsetCommitRequest.
     """
     nameless = unknown_ids(request, image, rules)
+    known = {topic_of(partition): True for partition in image.leaders}
     found = []
     for offset in request.offsets:
-        if topic_of(offset.partition) in nameless:
+        topic = topic_of(offset.partition)
+        if topic in nameless:
             found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_ID))
-        elif offset.partition not in image.leaders:
+        elif topic not in known or offset.partition not in image.leaders:
             found.append(RefusedOffset(offset.partition, Errors.UNKNOWN_TOPIC_OR_PARTITION))
     return tuple(found)
 
