@@ -357,6 +357,9 @@ def test_a_description_names_rights_only_where_there_are_acls():
     refused = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"), "op/admin")
     assert refused.error is Errors.TOPIC_AUTHORIZATION_FAILED
     assert group.checks[-1].name == "rights"
+    group.image["acls"] = (Acl("op", Operation.DESCRIBE, Resource.TOPIC, "src"),)
+    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"), "op/admin")
+    assert (answer.error, [m.member_id for m in answer.members]) == (Errors.NONE, ["M1"])
 
 
 def test_of_a_topic_that_is_not_there_nobody_is_asked_and_nothing_is_known():
