@@ -124,10 +124,11 @@ def test_damage_opens_in_the_stepper_where_it_is_told(tmp_path, capsys, damaged,
     assert told["step"] == min(damaged + 1, 39)
 
 
-def test_what_is_shown_of_other_logs_is_shared_out_between_them(tmp_path):
+@pytest.mark.parametrize("there", [30, 100])
+def test_what_is_shown_of_other_logs_is_shared_out_between_them(tmp_path, there):
     write(tmp_path, "out-0", *(batch(k, at=START + k) for k in range(100)))
     for name in ("a-0", "b-0"):
-        write(tmp_path, name, *(batch(k, at=START + 50) for k in range(100)))
+        write(tmp_path, name, *(batch(k, at=START + 50) for k in range(there)))
     window = window_at(cluster_folders([tmp_path]), "out-0", 50, 40)
     shown = {name: sum(len(s.batches) for s in segments) for name, segments in window.partitions}
     assert shown == {"out-0": 20, "a-0": 10, "b-0": 10}
