@@ -11,6 +11,7 @@ from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.replayed_roles import sharing
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.share_answer_text import STATES, acknowledgements_of
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
@@ -161,3 +162,19 @@ def acquired_by(exchange: Exchange) -> bool:
     """Say whether a fetch brought records."""
     topics = exchange.response["responses"]
     return any(part["acquiredRecords"] for topic in topics for part in topic["partitions"])
+
+
+@pytest.mark.parametrize("name", ["share-acknowledge", "share-two-members"])
+def test_a_leader_looks_at_who_waits_where_a_log_has_grown_that_members_read_and_nowhere_else(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[sharing.Sharing] = []
+    monkeypatch.setattr(sharing.Sharing, "verdicts", lambda self: made.append(self) or iter(()))
+    followed(of_recording(RELEASE / name))
+    follower = made[0]
+    logs = [context.logs["src-0"] for _, context in follower._contexts]
+    ends = [(log.end_offset, log.high_watermark) for log in logs]
+    grown = [n for n in range(1, len(ends)) if ends[n] != ends[n - 1]]
+    looks = [number for _, kind, number in follower._steps() if kind == sharing.GROWS]
+    assert looks == grown
+    assert 0 < len(grown) < len(ends) - 1
