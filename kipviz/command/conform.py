@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import signal
 import tempfile
 from collections import Counter
@@ -69,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         metavar="FOLDER",
-        help="save each rejected program there, shortened as far as possible",
+        help="save each rejected program there, shortened as far as possible; and the whole round of one that is not "
+        "rejected again when it runs alone",
     )
     add_json(parser)
 
@@ -91,6 +93,8 @@ class _Found:
         # Programs whose broker stopped answering, in words.
         self.lost: list[str] = []
         self.refusals: list[Refusal] = []
+        # The folders of rounds that were kept as they were played, with their refusals.
+        self.rounds: list[tuple[Path, tuple[Refusal, ...]]] = []
         self.elsewhere: list[str] = []
         self.mutants: Mutants | None = None
 
@@ -127,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         release = release_of(jars)
         place = _place(arguments.keep)
         with _stopped_in_order(), Progress() as progress, until_interrupted(_nothing) as go_on:
-            _play(jars, programs, arguments.mutants, found, progress, go_on)
+            _play(jars, programs, place, arguments.mutants, found, progress, go_on)
             kept = _keep(found, jars, place, progress, go_on) if found.refusals else []
     except (CannotStart, Lost, RecordingError) as wrong:
         raise Refused(str(wrong)) from None
@@ -190,6 +194,7 @@ def _place(to: str | None) -> Path | None:
 def _play(
     jars: Path,
     programs: tuple[Program, ...],
+    place: Path | None,
     mutants: int,
     found: _Found,
     progress: Progress,
@@ -197,13 +202,14 @@ def _play(
 ) -> None:
     """Run all programs, AT_ONE_BROKER at each broker; in the first round mutated answers are judged, too.
 
-    A round whose broker stops answering is recorded, and the next round follows.
+    A round whose broker stops answering is recorded, and the next round follows. One with a rejected answer is kept as
+    it was played, if a folder is named.
 
     Raises:
         Lost: if every round ends that way.
     """
     from kipviz.conforming.plain_client import Lost
-    from kipviz.conforming.rounds import play_round
+    from kipviz.conforming.rounds import keep_round, play_round
 
     for first in range(0, len(programs), AT_ONE_BROKER):
         if not go_on():
@@ -212,7 +218,12 @@ def _play(
         with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
             changed = 0 if found.played else mutants
             try:
-                found.add(play_round(jars, Path(home), some, progress.say, go_on, changed))
+                played = play_round(jars, Path(home), some, progress.say, go_on, changed)
+                found.add(played)
+                if place is not None and played.judged.report.refused:
+                    to = place / f"round-{len(found.rounds) + 1}"
+                    keep_round(played, Path(home), to)
+                    found.rounds.append((to, tuple(filter(None, played.refusals()))))
             except Lost as why:
                 found.lost.append(f"{_seeds([each.seed for each in some])}: {why}")
     if found.lost and not found.played:
@@ -222,11 +233,14 @@ def _play(
 def _keep(
     found: _Found, jars: Path, place: Path | None, progress: Progress, go_on: GoingOn
 ) -> list[tuple[Refusal, str]]:
-    """Shrink one rejected program of each kind, and save it if a folder is named."""
+    """Shrink one rejected program of each kind, and save it if a folder is named.
+
+    A round of which each refusal happened again is not needed any more.
+    """
     from kipviz.conforming.rounds import attempts_at, keep, shrink
 
     kinds = {each.kind: each for each in reversed(found.refusals)}
-    kept = []
+    kept, again = [], set[tuple[str, str]]()
     for number, each in enumerate(list(reversed(kinds.values()))[:KEPT_MAX], 1):
         if not go_on():
             break
@@ -235,9 +249,14 @@ def _keep(
         said = ""
         if place is not None:
             to = place / f"refusal-{number}"
-            again = keep(short, jars, to, progress.say)
-            said = f"{to}" if again else f"{to} (rejected before, but not this time)"
+            happened = keep(short, jars, to, progress.say)
+            said = f"{to}" if happened else f"{to} (not rejected when it ran alone)"
+            again |= {each.kind} if happened else set()
         kept.append((short, said))
+    for folder, refusals in tuple(found.rounds):
+        if not found.elsewhere and all(each.kind in again for each in refusals):
+            shutil.rmtree(folder)
+            found.rounds.remove((folder, refusals))
     return kept
 
 
@@ -265,6 +284,11 @@ def _lines(
         seeds = ", ".join(str(each.program.seed) for each in found.refusals[:20])
         yield f"refused programs: {len(found.refusals)}, of the seeds {seeds}"
     yield from (f"refused outside of the programs: {each}" for each in found.elsewhere)
+    for folder, _ in found.rounds:
+        yield (
+            f"kept unshrunk: {folder}, a whole round with all its programs. Something that was refused in it did not happen "
+            "again when a program ran alone; it may need the load of the others."
+        )
     if found.mutants is not None:
         yield ""
         yield from lines_of_mutants(found.mutants)
@@ -302,5 +326,6 @@ def _document(
         ],
         "refused_seeds": [each.program.seed for each in found.refusals],
         "refused_elsewhere": found.elsewhere,
+        "kept_rounds": [str(folder) for folder, _ in found.rounds],
         "mutants": msgspec.to_builtins(found.mutants),
     }

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page",
         type=_port,
         metavar="PORT",
-        help="also show the results on a page at http://127.0.0.1:PORT/, too, which refreshes itself; 0: any free port",
+        help="also show the results on a page, http://127.0.0.1:PORT/, which refreshes itself; 0: any free port",
     )
     parser.add_argument(
         "--command-config",

@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from kipviz.conforming.clients import Names, topic_of
 from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Playing
@@ -22,11 +24,13 @@ from kipviz.conforming.real_cluster import RealCluster, files_in
 from kipviz.core import atomic_write
 from kipviz.core.values import Value
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
-from kipviz.recordings.request_context.handmade_requests import Request
+from kipviz.recordings.request_context.handmade_requests import Request, Sent
 
 # The maximum number of attempts to shrink one refused program, each at a broker of its own.
 ATTEMPTS_MAX = 16
 PROGRAM, REPORT = "program.json", "report.txt"
+# The files of a whole round: all of its programs, and the batches that their clients sent, which no log has if refused.
+PROGRAMS, SENT = "programs.json", "sent.json"
 
 
 class Refusal(Value, frozen=True):
@@ -60,6 +64,7 @@ class Round(Value, frozen=True):
     played: int
     judged: Judged
     steps: dict[Request, int]
+    sent: tuple[Sent, ...] = ()
 
     def refusals(self) -> tuple[Refusal | None, ...]:
         """Return for each program its refusal, None if there is none."""
@@ -131,7 +136,8 @@ def play_round(
         tell("stopping the broker" if brokers == 1 else "stopping the brokers")
     tell("asking the model")
     evidence = evidence_of(cluster.files, sent)
-    return Round(tuple(programs), played, judge(evidence, mutants_max, go_on), steps)
+    judged = judge(evidence, mutants_max, go_on)
+    return Round(tuple(programs), played, judged, steps, tuple(sent))
 
 
 def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: True) -> Refusal:
@@ -203,11 +209,37 @@ def keep(refusal: Refusal, jars: Path, to: Path, tell: Told) -> bool:
     brokers = refusal.program.brokers
     with tempfile.TemporaryDirectory(prefix="kipviz-conform-") as home:
         played = play_round(jars, Path(home), (refusal.program,), tell)
-        to.mkdir(parents=True)
-        for there, here in zip(files_in(Path(home), brokers), files_in(to, brokers), strict=True):
-            shutil.copytree(there.logs, here.logs)
-            shutil.copyfile(there.requests, here.requests)
+        _copy(Path(home), to, brokers)
     atomic_write.write(to / PROGRAM, written(refusal.program))
-    report = (*refusal.lines(), "", *played.judged.report.lines())
-    atomic_write.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())
+    _write_report(to, (refusal,), played)
     return any(played.refusals())
+
+
+def keep_round(played: Round, home: Path, to: Path) -> None:
+    """Keep a round as it was played: its brokers' files, all of its programs, and the report.
+
+    A refusal that needs the load of its round does not happen again when its program runs alone. Then these files are
+    its only evidence.
+
+    Raises:
+        OSError: if the folder cannot be written.
+    """
+    _copy(home, to, played.programs[0].brokers)
+    programs = msgspec.json.format(msgspec.json.encode(played.programs), indent=1)
+    atomic_write.write(to / PROGRAMS, programs)
+    atomic_write.write(to / SENT, msgspec.json.encode(played.sent))
+    _write_report(to, tuple(filter(None, played.refusals())), played)
+
+
+def _copy(home: Path, to: Path, brokers: int) -> None:
+    """Copy the logs and request logs of a cluster's brokers."""
+    to.mkdir(parents=True)
+    for there, here in zip(files_in(home, brokers), files_in(to, brokers), strict=True):
+        shutil.copytree(there.logs, here.logs)
+        shutil.copyfile(there.requests, here.requests)
+
+
+def _write_report(to: Path, refusals: Sequence[Refusal], played: Round) -> None:
+    refused = (line for each in refusals for line in (*each.lines(), ""))
+    report = (*refused, *played.judged.report.lines())
+    atomic_write.write(to / REPORT, "".join(f"{line}\n" for line in report).encode())

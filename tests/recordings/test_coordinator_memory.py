@@ -4,10 +4,19 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.core.table import Table
+from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
+from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.judging import accept
 from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.request_context.coordinator_memory import (
+    COMPLETE,
+    Transitions,
+    with_unacknowledged_markers,
+)
 from kipviz.recordings.request_context.evidence import of_recording
+from kipviz.records.transaction_state import TransactionRecord
 
 FOLDER = Path(__file__).parent / "kafka-4.4.0" / "commit-and-abort"
 
@@ -50,3 +59,87 @@ def test_nobody_is_told_so_once_the_record_is_there(acceptor, first):
     later = exchange.but(earliest_ms=between, received_ms=between, answered_ms=between)
     (asked,) = somebody_else_asks(acceptor, (number, later))
     assert asked.refused
+
+
+def completed(acceptor):
+    """Give the place of the first completion, its time, and an exchange that is answered while it may be pending."""
+    place, entry = next(
+        (place, entry)
+        for place, entry in enumerate(acceptor._entries)
+        for record in entry.batch.records
+        if isinstance(record, TransactionRecord) and record.state in COMPLETE
+    )
+    (name,) = (record.transactional_id for record in entry.batch.records)
+    asked = next(x for x in acceptor.exchanges if x.api == "END_TXN")
+    return place, entry.at_ms, name, at(asked, entry.at_ms + 10)
+
+
+def at(exchange, ms):
+    """Give an exchange that arrives and is answered at a time, on a connection of its own."""
+    return exchange.but(earliest_ms=ms, received_ms=ms, answered_ms=ms, connection="")
+
+
+def test_a_completion_may_be_pending_until_an_answer_shows_that_it_was_applied(acceptor, first):
+    place, ms, name, asked = completed(acceptor)
+    _, taken = first
+    refused = taken.response.set("errorCode", int(Errors.CONCURRENT_TRANSACTIONS))
+    for shown, pending in (
+        ((), True),
+        ((at(taken, ms + 5),), False),
+        # These arrived before the completion, after the question, or were answered while it was pending.
+        ((at(taken, ms),), True),
+        ((at(taken, ms + 10),), True),
+        ((at(taken.but(response=refused), ms + 5),), True),
+    ):
+        transitions = Transitions(shown, acceptor._entries)
+        found = transitions.may_be_pending(name, place + 1, asked)
+        assert found == (place if pending else -1)
+
+
+def test_a_coordinator_elected_after_a_completion_reads_it_in_its_log(acceptor):
+    place, ms, name, asked = completed(acceptor)
+    home = acceptor._entries[place].partition
+    for moved, found in ((ms + 5, -1), (ms + 15, place)):
+        decision = Decision(home, 2, 1, (1, 2), (1, 2), moved)
+        transitions = Transitions((), acceptor._entries, (decision,))
+        assert transitions.may_be_pending(name, place + 1, asked) == found
+
+
+def test_a_transition_is_prepared_by_a_request_that_is_served_at_the_same_time(acceptor, first):
+    _, taken = first
+    name = taken.request["transactionalId"]
+    now = taken.answered_ms - 1
+    served = taken.but(earliest_ms=now - 1, received_ms=now - 1, connection="")
+    transitions = Transitions((served,), acceptor._entries)
+    assert transitions.prepared_until(name, at(taken, now)) == taken.answered_ms
+    assert transitions.prepared_until(name, at(taken, now - 1)) == now - 1
+    assert transitions.prepared_until("another", at(taken, now)) == now
+
+
+def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
+    place, _, name, asked = completed(acceptor)
+    world = acceptor._worlds[place - acceptor._skipped]
+    key = next(
+        key for key, role in world.roles.items() if name in getattr(role, "transactions", ())
+    )
+    assert world.roles[key].transactions[name].partitions == ()
+    entries = acceptor._entries[:place]
+    decided = next(
+        record
+        for entry in reversed(entries)
+        for record in entry.batch.records
+        if isinstance(record, TransactionRecord) and record.transactional_id == name
+    )
+    some = decided.partitions[0]
+    for listed, left in (((some,), (some,)), ((), None), (("stranger-0",), None)):
+        topics = tuple(
+            Table.of({"topic": p.rpartition("-")[0], "partitions": (int(p.rpartition("-")[2]),)})
+            for p in listed
+        )
+        state = Table.of({"transactionalId": name, "topics": topics})
+        exchange = asked.but(response=Table.of({"transactionStates": (state,)}))
+        told = (world, key, entries, exchange, DescribeTransactions(name))
+        found = [
+            w.roles[key].transactions[name].partitions for w in with_unacknowledged_markers(*told)
+        ]
+        assert found == ([left] if left else [])

@@ -151,3 +151,23 @@ def test_a_request_that_lacks_a_field_is_a_row_of_its_own() -> None:
     assert number not in {asked.number for asked in acceptor.asked()}
     assert acceptor.why_not(number).startswith(f"Request {number} is no SYNC_GROUP of version ")
     assert "'memberId'" in acceptor.why_not(number)
+
+
+def test_a_group_whose_log_is_a_generation_ahead_has_lost_members_since_their_last_request() -> (
+    None
+):
+    acceptor = Acceptor(of_recording(RELEASE / "classic-members"))
+    world, key, group_id, group = next(
+        (world, key, group_id, group)
+        for world in reversed(acceptor._worlds)
+        for key, role in world.roles.items()
+        for group_id, group in getattr(role, "classic_groups", Table.of()).items()
+        if group.generation > 1
+    )
+    for generation, logged in ((group.generation - 1, True), (group.generation, False)):
+        way = Table.of({group_id: group.but(generation=generation)})
+        found = tuple(worlds_of_group(world, key, group_id, (way,)))
+        assert [w.roles[key].classic_groups[group_id].generation for w in found] == [
+            *([group.generation] if logged else []),
+            generation,
+        ]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.decoded.producer_id_blocks import BLOCK, BLOCKS_MAX, GivenIds
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
@@ -33,6 +34,17 @@ def test_a_broker_that_gives_from_another_block_next_had_none_before_as_after_a_
     assert restarted.block_is_due(given(-1, 5, 6))
     assert not restarted.block_is_due(given(-1, 13, 14))
     assert not GivenIds((given(0, 0, 1), given(1, 9, 10)), 0).block_is_due(given(-1, 5, 6))
+
+
+def test_a_broker_that_was_out_of_sync_meanwhile_may_have_restarted_without_its_block() -> None:
+    def decided(at: int, *isr: int) -> Decision:
+        return Decision("__transaction_state-0", 2, 1, (0, 2), isr, at)
+
+    away, back = decided(5, 2), decided(9, 0, 2)
+    assert GivenIds((given(0, 0, 1),), 0, (away, back)).block_is_due(given(-1, 11, 12))
+    assert not GivenIds((given(0, 0, 1),), 0, (back,)).block_is_due(given(-1, 11, 12))
+    since = (given(0, 0, 1), given(1, 10, 10))
+    assert not GivenIds(since, 0, (away, back)).block_is_due(given(-1, 11, 12))
 
 
 def test_the_first_id_of_a_broker_without_a_past_is_the_first_of_a_block_that_may_be_awaited() -> (

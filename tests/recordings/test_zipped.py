@@ -48,16 +48,14 @@ def test_logs_are_read_and_answers_compared_without_numpy():
 
 
 def test_neither_a_folder_nor_a_zip_file_is_one_sentence(tmp_path):
-    with pytest.raises(
-        RecordingError, match=r"lost, byte 0: There is no such folder, and no lost\.zip\.$"
-    ):
+    with pytest.raises(RecordingError, match=r"lost: There is no such folder, and no lost\.zip\.$"):
         folder_at(tmp_path / "lost")
 
 
 def test_a_file_that_is_no_zip_file_is_one_sentence(tmp_path):
     (tmp_path / "logs.zip").write_bytes(b"not a zip file")
     with pytest.raises(
-        RecordingError, match=r"logs\.zip, byte 0: It cannot be unpacked: File is not a zip file\.$"
+        RecordingError, match=r"logs\.zip: It cannot be unpacked: File is not a zip file\.$"
     ):
         folder_at(tmp_path / "logs")
 
@@ -65,7 +63,7 @@ def test_a_file_that_is_no_zip_file_is_one_sentence(tmp_path):
 def test_more_than_may_be_read_is_not_unpacked(tmp_path, monkeypatch):
     place = packed(tmp_path)
     monkeypatch.setenv("KIPVIZ_FILE_BYTES_MAX", "1000")
-    with pytest.raises(RecordingError, match=r"\.zip, byte 0: It unpacks to [\d,]+ bytes, and at"):
+    with pytest.raises(RecordingError, match=r"\.zip: It unpacks to [\d,]+ bytes, and at"):
         folder_at(place)
 
 

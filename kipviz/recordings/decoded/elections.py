@@ -129,6 +129,32 @@ def loading_spans(
     return found
 
 
+def logs_complete(
+    decisions: Iterable[Decision], entries: Iterable[Entry]
+) -> dict[str, tuple[int, ...]]:
+    """Return since when (ms) each elected leader of a partition may have the whole log of its predecessors.
+
+    One that does not know its successor yet may write after the election, and the successor may have copied that as a
+    follower.
+    """
+    written: dict[str, dict[int, int]] = {}
+    for entry in entries:
+        epochs = written.setdefault(entry.partition, {})
+        epochs[entry.leader_epoch] = max(entry.at_ms, epochs.get(entry.leader_epoch, 0))
+    return {
+        name: tuple(
+            max(
+                (
+                    term.at_ms,
+                    *(at for e, at in written.get(name, {}).items() if e < term.leader_epoch),
+                )
+            )
+            for term in several
+        )
+        for name, several in leaders_of(decisions).items()
+    }
+
+
 def elections_of(decisions: Iterable[Decision], entries: Sequence[Entry]) -> tuple[Election, ...]:
     """Return the elected leaders, each after the batches that were written before.
 

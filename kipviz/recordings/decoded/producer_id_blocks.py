@@ -8,6 +8,9 @@ Source: RPCProducerIdManager, ProducerIdsBlock.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
 
@@ -19,11 +22,18 @@ BLOCKS_MAX = 1_000
 class GivenIds:
     """The producer ids that were assigned, as far as the exchanges show.
 
-    `first` is the id that a new broker assigns first; None if it may have assigned others before.
+    `first` is the id that a new broker assigns first; None if it may have assigned others before. The decisions show when
+    a broker was out of sync, because it restarted: that loses its block.
     """
 
-    def __init__(self, exchanges: tuple[Exchange, ...], first: int | None) -> None:
+    def __init__(
+        self, exchanges: tuple[Exchange, ...], first: int | None, decisions: Iterable[Decision] = ()
+    ) -> None:
         self._first = first
+        self._away: dict[int, list[int]] = {}
+        for decision in decisions:
+            for broker in (each for each in decision.replicas if each not in decision.isr):
+                self._away.setdefault(broker, []).append(decision.at_ms)
         alone = len({x.broker for x in exchanges}) == 1
         self._given = tuple(
             (*span_of(x), x.response["producerId"], x.broker)
@@ -57,10 +67,17 @@ class GivenIds:
         """Return whether a broker may have no id to assign at the time of an exchange.
 
         Its block is used up, or it has restarted: then the next id that it assigns is from another block than its last
-        one.
+        one, or it was out of sync since it assigned that.
         """
         following = self._following(exchange)
         if following is None or following % BLOCK == 0:
+            return True
+        begin = span_of(exchange)[0]
+        last = max(
+            (told for _, told, _, of in self._given if told < begin and of == exchange.broker),
+            default=0,
+        )
+        if any(last <= at <= exchange.answered_ms for at in self._away.get(exchange.broker, ())):
             return True
         later = [
             (told, given)

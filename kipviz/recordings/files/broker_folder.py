@@ -18,7 +18,7 @@ from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
     read_metadata,
 )
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 SEGMENT = re.compile(r"\d{20}\.log")
 PARTITION = re.compile(r"(.+)-(\d+)")
@@ -64,7 +64,9 @@ def broker_folder(path: Path) -> BrokerFolder:
         RecordingError: if there is none, or the place cannot be read.
     """
     if not path.is_dir():
-        raise RecordingError(str(path), 0, "This is no folder: name a partition's, or a broker's.")
+        raise RecordingError(
+            str(path), WHOLE, "This is no folder: name a partition's, or a broker's."
+        )
     try:
         inside = sorted(path.iterdir())
         if any(SEGMENT.fullmatch(each.name) for each in inside):
@@ -72,12 +74,15 @@ def broker_folder(path: Path) -> BrokerFolder:
         folders = [f for f in inside if f.is_dir() and any(f.glob("*.log"))]
     except OSError as problem:
         why = f"The folder cannot be read ({problem.strerror})."
-        raise RecordingError(str(path), 0, why) from problem
+        raise RecordingError(str(path), WHOLE, why) from problem
     if not folders and any(each.suffix == ".log" for each in inside):
         return _of_one(path.resolve())
     if not folders:
-        why = "No folder here holds a segment (a file named *.log)."
-        raise RecordingError(str(path), 0, why)
+        why = (
+            "No folder here holds a segment (a file named *.log). Name a broker's folder of logs, the one that log.dirs "
+            "in its server.properties names: it has a folder for each partition, such as orders-0."
+        )
+        raise RecordingError(str(path), WHOLE, why)
     aside = tuple(SetAside(f.name, why) for f in folders if (why := _why_aside(f.name)))
     left = [each.name for each in aside]
     metadata = next((f for f in folders if f.name == f"{CLUSTER_METADATA}-0"), None)

@@ -15,7 +15,7 @@ from kipviz.recordings.files.broker_folder import (
     broker_folder,
     metadata_of,
 )
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 
 class ClusterFolders(Value, frozen=True):
@@ -65,15 +65,17 @@ def _check_together(heres: Sequence[BrokerFolder]) -> None:
     for here in heres:
         if here.broker < 0:
             why = f"There is no {ABOUT_BROKER} with the broker's number, which is needed if several folders are named."
-            raise RecordingError(str(here.place), 0, why)
+            raise RecordingError(str(here.place), WHOLE, why)
     places = {here.broker: here.place for here in heres}
     if len(places) < len(heres):
         last = heres[-1].place
-        raise RecordingError(str(last), 0, "Two of the folders are of one broker: name each once.")
+        raise RecordingError(
+            str(last), WHOLE, "Two of the folders are of one broker: name each once."
+        )
     clusters = dict.fromkeys(here.cluster for here in heres)
     if len(clusters) > 1:
         why = f"The folders are of several clusters: {', '.join(clusters)}."
-        raise RecordingError(str(heres[-1].place), 0, why)
+        raise RecordingError(str(heres[-1].place), WHOLE, why)
 
 
 def _last_decision(known: ClusterMetadata) -> tuple[int, int]:

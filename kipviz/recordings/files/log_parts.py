@@ -24,7 +24,7 @@ from kipviz.recordings.files.broker_folder import (
 )
 from kipviz.recordings.files.checksums import Numbers
 from kipviz.recordings.files.segments import COMPACTED_TOPICS
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 from kipviz.records.placement import topic_of
 
 # Spark cuts its own files at 128 MB; a part and its columns must fit beside others into a worker's memory.
@@ -106,7 +106,7 @@ def log_folders(
     there = sorted({part.topic for part in found})
     for lost in (topic for topic in topics if topic not in there):
         places = ", ".join(str(each.place) for each in brokers)
-        raise RecordingError(places, 0, f"There is no log of a topic {lost!r} here.")
+        raise RecordingError(places, WHOLE, f"There is no log of a topic {lost!r} here.")
     aside = tuple(a for b in brokers for a in b.set_aside if not _is_metadata(a.name))
     return LogFolders(tuple(found), known, (*aside, *(a for _, more in told for a in more)))
 
@@ -147,7 +147,7 @@ def _parts_of(
     for place in places:
         if not PARTITION.fullmatch(place.name):
             why = "A partition's folder is named topic-number, such as __transaction_state-45."
-            raise RecordingError(str(place), 0, why)
+            raise RecordingError(str(place), WHOLE, why)
         topic = topic_of(place.name)
         if topics and topic not in topics:
             continue

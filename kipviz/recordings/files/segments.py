@@ -23,7 +23,7 @@ from pathlib import Path
 from kipviz.core import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.files import compression
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 from kipviz.records.crc32c import crc32c
 from kipviz.records.fields import Fields, FieldsError
 
@@ -158,7 +158,9 @@ def read_partition(
         compacted = folder.name.rpartition("-")[0] in COMPACTED_TOPICS
     files = sorted(f for f in _listed(folder) if f.suffix == ".log")
     if not files:
-        raise RecordingError(str(folder), 0, "The folder holds no segment (a file named *.log).")
+        raise RecordingError(
+            str(folder), WHOLE, "The folder holds no segment (a file named *.log)."
+        )
     segments: list[Segment] = []
     for file in files:
         segment = read_segment(

@@ -14,7 +14,7 @@ from pathlib import Path
 from kipviz.core.printable import shown
 from kipviz.core.untrusted_file import SETTING, bytes_max
 from kipviz.core.validation import path as path_given
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 # The methods that zip programs use; others can demand gigabytes of memory before they produce a byte.
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -38,7 +38,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
         return folder
     packed = folder.with_name(f"{folder.name}.zip")
     if not packed.is_file():
-        raise RecordingError(str(folder), 0, f"There is no such folder, and no {packed.name}.")
+        raise RecordingError(str(folder), WHOLE, f"There is no such folder, and no {packed.name}.")
     with ExitStack() as held:
         into = Path(held.enter_context(tempfile.TemporaryDirectory()), folder.name)
         _unpack(packed, into)
@@ -50,10 +50,10 @@ def _unpack(packed: Path, into: Path) -> None:
     try:
         with zipfile.ZipFile(packed) as archive:
             if why := _why_not(archive.infolist()):
-                raise RecordingError(str(packed), 0, why)
+                raise RecordingError(str(packed), WHOLE, why)
             archive.extractall(into)
     except RecursionError:
-        raise RecordingError(str(packed), 0, "Its folders are nested too deeply.") from None
+        raise RecordingError(str(packed), WHOLE, "Its folders are nested too deeply.") from None
     # An encrypted file raises RuntimeError, a damaged header struct.error, an invalid name ValueError, and an empty one
     # IndexError.
     except (
@@ -67,7 +67,7 @@ def _unpack(packed: Path, into: Path) -> None:
         OSError,
     ) as problem:
         told = getattr(problem, "strerror", None) or str(problem).rstrip(".")
-        raise RecordingError(str(packed), 0, f"It cannot be unpacked: {told}.") from problem
+        raise RecordingError(str(packed), WHOLE, f"It cannot be unpacked: {told}.") from problem
 
 
 def _why_not(entries: list[zipfile.ZipInfo]) -> str:

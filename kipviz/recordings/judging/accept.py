@@ -23,6 +23,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
@@ -30,9 +31,9 @@ from kipviz.brokers.context import Context
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch, rejections
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
-from kipviz.cluster.world import World
+from kipviz.cluster.world import World, role_key
 from kipviz.designs.catalogue import design
-from kipviz.messages.admin import DescribeProducers
+from kipviz.messages.admin import DescribeProducers, DescribeTransactions
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -76,11 +77,17 @@ from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBE
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group, of_one_group
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
-from kipviz.recordings.replayed_roles.sharing import Sharing
+from kipviz.recordings.replayed_roles.sharing import Sharing, best_followed
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of
-from kipviz.recordings.request_context.coordinator_memory import in_transition, remembering_epochs
+from kipviz.recordings.request_context.coordinator_memory import (
+    Transitions,
+    in_transition,
+    remembering_epochs,
+    with_transaction_of,
+    with_unacknowledged_markers,
+)
 from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
 from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.recordings.request_context.office import Office
@@ -135,7 +142,7 @@ class Acceptor(RequestBook):
             self._appends = Appends(self.exchanges, self.names, batches)
             known = (self._decisions, self._entries)
             self._seen_ends = SeenEnds(self.exchanges, self.names, batches, *known)
-            self._given = GivenIds(self.exchanges, evidence.first_producer_id)
+            self._given = GivenIds(self.exchanges, evidence.first_producer_id, self._decisions)
             self._fronts = Fronts(self.exchanges, evidence.prune_ms)
             self._skipped = self._before_all()
         spec = cluster_of(evidence)
@@ -149,6 +156,7 @@ class Acceptor(RequestBook):
         self._office = Office(image, self._decisions, self._entries, self.exchanges)
         told = (self.exchanges, self._sent, self._entries, self._log_after)
         self._checked = VerificationMemory(*told)
+        self._transitions = Transitions(self.exchanges, self._entries, self._decisions)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
         self._own = [
             (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
@@ -270,10 +278,10 @@ class Acceptor(RequestBook):
         """Follow the classic groups of a broker in the order of the lines, and if necessary with earlier arrivals."""
         told = (contexts, elections, self._admission)
         known = bool(self._decisions)
-        found = Joining(exchanges, *told, leaders_known=known)
+        follow = partial(Joining, leaders_known=known, complete=self._office.complete)
+        found = follow(exchanges, *told)
         if refused_in(found.verdicts):
-            other = as_early(exchanges, JOINING)
-            early = Joining(other, *told, leaders_known=known)
+            early = follow(as_early(exchanges, JOINING), *told)
             found = min((found, early), key=lambda each: refused_in(each.verdicts))
         return found
 
@@ -289,16 +297,10 @@ class Acceptor(RequestBook):
 
     def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
         """Follow in the order of the lines, and if necessary with earlier arrivals than the lines show."""
-        best = self._shared(exchanges)
-        early = as_early(exchanges, MEMBERS)
-        for at_once in (False, True):
-            if refused_in(best):
-                other = self._shared(early, states_at_once=at_once)
-                best = min((best, other), key=refused_in)
-        return best
+        return best_followed(exchanges, self._shared)
 
     def _shared(
-        self, exchanges: tuple[Exchange, ...], *, states_at_once: bool = False
+        self, exchanges: tuple[Exchange, ...], states_at_once: bool = False
     ) -> tuple[Asked, ...]:
         """Follow the share-partition leaders of each broker."""
         if not self._decisions:
@@ -550,6 +552,10 @@ class Acceptor(RequestBook):
                 before = exchange.answered_ms - self._producer_expiry_ms
                 past = self._entries[: at + self._skipped]
                 yield from forgetting(leveled, message.partition, past, before)
+            elif isinstance(message, DescribeTransactions):
+                past = self._entries[: at + self._skipped]
+                yield leveled
+                yield from with_unacknowledged_markers(leveled, key, past, exchange, message)
             elif isinstance(message, OffsetCommit | TxnOffsetCommit):
                 joining = self._joining[exchange.broker if self._decisions else 0]
                 ways = tuple(joining.groups_between(*span_of(exchange)))
@@ -562,23 +568,32 @@ class Acceptor(RequestBook):
             else:
                 yield leveled
             yield from self._in_transition(at, leveled, message, exchange)
-            role: Any = world.roles.get(key)
-            if hasattr(role, "loading") and self._office.may_load(key[2], exchange):
-                yield leveled.but(roles=world.roles.set(key, role.but(loading=True)))
+            for asked in self._office.asked_by(message, key, world.roles):
+                role: Any = world.roles[asked]
+                if hasattr(role, "loading") and self._office.may_load(asked[2], exchange):
+                    yield leveled.but(roles=world.roles.set(asked, role.but(loading=True)))
 
     def _in_transition(
         self, at: int, world: World, message: Message, exchange: Exchange
     ) -> Iterator[World]:
-        """Yield the world in which the transaction of a request is in transition, if that is possible."""
-        if name := getattr(message, "transactional_id", None):
-            asked = world.image.leader_of(world.image.home_of_transactions(name))
-            yield from in_transition(world, asked, name, self._coming(at, exchange))
+        """Yield the worlds in which the transaction of a request is in transition, if that is possible."""
+        if not (name := getattr(message, "transactional_id", None)):
+            return
+        home = world.image.home_of_transactions(name)
+        asked = world.image.leader_of(home)
+        yield from in_transition(world, asked, name, self._coming(at, name, exchange))
+        place = self._transitions.may_be_pending(name, at + self._skipped, exchange) - self._skipped
+        if place >= 0:
+            earlier = self._worlds[place]
+            undone = with_transaction_of(world, earlier, role_key(asked, home), name)
+            if undone is not None:
+                yield from in_transition(undone, asked, name, ())
 
     def _log_after(self, partition: str, entries: int) -> PartitionLog | None:
         """Return a partition's log after a number of entries of all logs."""
         return self._worlds[max(entries - self._skipped, 0)].logs.get(partition)
 
-    def _coming(self, at: int, exchange: Exchange) -> tuple[Entry, ...]:
-        """Return the entries after a moment that were written before an answer."""
-        first = at + self._skipped
-        return self._entries[first : max(first, bisect_right(self._times, exchange.answered_ms))]
+    def _coming(self, at: int, name: str, exchange: Exchange) -> tuple[Entry, ...]:
+        """Return the entries after a moment that may have been prepared for a transactional id before an answer."""
+        first, until = at + self._skipped, self._transitions.prepared_until(name, exchange)
+        return self._entries[first : max(first, bisect_right(self._times, until))]

@@ -14,7 +14,7 @@ from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.causes import Cause, first_causes, subjects_of
 from kipviz.recordings.judging.request_book import STOPPED, GoOn, RequestBook, always
 from kipviz.recordings.recorded import ABOUT
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
 from kipviz.recordings.request_context.clocks import hours_apart, shifted
 from kipviz.recordings.request_context.evidence import (
@@ -176,7 +176,7 @@ def report(
             "This is no recording, so the requests are needed, too: name the broker's request log, "
             "which its logger kafka.request.logger writes at DEBUG."
         )
-        raise RecordingError(str(place), 0, why)
+        raise RecordingError(str(place), WHOLE, why)
     else:
         files = BrokerFiles(place, _request_logs(requests))
         evidence = of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)

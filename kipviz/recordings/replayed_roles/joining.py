@@ -14,7 +14,7 @@ version of JoinGroup before 4, which get no id to return with; which of several 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
 from typing import Any
 
@@ -36,6 +36,7 @@ from kipviz.recordings.replayed_roles.join_answer_text import asked_of, recorded
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.records.placement import CONSUMER_OFFSETS
 
+NO_TIMES: Mapping[str, tuple[int, ...]] = {}
 JOINING = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP")
 HANDLERS: dict[str, Callable[..., Effects]] = {
     "JOIN_GROUP": classic_membership.on_join_group,
@@ -58,7 +59,8 @@ Place = tuple[str, str]
 # The times between which a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
 WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
-BEATS = "HEARTBEAT"
+BEATS, SYNCS = "HEARTBEAT", "SYNC_GROUP"
+REBALANCING = int(Errors.REBALANCE_IN_PROGRESS)
 OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
 
@@ -86,12 +88,15 @@ class Joining:
         admission: Admission,
         *,
         leaders_known: bool = False,
+        complete: Mapping[str, tuple[int, ...]] = NO_TIMES,
     ) -> None:
         """Store the exchanges; `contexts` are times with the context and the roles at that time.
 
         `elections` has for each partition the times between which it got a leader. A request that the authorizer
-        rejects reaches no role. `leaders_known` says that the contexts have the elected leaders.
+        rejects reaches no role. `leaders_known` says that the contexts have the elected leaders; then `complete` has
+        for each of them the time since which the log that it reads is complete.
         """
+        self._complete = complete
         self._leaders_known = leaders_known
         # A delay of 0 ms is a timer, too: a member that joins before it fires is in the first generation.
         self._rings_at_once = any(
@@ -211,7 +216,7 @@ class Joining:
             for way in ways:
                 after: dict[Follower, None] = {way: None}
                 for number in order:
-                    taken = (self._taken(each, number) for each in after)
+                    taken = (one for each in after for one in self._stored_or_not(each, number))
                     after = dict.fromkeys(e for one in taken for e in self._rung(one, number))
                 found |= after
         return tuple(found)
@@ -235,7 +240,18 @@ class Joining:
                     begun = self._carried_out(begun, shard, done, on)
                 yield begun
 
-    def _taken(self, way: Follower, number: int) -> Follower:
+    def _stored_or_not(self, way: Follower, number: int) -> Iterator[Follower]:
+        """Yield the history after a request, and for an assignment one in which a rebalance begins before it is stored.
+
+        The group is stable once its assignment is stored; a member that joins meanwhile makes the coordinator answer with
+        REBALANCE_IN_PROGRESS, and what is stored then has no effect. Source: GroupMetadataManager.classicGroupSync.
+        """
+        yield self._taken(way, number)
+        exchange = self._exchanges[number]
+        if exchange.api == SYNCS and exchange.response["errorCode"] == REBALANCING:
+            yield self._taken(way, number, stored=False)
+
+    def _taken(self, way: Follower, number: int, *, stored: bool = True) -> Follower:
         exchange = self._exchanges[number]
         way = self._in_term(way, number)
         for place, asking in enumerate(self._asked[number]):
@@ -248,7 +264,7 @@ class Joining:
             before = _members(coordinator, group)
             with handling(number):
                 done = HANDLERS[exchange.api](coordinator, message, to, on)
-                way = self._carried_out(way, shard, done, on)
+                way = self._carried_out(way, shard, done, on, stored=stored)
             new = [m for m in _members(way.coordinators[shard], group) if m not in before]
             if asking.member_id == NO_MEMBER and new and asking.is_named_well:
                 way = way.but(names=way.names.set((group, asking.named), new[0]))
@@ -281,22 +297,25 @@ class Joining:
             or (found.broker, "group_coordinator", shard) not in roles
         ):
             return way
-        loaded = self._loaded(shard, begins[term])
+        loaded = self._loaded(shard, term)
         return way.but(
             coordinators=way.coordinators.set(shard, loaded), terms=way.terms.set(shard, term + 1)
         )
 
-    def _loaded(self, shard: str, at_ms: int) -> GroupCoordinator:
-        """Return the coordinator of a partition with the log's state at a time."""
-        _, on, roles = self._at(at_ms)
+    def _loaded(self, shard: str, term: int) -> GroupCoordinator:
+        """Return the elected coordinator of a partition with the state that it read in the log."""
+        began, complete = self._elections[shard][term][0], self._complete.get(shard)
+        _, on, roles = self._at(max(began, complete[term]) if complete else began)
         loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
         return loaded
 
     def _at(self, at_ms: int) -> tuple[int, Context, Any]:
         return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
 
-    def _carried_out(self, way: Follower, shard: str, done: Effects, on: Context) -> Follower:
-        """Apply the coordinator's effects: its writes are replicated at once."""
+    def _carried_out(
+        self, way: Follower, shard: str, done: Effects, on: Context, *, stored: bool = True
+    ) -> Follower:
+        """Apply the coordinator's effects: its writes are replicated at once, or so late that they have no effect."""
         for reply in done.replies:
             way = _answered(way, reply)
         coordinator: GroupCoordinator = done.state
@@ -305,9 +324,9 @@ class Joining:
         for wait in waiting:
             if wait.reply is not None:
                 way = _answered(way, wait.reply)
-            if wait.call is not None:
-                stored: Any = wait.call.message
-                heard = classic_membership.on_group_stored(way.coordinators[shard], stored, on)
+            if wait.call is not None and stored:
+                group: Any = wait.call.message
+                heard = classic_membership.on_group_stored(way.coordinators[shard], group, on)
                 way = self._carried_out(way, shard, heard, on)
         return way
 
@@ -378,7 +397,7 @@ class Joining:
             yield self._carried_out(way, shard, done, on)
         for which in self._elected(shard, number):
             if which >= way.terms.get(shard, 0) and which:
-                loaded = self._loaded(shard, self._elections[shard][which][0])
+                loaded = self._loaded(shard, which)
                 yield way.but(
                     coordinators=way.coordinators.set(shard, loaded),
                     terms=way.terms.set(shard, which + 1),
@@ -425,11 +444,18 @@ def _named(way: Follower) -> Table[str, ClassicGroup]:
 def worlds_of_group(
     world: World, key: RoleKey, group_id: str, ways: tuple[Table[str, ClassicGroup], ...]
 ) -> Iterator[World]:
-    """Yield the worlds with a classic group as its history leaves it; it may also be created a moment later."""
+    """Yield the worlds with a classic group as its history leaves it; it may also be created a moment later.
+
+    If the log has a later generation than the history, a session timed out since its last request.
+    """
     role: Any = world.roles.get(key)
     known = [groups for groups in ways if group_id in groups]
+    logged = None if role is None else role.classic_groups.get(group_id)
+    later = logged is not None and all(
+        groups[group_id].generation < logged.generation for groups in known
+    )
     # With several brokers the one that is asked may not know yet that it coordinates the group, or may no longer do so.
-    if len(known) < len(ways) or not ways or role is None:
+    if len(known) < len(ways) or not ways or role is None or later:
         yield world
     for groups in known if role is not None else ():
         there = role.classic_groups.set(group_id, groups[group_id])

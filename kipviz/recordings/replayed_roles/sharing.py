@@ -15,14 +15,14 @@ limit of a fetch is divided among its partitions: as recorded.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_leaders import share_partition_leader, share_sessions, share_timers
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -34,13 +34,14 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.share_state import (
     ReadShareGroupState,
+    ReadShareGroupStateResponse,
     WriteShareGroupState,
 )
 from kipviz.recordings.decoded.group_configs import ConfigChange, configured
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import led_elsewhere
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, refused_in
 from kipviz.recordings.replayed_roles.share_answer_text import (
     STATES,
     count_of,
@@ -52,8 +53,9 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     sentence,
     told_of,
 )
-from kipviz.recordings.replayed_roles.share_requests import OF_SESSIONS, MemberRequests
+from kipviz.recordings.replayed_roles.share_requests import MEMBERS, OF_SESSIONS, MemberRequests
 from kipviz.recordings.request_context.admission import BROKERS, Admission
+from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
 from kipviz.records.placement import topic_of
 
 # Within one millisecond: the log grows, then a member asks, then the leader asks, then answers are sent.
@@ -65,6 +67,39 @@ NOT_YET: Said = (("error", "no answer yet"),)
 # The partitions of one request are distinguished by their place in it.
 MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
+
+
+# How many members' requests are moved to an earlier arrival, one after the other, before all of them are.
+EARLIER_MAX = 8
+
+
+def best_followed(
+    exchanges: tuple[Exchange, ...],
+    follow: Callable[[tuple[Exchange, ...], bool], tuple[Asked, ...]],
+) -> tuple[Asked, ...]:
+    """Follow the members in the order of the lines, and if necessary with earlier arrivals than the lines show.
+
+    A line may be late, so a request may have arrived before others whose lines are earlier. First those that may
+    explain the first difference are moved, one after the other; then all of them are. `follow` gets the exchanges, and
+    whether the share coordinator answers at once.
+    """
+    moved, found = exchanges, follow(exchanges, False)
+    best = found
+    for _ in range(EARLIER_MAX):
+        refused = [exchanges[each.number] for each in found if not each.accepted]
+        # A write of state is compared when its leader asks, and an answer to a member when it is sent.
+        times = [x.received_ms if x.api in STATES else x.answered_ms for x in refused]
+        earlier = with_one_earlier(moved, MEMBERS, min(times)) if times else None
+        if earlier is None:
+            break
+        moved = earlier
+        found = follow(moved, False)
+        best = min((best, found), key=refused_in)
+    early = as_early(exchanges, MEMBERS)
+    for at_once in (False, True):
+        if refused_in(best):
+            best = min((best, follow(early, at_once)), key=refused_in)
+    return best
 
 
 class Owed(Value, frozen=True):
@@ -201,7 +236,12 @@ class Sharing:
 
     def _grown(self, on: Context) -> tuple[Follower, ...]:
         found = []
-        for way in (each for known in self._ways for each in self._copied_or_not(known)):
+        for way in (
+            each
+            for known in self._ways
+            for begun in self._begun_or_not(known, on)
+            for each in self._copied_or_not(begun)
+        ):
             around = self._around(way, on)
             grown: Follower | None = way
             for partition in dict.fromkeys(s.partition for s in way.leader.shares.values()):
@@ -216,6 +256,42 @@ class Sharing:
                     grown = self._carried_out(grown, done, around)
             found += [grown] if grown is not None else []
         return tuple(dict.fromkeys(found)) or self._ways
+
+    def _begun_or_not(self, way: Follower, on: Context) -> Iterator[Follower]:
+        """Yield a history, and one in which share-partitions take their first start offset only after the log has grown.
+
+        A group without a start offset begins at the end of the log (share.auto.offset.reset is latest). Its leader asks
+        for that end once it has read the state, and the fetch that made it read still waits. Source:
+        SharePartition.maybeInitialize, startOffsetDuringInitialization.
+        """
+        yield way
+        around, shares = self._around(way, on), way.leader.shares
+        for key, share in shares.items():
+            if share.partition in around.logs and self._begins(way, key, share, around):
+                end = around.log(share.partition).high_watermark
+                shares = shares.set(key, share.but(start_offset=end, next_offset=end))
+        if shares != way.leader.shares:
+            yield way.but(leader=way.leader.but(shares=shares))
+
+    def _begins(self, way: Follower, key: str, share: SharePartition, around: Context) -> bool:
+        """Return whether a share-partition may still be looking for its first start offset at the end of the log."""
+        own = around.image.group_config(share.group_id).auto_offset_reset
+        at, told = way.told.get(key, 0), self._told.get(key, ())
+        last = told[at - 1] if 0 < at <= len(told) else None
+        answer: Any = last and last.answer
+        return (
+            (own or around.settings.share_auto_offset_reset) == LATEST
+            and share.status is Status.ACTIVE
+            and share.start_offset == share.next_offset
+            and isinstance(answer, ReadShareGroupStateResponse)
+            and answer.start_offset < 0
+            and any(
+                self._exchanges[parked.reply_to.incarnation // MOST_PARTITIONS].received_ms
+                <= last.received_ms
+                for parked in share.parked
+                if last is not None
+            )
+        )
 
     def _copied_or_not(self, way: Follower) -> Iterator[Follower]:
         """Yield a history, and one in which a waiting fetch reached its MaxWaitMs before followers copied the batch.

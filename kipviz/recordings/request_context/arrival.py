@@ -65,6 +65,23 @@ def as_early(exchanges: Iterable[Exchange], apis: Collection[str]) -> tuple[Exch
     return tuple(found)
 
 
+def with_one_earlier(
+    exchanges: tuple[Exchange, ...], apis: Collection[str], by_ms: int
+) -> tuple[Exchange, ...] | None:
+    """Return the exchanges with one more request of some APIs received by a time; None if none can have arrived so early.
+
+    It is the first line of those that were received later as they stand. Their order in time becomes another one than
+    that of the lines, which `as_early` changes for all requests at once.
+    """
+    for place, (exchange, early) in enumerate(
+        zip(exchanges, as_early(exchanges, apis), strict=True)
+    ):
+        if exchange.api in apis and early.received_ms <= by_ms < exchange.received_ms:
+            moved = exchange.but(received_ms=by_ms)
+            return (*exchanges[:place], moved, *exchanges[place + 1 :])
+    return None
+
+
 def span_of(exchange: Exchange) -> tuple[int, int]:
     """Return the times between which a request was handled."""
     earliest = exchange.earliest_ms

@@ -1,8 +1,19 @@
-"""The state that a transaction coordinator has only in its memory, as far as its log leaves it open."""
+"""The state that a transaction coordinator has only in its memory, as far as its log leaves it open.
+
+A completion is one of these: a coordinator stamps its record, appends it, and applies it in the append's callback. No
+response follows from that, so no line says when, and until then the answers are CONCURRENT_TRANSACTIONS. The record's
+time is only the earliest possible one: a thread may be interrupted between the two, and followers have to copy the
+record. The completion was certainly applied when a request that arrived later was answered as only a coordinator without
+a transition in progress answers. The same holds for a marker: its log has it before the coordinator knows. And any
+transition is pending a moment before its record is stamped.
+Source: TransactionStateManager.appendTransactionToLog (updateCacheCallback), TransactionMarkerChannelManager
+(tryAppendToLog), TransactionMarkerRequestCompletionHandler, TransactionCoordinator (pendingTransitionInProgress).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kipviz.brokers.transactions.transaction_metadata import (
@@ -13,9 +24,19 @@ from kipviz.brokers.transactions.transaction_metadata import (
 )
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import RoleKey, World, role_key
+from kipviz.messages.admin import DescribeTransactions
+from kipviz.messages.errors import Errors
+from kipviz.recordings.decoded.elections import Decision
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 NO_EPOCH = -1
+COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+# DescribeTransactions' words for the states in which a completion is not applied.
+DECIDED = ("PrepareCommit", "PrepareAbort")
+NONE, INVALID_TXN_STATE = int(Errors.NONE), int(Errors.INVALID_TXN_STATE)
+TRANSACTION_ABORTABLE = int(Errors.TRANSACTION_ABORTABLE)
 
 
 def epoch_before(entries: tuple[Entry, ...], known: TransactionMetadata) -> int:
@@ -49,8 +70,8 @@ def in_transition(
     """Yield the world in which a transition of a transactional id is being logged, if that is possible.
 
     The completion of a decided transaction is prepared before its markers are sent, so it is pending until it is
-    logged. Any other transition is pending while its record is being appended: `coming` are the entries that were
-    written before the answer. Meanwhile every request is answered with CONCURRENT_TRANSACTIONS, whatever its epoch,
+    logged. Any other transition is pending while its record is being appended: `coming` are the entries that may
+    have been prepared before the answer. Meanwhile every request is answered with CONCURRENT_TRANSACTIONS, whatever its epoch,
     and so is a leader or group coordinator that asks on behalf of the producer. A new id is known even before its
     first record, with its producer id and without an epoch.
     Source: TransactionMetadata.prepareComplete, TransactionCoordinator (pendingTransitionInProgress,
@@ -79,3 +100,161 @@ def _records_of(entries: Iterator[Entry], name: str) -> Iterator[TransactionReco
         for record in entry.batch.records:
             if isinstance(record, TransactionRecord) and record.transactional_id == name:
                 yield record
+
+
+def with_unacknowledged_markers(
+    world: World,
+    key: RoleKey,
+    entries: tuple[Entry, ...],
+    exchange: Exchange,
+    message: DescribeTransactions,
+) -> Iterator[World]:
+    """Yield the world in which a coordinator does not know yet of some markers that logs have, if that is possible.
+
+    It forgets a partition when the marker's write is answered. Of a decided transaction's partitions those are taken
+    that the answer names.
+    """
+    role: Any = world.roles.get(key)
+    name = message.transactional_id
+    known = getattr(role, "transactions", {}).get(name)
+    decided = next(_records_of(reversed(entries), name), None)
+    if known is None or known.state not in PREPARED or decided is None:
+        return
+    listed = {
+        f"{topic['topic']}-{number}"
+        for told in exchange.response["transactionStates"]
+        if told["transactionalId"] == name
+        for topic in told["topics"]
+        for number in topic["partitions"]
+    }
+    left = tuple(p for p in decided.partitions if p in known.partitions or p in listed)
+    if left != known.partitions:
+        transactions = role.transactions.set(name, known.but(partitions=left))
+        yield world.but(roles=world.roles.set(key, role.but(transactions=transactions)))
+
+
+class Transitions:
+    """What shows the transitions that are not in the logs yet, or still in progress, by transactional id.
+
+    Those are the states in the logs, the answers that show that a completion was applied, and the requests that may
+    begin a transition.
+    """
+
+    def __init__(
+        self,
+        exchanges: Iterable[Exchange],
+        entries: Sequence[Entry],
+        decisions: Iterable[Decision] = (),
+    ) -> None:
+        """Collect them."""
+        self._entries = entries
+        self._states: dict[str, list[tuple[int, TransactionState]]] = {}
+        for at, entry in enumerate(entries):
+            for record in entry.batch.records:
+                if isinstance(record, TransactionRecord):
+                    states = self._states.setdefault(record.transactional_id, [])
+                    states.append((at, record.state))
+        self._decided: dict[str, list[int]] = {}
+        for decision in decisions:
+            self._decided.setdefault(decision.partition, []).append(decision.at_ms)
+        self._shown: dict[str, list[tuple[int, int]]] = {}
+        self._begun: dict[str, list[tuple[int, int]]] = {}
+        last: dict[tuple[int, str], int] = {}
+        for exchange in exchanges:
+            if exchange.problem:
+                continue
+            # A broker reads the next request of a connection after it has written the line of the previous one.
+            connection = exchange.broker, exchange.connection
+            before = last.get(connection, 0) if exchange.connection else 0
+            begin, end = span_of(exchange)
+            for name in ids_without_transition(exchange):
+                self._shown.setdefault(name, []).append((max(begin, before), end))
+            for name in ids_to_change(exchange):
+                self._begun.setdefault(name, []).append((max(begin, before), end))
+            last[connection] = end
+
+    def prepared_until(self, name: str, exchange: Exchange) -> int:
+        """Return until when (ms) a transition that is pending during an exchange may be logged.
+
+        A request that is served at the same time has prepared it before it appends the record, which is logged by the
+        time of its answer.
+        """
+        until = exchange.answered_ms
+        overlapping = (end for begin, end in self._begun.get(name, ()) if begin < until <= end)
+        return max((until, *overlapping))
+
+    def may_be_pending(self, name: str, entries: int, exchange: Exchange) -> int:
+        """Return the place of a completion that is logged after so many entries, and may not be applied yet; else -1."""
+        states = self._states.get(name, [])
+        at = bisect_left(states, entries, key=lambda each: each[0]) - 1
+        if at < 0 or states[at][1] not in COMPLETE:
+            return -1
+        place = states[at][0]
+        entry = self._entries[place]
+        asked = span_of(exchange)[0]
+        shown = any(entry.at_ms < begin and end < asked for begin, end in self._shown.get(name, ()))
+        # A new coordinator reads the completion in the log.
+        elected = any(
+            entry.at_ms < at_ms < asked for at_ms in self._decided.get(entry.partition, ())
+        )
+        return -1 if shown or elected else place
+
+
+def with_transaction_of(world: World, earlier: World, key: RoleKey, name: str) -> World | None:
+    """Return a world in which a coordinator has a transaction as it was earlier; None if it had none."""
+    role: Any = world.roles.get(key)
+    before = earlier.roles.get(key)
+    known = getattr(before, "transactions", {}).get(name)
+    transactions = getattr(role, "transactions", None)
+    if known is None or transactions is None:
+        return None
+    changed = role.but(transactions=transactions.set(name, known))
+    return world.but(roles=world.roles.set(key, changed))
+
+
+def ids_to_change(exchange: Exchange) -> Iterator[str]:
+    """Yield the transactional ids of which a request may begin a transition."""
+    said = exchange.request
+    match exchange.api:
+        case "INIT_PRODUCER_ID" | "ADD_OFFSETS_TO_TXN" | "END_TXN":
+            if said["transactionalId"]:
+                yield said["transactionalId"]
+        case "ADD_PARTITIONS_TO_TXN" if exchange.version <= 3:
+            yield said["v3AndBelowTransactionalId"]
+        case "ADD_PARTITIONS_TO_TXN":
+            yield from (x["transactionalId"] for x in said["transactions"] if not x["verifyOnly"])
+        case _:
+            pass
+
+
+def ids_without_transition(exchange: Exchange) -> Iterator[str]:
+    """Yield the transactional ids whose decided transaction was completed, as an answer shows.
+
+    A verification looks only at the state, and that is PREPARE_COMMIT or PREPARE_ABORT until the completion is applied.
+    """
+    said, answer = exchange.request, exchange.response
+    match exchange.api:
+        case "INIT_PRODUCER_ID" | "ADD_OFFSETS_TO_TXN" | "END_TXN":
+            proof = (NONE, INVALID_TXN_STATE) if exchange.api == "END_TXN" else (NONE,)
+            if answer["errorCode"] in proof and said["transactionalId"]:
+                yield said["transactionalId"]
+        case "ADD_PARTITIONS_TO_TXN" if exchange.version <= 3:
+            if NONE in _errors_of(answer["resultsByTopicV3AndBelow"]):
+                yield said["v3AndBelowTransactionalId"]
+        case "ADD_PARTITIONS_TO_TXN":
+            checked = {one["transactionalId"] for one in said["transactions"] if one["verifyOnly"]}
+            for told in answer["resultsByTransaction"]:
+                name = told["transactionalId"]
+                proof = (NONE, TRANSACTION_ABORTABLE) if name in checked else (NONE,)
+                if any(error in proof for error in _errors_of(told["topicResults"])):
+                    yield name
+        case "DESCRIBE_TRANSACTIONS":
+            for told in answer["transactionStates"]:
+                if told["errorCode"] == NONE and told["transactionState"] not in DECIDED:
+                    yield told["transactionalId"]
+        case _:
+            pass
+
+
+def _errors_of(topics: Any) -> Iterator[int]:
+    return (part["partitionErrorCode"] for topic in topics for part in topic["resultsByPartition"])

@@ -9,7 +9,9 @@ from typing import Any
 from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
+from kipviz.cluster.world import RoleKey
 from kipviz.core.table import Table
+from kipviz.messages.admin import ListTransactions
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
@@ -20,11 +22,12 @@ from kipviz.recordings.decoded.elections import (
     Decision,
     first_of,
     loading_spans,
+    logs_complete,
     terms_of,
 )
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
-from kipviz.records.placement import CONSUMER_OFFSETS
+from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, topic_of
 
 # The coordinator that answers each API; a loading one returns that error, except to a Heartbeat, which is not among them.
 ASKED: dict[str, Role] = {
@@ -55,7 +58,8 @@ NO_EVIDENCE = frozenset(
 class Office:
     """The leaders, as far as the logs and the controller's decisions show them.
 
-    `loading` has for each partition the times between which each elected leader may still read its log.
+    `loading` has for each partition the times between which each elected leader may still read its log, and `complete`
+    the time since which that log is complete.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Office:
         self.loading = (
             loading_spans(decisions, entries, self._shown(exchanges)) if decisions else {}
         )
+        self.complete = logs_complete(decisions, entries)
 
     def _shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
         """Yield when an answer shows that a coordinator has read its log: partition, broker, time."""
@@ -131,6 +136,18 @@ class Office:
             at <= exchange.answered_ms and since <= until
             for at, until in self.loading.get(home, ())
         )
+
+    def asked_by(
+        self, message: Message, key: RoleKey, roles: Iterable[RoleKey]
+    ) -> tuple[RoleKey, ...]:
+        """Return the roles that answer a request, if they are there: a broker lists the transactions of all its coordinators."""
+        if isinstance(message, ListTransactions):
+            return tuple(
+                each
+                for each in roles
+                if each[0] == key[0] and topic_of(each[2]) == TRANSACTION_STATE
+            )
+        return (key,) if key in roles else ()
 
 
 def _errors_in(answer: Any) -> Iterator[int]:
