@@ -143,7 +143,7 @@ def _lines(
     first = document["difference"]
     rows = document["steps"]
     asked = list(rows[0]["left"]["verdicts"])
-    yield " | ".join(dict.fromkeys(one.scenario.title for one in both))
+    yield " | ".join(dict.fromkeys(one.scenario.listed_title for one in both))
     yield f"left:  design {both[0].design.name} ({both[0].design.status})"
     yield f"right: design {both[1].design.name} ({both[1].design.status})"
     yield f"verdicts: {', '.join(asked)}"

@@ -95,6 +95,11 @@ class Scenario(Value, frozen=True):
     checkpoints: tuple[Checkpoint, ...] = ()
     untold: str = ""
 
+    @property
+    def listed_title(self) -> str:
+        """The title where the question is not answered yet, as in a list of stories."""
+        return self.untold or self.title
+
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
         """Return the scenario's cluster under a design, optionally with another fault budget.
 

@@ -127,7 +127,7 @@ def _policy() -> str:
 def story_page(story: Scenario | None) -> str:
     """Return the page of a story, or without a story the page on which a permalink opens."""
     name = "" if story is None else story.name
-    title = "A run" if story is None else escape(story.untold or story.title)
+    title = "A run" if story is None else escape(story.listed_title)
     root = "" if story is None else "../"
     more = f'\n<link rel="modulepreload" href="{root}stepper.js"><link rel="modulepreload" href="{root}unpack.js">'
     data = ""
@@ -177,7 +177,7 @@ def card(story: Scenario, payload: Mapping[str, Any]) -> str:
     about = f"{kip} · {level} · {minutes} min · design {payload['design']['name']}"
     return f"""<li data-words="{escape(words)}" data-kip="{kip}" data-level="{level}" data-breaks="{escape("|".join(broken) or "nothing")}">
 <img src="pictures/{story.name}.svg" alt="" loading="lazy" width="300" height="132">
-<div><a href="story/{story.name}.html">{escape(story.untold or story.title)}</a><p>{escape(story.sentence)}</p><small>{escape(about)}<br>{breaks}</small></div></li>"""
+<div><a href="story/{story.name}.html">{escape(story.listed_title)}</a><p>{escape(story.sentence)}</p><small>{escape(about)}<br>{breaks}</small></div></li>"""
 
 
 def _kip(story: Scenario) -> str:
@@ -245,7 +245,7 @@ def _designs() -> str:
         words = f"{design.name} {design.title} {design.sentence} {design.status}".lower()
         own = design.name if story and design.name != story.designs[0] else ""
         run = (
-            f'<a href="story/{story.name}.html{under(own)}">{escape(story.title)}</a>'
+            f'<a href="story/{story.name}.html{under(own)}">{escape(story.listed_title)}</a>'
             if story
             else ""
         )

@@ -8,6 +8,7 @@ from typing import Any
 WIDE, TALL, TOP = 300, 132, 22
 INK, CALM, REPLY, LOST = "#7d8694", "#0072b2", "#56b4e9", "#d55e00"
 LANES_MAX = 7
+LETTER = 7.2  # of 12 px
 
 
 def picture(payload: Mapping[str, Any]) -> str:
@@ -22,9 +23,9 @@ def picture(payload: Mapping[str, Any]) -> str:
 
     parts = []
     for lane in lanes:
-        x, name = at[lane["id"]], _plain(lane["id"])
+        x, name = at[lane["id"]], _plain(lane["id"][: int(gap / LETTER)])
         parts.append(
-            f'<text x="{x}" y="14" font-size="10" text-anchor="middle" fill="#1b2330">{name}</text>'
+            f'<text x="{x}" y="14" font-size="12" text-anchor="middle" fill="#1b2330">{name}</text>'
         )
         parts.append(f'<path d="M{x} {TOP}V{TALL}" stroke="#d5dae1"/>')
     for span in payload.get("downs", []):
@@ -54,4 +55,4 @@ def picture(payload: Mapping[str, Any]) -> str:
 
 
 def _plain(text: str) -> str:
-    return text[:12].replace("&", "&amp;").replace("<", "&lt;")
+    return text.replace("&", "&amp;").replace("<", "&lt;")

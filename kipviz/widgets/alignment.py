@@ -16,6 +16,7 @@ from typing import Any
 from kipviz.views.waypoints import rests
 from kipviz.widgets import payload as payloads
 from kipviz.widgets.line import Line
+from kipviz.widgets.open_question import untold_title
 
 Pairs = list[list[int]]
 
@@ -127,7 +128,7 @@ def compared(
     """
     pairs, bigs = align_lines(*held)
     what = marks(*held, pairs)
-    titles = dict.fromkeys(str(payload["title"]) for payload in (one, other))
+    titles = dict.fromkeys(untold_title(payload) for payload in (one, other))
     return {
         "format": payloads.FORMAT,
         "title": " | ".join(titles),

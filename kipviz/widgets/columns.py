@@ -30,6 +30,7 @@ from kipviz.widgets.alignment import (
 from kipviz.widgets.column_views import ViewTable, view_tables
 from kipviz.widgets.compare import Compare, verdict_words
 from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.open_question import untold_title
 
 WAITS = "."
 SIGNS = {
@@ -142,7 +143,7 @@ class Columns:
     def text(self) -> str:
         """Return all rows for a plain terminal."""
         wide = max(len(name) for name in self.names) + 2
-        lines = [self._payloads[0]["title"], ""]
+        lines = [untold_title(self._payloads[0]), ""]
         big = ""
         for at, row in enumerate(self.rows):
             if row.big != big:
@@ -183,7 +184,7 @@ class Columns:
     def document(self) -> dict[str, Any]:
         """Return everything as one document."""
         return {
-            "title": self._payloads[0]["title"],
+            "title": untold_title(self._payloads[0]),
             "designs": [
                 {"design": name, "status": each["design"]["status"]}
                 for name, each in zip(self.names, self._payloads, strict=True)
@@ -224,7 +225,7 @@ class Columns:
         body = "".join(self._group(group) for group in groups)
         says = "".join(f"<li>{escape(words)}</li>" for words in self.first_words())
         return (
-            f'<div class="kv-columns"><style>{STYLE}</style><h3>{escape(self._payloads[0]["title"])}</h3>'
+            f'<div class="kv-columns"><style>{STYLE}</style><h3>{escape(untold_title(self._payloads[0]))}</h3>'
             f"<ul>{says}</ul>{self._table('verdicts at the end', self._verdict_rows())}"
             f"<p>{image(self.still(), repr(self))}</p>{''.join(map(self._view, self.views))}{body}</div>"
         )
@@ -237,7 +238,7 @@ class Columns:
         return beside(
             [
                 svg(
-                    payload,
+                    {**payload, "title": untold_title(payload)},
                     cursor=self.rows[at].cells[n].step,
                     around=STILL_STEPS,
                     all_lanes=False,

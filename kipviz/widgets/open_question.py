@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+from kipviz.widgets import text_view
+from kipviz.widgets.line import Line
+
 Part = Mapping[str, Any]
 
 
@@ -18,10 +21,17 @@ def open_question(payload: Part, revealed: Container[str]) -> Part | None:
 
 def title_of(payload: Part, revealed: Container[str]) -> str:
     """Return the title of a run; while a question is open, the one that does not tell its answer."""
-    title = str(payload["title"])
     if open_question(payload, revealed) is None:
-        return title
-    return str(payload.get("untold") or title)
+        return str(payload["title"])
+    return untold_title(payload)
+
+
+def untold_title(payload: Part) -> str:
+    """Return the title that does not tell the answer to the story's question.
+
+    A comparison always has it: it asks no question, and may be opened before the story's own is answered.
+    """
+    return str(payload.get("untold") or payload["title"])
 
 
 def tells_at(payload: Part, revealed: Container[str]) -> int:
@@ -36,3 +46,15 @@ def tells_at(payload: Part, revealed: Container[str]) -> int:
     broken = (v["from"] for v in payload["verdicts"] if v["state"] == "broken")
     loud = (k for k, step in enumerate(payload["steps"]) if step.get("tone") == "broken")
     return max(1, min(next(bigs, question["step"]), *broken, *loud, question["step"]))
+
+
+def flow_of(payload: Part, line: Line, revealed: Container[str]) -> tuple[list[str], list[str]]:
+    """Return the big steps of the main line in words: up to an open question, which ends them, and from there on."""
+    flow = text_view.flow(line)
+    question = open_question(payload, revealed)
+    if question is None:
+        return flow, []
+    tells = tells_at(payload, revealed)
+    told = sum(big["to"] <= tells for big in line.bigs)
+    options = " / ".join(option["text"] for option in question["options"])
+    return [*flow[:told], f"Predict: {question['text']} {options}"], flow[told:]

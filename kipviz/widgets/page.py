@@ -21,7 +21,7 @@ from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.widgets import payload as payloads
 from kipviz.widgets import text_view
 from kipviz.widgets.line import line_of
-from kipviz.widgets.open_question import title_of
+from kipviz.widgets.open_question import flow_of, title_of
 from kipviz.widgets.score import Score
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ def page(
     fields = {
         "version": kipviz.__version__,
         "title": _escaped(title_of(payload, learned.revealed)),
-        "words": _escaped("\n\n".join(_words(half) for half in halves)),
+        "words": "\n".join(_words(half, learned) for half in halves),
         "type": kind,
         "payload": data,
         "module": module,
@@ -135,9 +135,19 @@ def _escaped(text: str) -> str:
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def _words(payload: Mapping[str, Any]) -> str:
-    """Return the text of the page for readers whose browser runs no script."""
+def _words(payload: Mapping[str, Any], learned: Learned) -> str:
+    """Return the text of the page for readers whose browser runs no script; what tells an open answer is folded."""
     line = line_of(payload, [], 0)
     design = payload["design"]
-    head = f"{payload['title']}\ndesign {design['name']} ({design['status']})"
-    return "\n".join([head, *text_view.flow(line), text_view.verdict_words(line, line.last)])
+    title = title_of(payload, learned.revealed)
+    told, rest = flow_of(payload, line, learned.revealed)
+    end = text_view.verdict_words(line, line.last)
+    head = [title, f"design {design['name']} ({design['status']})", *told]
+    if not rest:
+        return _preformatted([*head, end])
+    later = _preformatted([payload["title"], *rest, end])
+    return f"{_preformatted(head)}<details><summary>What happens</summary>{later}</details>"
+
+
+def _preformatted(lines: list[str]) -> str:
+    return f"<pre>{_escaped(chr(10).join(lines))}</pre>"

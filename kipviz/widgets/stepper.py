@@ -28,7 +28,7 @@ from kipviz.widgets import reasons, text_view
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import Line, line_of, message_of, no_step
-from kipviz.widgets.open_question import open_question, tells_at, title_of
+from kipviz.widgets.open_question import flow_of, tells_at, title_of
 from kipviz.widgets.score import Score
 from kipviz.widgets.sharing import permalink_of, steps_of, whole
 from kipviz.widgets.stepper_commands import Asking
@@ -456,17 +456,13 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     def _flow(self) -> list[str]:
         """The big steps in words; up to an open question, and then the question."""
-        question = open_question(self.payload, self._shown)
-        if question is None or self.branch:
+        if self.branch:
             return text_view.flow(self._line)
-        tells = tells_at(self.payload, self._shown)
-        told = sum(big["to"] <= tells for big in self._line.bigs)
-        options = " / ".join(option["text"] for option in question["options"])
-        return [
-            *text_view.flow(self._line)[:told],
-            f"Predict: {question['text']} {options}",
-            "The steps after the question appear here once its answer is shown.",
-        ]
+        told, rest = flow_of(self.payload, self._line, self._shown)
+        later = (
+            ["The steps after the question appear here once its answer is shown."] if rest else []
+        )
+        return [*told, *later]
 
     def still(self, around: int = STILL_STEPS, title: str = "") -> str:
         """Return the steps around the cursor as a picture of the first screen's lanes, an SVG.

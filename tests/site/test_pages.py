@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from kipviz.site.build import TABS
+from kipviz.scenarios.library import scenario
+from kipviz.site.build import TABS, stored_run, story_page
+from kipviz.site.desk import bake
 from kipviz.site.papers import KIP_PAPERS
 from tests.patience import PATIENCE
 from tests.site.conftest import COLD_MAX
@@ -48,6 +52,32 @@ def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, na
     assert opened.inner_text(".kv-say") != before
     opened.wait_for_function("() => document.getElementById('state').dataset.kind === 'wrong'")
     assert opened.inner_text("#state").endswith("The stored run still steps.")
+
+
+def test_the_tab_of_a_story_tells_its_outcome_only_when_the_answer_was_shown(opened, served):
+    name = "kip-447-group-id-only"  # not among the few stories of the tests' site
+    story = scenario(name)
+    assert story.untold
+    text = story_page(story)
+    assert story.title not in text
+    opened.route("**/runtime/**", lambda route: route.abort())
+    runs = stored_run(name, json.loads(bake(name)))
+    files = {f"story/{name}.html": text, **{f"runs/{file}": run for file, run in runs.items()}}
+
+    def send(route):
+        path = route.request.url.removeprefix(served.address)
+        kind = "text/html" if path.endswith("html") else "application/json"
+        route.fulfill(body=files[path], content_type=kind)
+
+    for path in files:
+        opened.route(served.address + path, send)
+    opened.goto(f"{served.address}story/{name}.html")
+    opened.wait_for_function("() => window.laps?.whole")
+    assert opened.title() == f"{story.untold} · kipviz"
+    assert opened.inner_text("#title") == story.untold
+    opened.keyboard.press("End")
+    opened.wait_for_function("title => document.title === title", arg=f"{story.title} · kipviz")
+    assert opened.inner_text("#title") == story.title
 
 
 @pytest.mark.parametrize("width", [1280, 800])

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from kipviz.site.build import ASSETS, card, stored_run, story_page
 from kipviz.site.desk import Desk, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
+from kipviz.site.pictures import picture
 from kipviz.widgets.page import MODULE, sheet_of
 from tests.site.conftest import COLD_MAX, STORIES
 
@@ -85,6 +87,16 @@ def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
             assert (site / "runs" / file).read_text() == text
         assert f'data-story="{name}"' in (site / "story" / f"{name}.html").read_text()
     assert gallery.count("<li ") == len(STORIES)
+
+
+@pytest.mark.parametrize("name", ["kip-1289-lock-expiry", "kip-62-rebalance"])
+def test_the_names_in_a_picture_of_the_gallery_have_12_px_and_a_place_of_their_own(name):
+    drawn = picture(json.loads(bake(name)))
+    texts = re.findall(r'<text x="([\d.]+)" y="14" font-size="(\d+)"[^>]*>([^<]*)<', drawn)
+    assert texts
+    assert {int(size) for _, size, _ in texts} == {12}
+    ends = [(float(x) - 3.6 * len(text), float(x) + 3.6 * len(text)) for x, _, text in texts]
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(ends))
 
 
 def test_the_gallery_does_not_tell_how_a_story_with_a_question_ends_and_finds_it_by_what_breaks():

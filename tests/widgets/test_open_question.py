@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import Any
 
 import pytest
 
 import kipviz
 from kipviz.checking.single_run.learner_record import Learned
+from kipviz.scenarios.library import scenario
+from kipviz.widgets.compare import Compare
 from kipviz.widgets.open_question import open_question, tells_at, title_of
 from kipviz.widgets.page import page
 
@@ -83,3 +86,37 @@ def test_a_saved_page_has_the_title_for_its_reader(stepper: Any) -> None:
     ended = named.search(page(payload, learned=known))
     assert ended
     assert ended[1] == payload["title"]
+
+
+def test_without_scripts_a_page_folds_what_tells_the_answer() -> None:
+    payload = kipviz.open(LATE).payload
+    (question,) = payload["questions"]
+    words = re.search(r"<noscript>(.*)</noscript>", page(payload), re.DOTALL)[1]
+    open_, _, folded = words.partition("<details>")
+    assert payload["untold"] in open_
+    assert f"Predict: {escape(question['text'])}" in open_
+    for told in (payload["title"], payload["bigs"][-1]["say"], "✗ atomic"):
+        assert escape(told) not in open_
+        assert escape(told) in folded
+    answered = Learned(((question["id"], 0),), (question["id"],), ())
+    words = re.search(r"<noscript>(.*)</noscript>", page(payload, learned=answered), re.DOTALL)[1]
+    assert "<details>" not in words
+    assert escape(payload["title"]) in words
+
+
+def test_no_list_of_stories_and_no_comparison_has_a_title_that_tells_the_answer() -> None:
+    story = scenario(LATE)
+    shown = kipviz.list_scenarios()
+    for text in (repr(shown), shown.html(), str(shown.entries)):
+        assert story.untold in text
+        assert story.title not in text
+    both = kipviz.open(LATE).payload
+    assert Compare(both, both).payload["title"] == story.untold
+    pictures = (
+        Compare(both, both).still(),
+        kipviz.compare(LATE, "kafka", "before-447", "kip-447-first-draft").still(),
+    )
+    for picture in pictures:
+        said = re.sub(r"<[^>]+>", " ", picture)
+        assert "A zombie that no broker can detect" not in said
+        assert story.untold.split()[-1] in said

@@ -48,7 +48,7 @@ def scenarios() -> Listing:
     entries = tuple(
         {
             "name": s.name,
-            "title": s.title,
+            "title": s.listed_title,
             "sentence": s.sentence,
             "clause": s.clause,
             "designs": list(s.designs),
@@ -56,11 +56,11 @@ def scenarios() -> Listing:
         }
         for s in LIBRARY
     )
-    rows = [(s.name, s.title, f"for {', '.join(s.designs)}") for s in LIBRARY]
+    rows = [(s.name, s.listed_title, f"for {', '.join(s.designs)}") for s in LIBRARY]
     cells = tuple(
         (
             TableCell(s.name, run=s.name),
-            TableCell(s.title),
+            TableCell(s.listed_title),
             TableCell(s.sentence),
             TableCell(", ".join(s.designs)),
         )
