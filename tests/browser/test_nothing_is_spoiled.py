@@ -84,6 +84,63 @@ def test_no_list_names_what_comes_after_the_question(show, broken):
     assert no_error(page)
 
 
+def test_what_if_names_no_event_after_the_question(show, broken):
+    page = show(broken, width=1280, height=1000, step=28)
+    page.keyboard.press("o")
+    for name in ("the other event", "deliver it"):
+        events = page.get_by_label(name, exact=True).locator("option").all_inner_texts()
+        named = [int(words.split()[1]) for words in events if words.split()[1].isdigit()]
+        assert max(named) == 32, name
+    page.keyboard.press("Escape")
+    page.keyboard.press("End")
+    for _ in range(len(broken["steps"]) - 1 - 28):
+        page.keyboard.press("Shift+ArrowLeft")
+    assert step_of(page) == 28
+    page.keyboard.press("o")
+    events = page.get_by_label("the other event").locator("option").all_inner_texts()
+    assert max(int(words.split()[1]) for words in events) > 33
+    assert no_error(page)
+
+
+def test_a_fault_by_words_names_no_moment_after_the_question(show, broken):
+    page = show(broken, width=1280, height=1000)
+
+    def moments() -> list[str]:
+        page.keyboard.press("f")
+        page.locator(".kv-fault-find").fill("B1 crashes after COMPLETE_COMMIT")
+        found = page.locator(".kv-fault-list .kv-what").all_inner_texts()
+        page.keyboard.press("Escape")
+        page.locator(".kv").focus()
+        return found
+
+    assert moments() == []
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    assert [words for words in moments() if "COMPLETE_COMMIT" in words]
+    assert no_error(page)
+
+
+def test_a_prediction_is_told_neither_by_a_menu_nor_by_the_keys_in_the_diagram(show, broken):
+    page = show({**broken, "questions": []}, width=1280, height=1000, step=30)
+
+    def told() -> tuple[list[str], list[str]]:
+        page.locator(".kv-head", has_text="Broker 3").click()
+        menu = page.locator(".kv-menu .kv-what").all_inner_texts()
+        page.keyboard.press("Escape")
+        page.locator(".kv").focus()
+        keys = page.locator(".kv-flying .kv-key").all_text_contents()
+        return [words for words in menu if "arrives" in words], [key for key in keys if key]
+
+    assert all(told())
+    page.keyboard.press("q")
+    assert page.locator(".kv-options button").count() > 1
+    assert told() == ([], [])
+    page.keyboard.press("1")
+    page.keyboard.press("ArrowRight")
+    assert all(told()), "the answer was shown"
+    assert no_error(page)
+
+
 def test_the_tree_says_how_a_branch_ends_only_when_the_answer_was_shown(show, broken):
     page = show(broken, width=1280, height=1000)
     page.keyboard.press("t")

@@ -9,6 +9,7 @@ import pytest
 from kipviz.widgets.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import no_error, step_of
+from tests.widgets.branched import branched
 
 pytestmark = pytest.mark.browser
 
@@ -132,6 +133,42 @@ def test_a_comparison_has_both_diagrams_and_what_differs_in_sight(
     assert no_error(page)
 
 
+@pytest.mark.parametrize("width", [560, 592, 833])
+def test_the_cards_of_a_comparison_stay_on_their_side(show, lock_expiry, width):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(Compare(broken, lock_expiry).payload, width=width, height=768, step=34)
+    page.locator(".kv-side .kv-differing").first.wait_for()
+    assert page.evaluate(
+        """() => [...document.querySelectorAll('.kv-side')].every(side =>
+          [...side.querySelectorAll('.kv-card')].every(card =>
+            card.getBoundingClientRect().right <= side.getBoundingClientRect().right))"""
+    )
+    assert page.evaluate(
+        "() => (sides => sides.scrollWidth <= sides.clientWidth)(document.querySelector('.kv-sides'))"
+    )
+
+
+@pytest.mark.parametrize("width", [833, 938])
+def test_the_buttons_of_a_comparison_stand_in_one_row_and_an_empty_side_says_so(
+    show, lock_expiry, width
+):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(Compare(broken, lock_expiry).payload, width=width, height=768)
+    assert page.locator(".kv-header").first.bounding_box()["height"] < 44
+    words = page.get_by_text("Nothing differs here, and nothing changed in this step.")
+    assert words.count() == 2
+    assert words.first.is_visible()
+    page.get_by_role("button", name="only what differs").click()
+    assert not words.first.is_visible(), "all cards are shown"
+    page.get_by_role("button", name="only what differs").click()
+    page.locator(".kv").focus()
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    page.locator(".kv-side .kv-differing").first.wait_for()
+    assert not words.first.is_visible()
+    assert no_error(page)
+
+
 @pytest.mark.parametrize(("width", "height"), LAPTOPS)
 def test_a_broken_promise_is_read_beside_the_sentence_without_scrolling(show, width, height):
     broken = open_run("kip-1289-lock-expiry", "finding-D").payload
@@ -181,6 +218,71 @@ def test_every_answer_and_the_checkpoints_are_whole_beside_a_note_of_four_lines(
     assert now["y"] + now["height"] <= view["y"] + view["height"] + 1, (
         "where we are is below the diagram"
     )
+
+
+@pytest.mark.parametrize(("width", "height"), [(592, 768), (833, 800), (1256, 800)])
+def test_on_a_branch_the_checkpoints_take_one_row(show, width, height):
+    stepper = branched()
+    page = show(
+        stepper.payload, branches=stepper.branches, branch=1, step=31, width=width, height=height
+    )
+    teach = page.locator(".kv-teach").bounding_box()
+    button = page.locator(".kv-checkpoint-button").bounding_box()
+    assert teach["height"] <= button["height"] + 14, "an empty strip"
+    tall = page.locator(".kv").bounding_box()["height"]
+    page.keyboard.press("q")
+    page.locator(".kv-question").wait_for()
+    assert page.evaluate(IN_SIGHT, ".kv-options button:last-child")["tall"] >= 20
+    assert page.locator(".kv").bounding_box()["height"] == tall
+    assert no_error(page)
+
+
+@pytest.mark.parametrize("width", [592, 833, 1256])
+def test_what_to_watch_for_has_the_whole_width_where_nothing_is_asked(show, lock_expiry, width):
+    note = lock_expiry["lesson"]["watch"][0]
+    page = show({**lock_expiry, "questions": []}, width=width, height=800, step=note["from"])
+    lesson = page.locator(".kv-lesson").bounding_box()
+    teach = page.locator(".kv-teach").bounding_box()
+    assert page.locator(".kv-watch").is_visible()
+    assert lesson["width"] >= teach["width"] - 2
+    assert teach["height"] <= 98
+
+
+def test_at_200_percent_an_answer_leaves_the_diagram_in_sight(show):
+    broken = open_run("kip-1289-lock-expiry", "finding-D").payload
+    page = show(broken, width=640, height=400, step=33)
+    assert page.locator(".kv").bounding_box()["height"] <= 400
+    assert page.locator(".kv-options .kv-right").is_visible()
+    said = page.evaluate(IN_SIGHT, ".kv-reveal p")
+    assert said["tall"] >= said["whole"] - 1, "the answer is cut"
+    assert page.evaluate(IN_SIGHT, ".kv-view")["tall"] >= 30
+    now = page.locator(".kv-cursor .kv-tag").bounding_box()
+    view = page.locator(".kv-view").bounding_box()
+    assert now["y"] >= view["y"] - 1
+    assert now["y"] + now["height"] <= view["y"] + view["height"] + 1
+
+
+def test_a_window_that_becomes_lower_takes_the_stepper_with_it(show, lock_expiry):
+    page = show(lock_expiry, width=1280, height=1000)
+    tall = page.locator(".kv").bounding_box()["height"]
+    page.set_viewport_size({"width": 1280, "height": 700})
+    page.wait_for_function(
+        "tall => document.querySelector('.kv').getBoundingClientRect().height < tall", arg=tall
+    )
+    assert page.locator(".kv").bounding_box()["height"] <= 700
+
+
+def test_the_name_of_a_message_in_flight_is_beside_its_key(show):
+    payload = open_run("kip-98-zombie", "kafka").payload
+    page = show(payload, width=788, height=768, step=25)
+    drawn = page.evaluate(
+        """() => [...document.querySelectorAll('.kv-flying')].map(node => {
+          const [circle, label] = [node.querySelector('circle'), node.querySelector('text:not(.kv-key)')].map(one => one.getBoundingClientRect());
+          return [label.right <= circle.left || label.left >= circle.right, node.textContent];
+        })"""
+    )
+    assert drawn
+    assert [words for apart, words in drawn if not apart] == []
 
 
 def test_at_200_percent_a_comparison_has_its_diagrams_and_the_cards_that_differ_in_sight(

@@ -98,6 +98,16 @@ def test_a_window_that_goes_does_not_take_the_next_one_with_it(show):
     assert page.locator(".kv-speaker").is_visible()
 
 
+def test_the_window_is_as_tall_as_the_class_sees_it(show):
+    page = show(flow.share_payload(), width=1280, height=800)
+    audience = opened_by(page)
+    tall = "() => document.querySelector('.kv').getBoundingClientRect().height"
+    for height in (900, 640):
+        audience.set_viewport_size({"width": 1280, "height": height})
+        audience.wait_for_function(f"h => Math.abs(({tall})() + 18 - h) < 8", arg=height)
+    assert no_error(audience)
+
+
 def test_a_browser_that_opens_no_window_is_told_about(show):
     page = show(flow.share_payload(), width=1280, height=800)
     page.evaluate("() => { window.open = () => null; }")

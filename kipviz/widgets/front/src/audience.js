@@ -75,6 +75,7 @@ export class Audience {
     page.body.append(this.frame.root);
     this.frame.focus();
     opened.addEventListener("pagehide", this.leaves);
+    opened.addEventListener("resize", () => this.frame?.guard(() => this.frame.resize()));
     window.addEventListener("pagehide", this.leaves);
     this.said();
   }

@@ -7,7 +7,7 @@ import { Machine } from "./cards/machine.js";
 import { Own } from "./cards/own.js";
 import { sameRows, wordsOf } from "./cards/rows.js";
 import { Records } from "./cards/strip.js";
-import { Keyed, attr, h, icon, show } from "./dom.js";
+import { Keyed, attr, h, icon, show, text } from "./dom.js";
 import { group } from "./line.js";
 
 const KINDS = { records: Records, log: Log, application: Application, machine: Machine, own: Own };
@@ -92,6 +92,8 @@ export class Cards {
       node.classList.toggle("kv-differing", unlike);
       attr(node.querySelector(".kv-unlike"), "title", unlike ? "the other side shows something else" : null);
     }
+    text(this.nothing, "Nothing differs here, and nothing changed in this step.");
+    show(this.nothing, !this.box.querySelector(":scope > :is(.kv-differing, .kv-changed):not([hidden])"));
   }
 
   /** Brings the first changed card into view when none of them is. */

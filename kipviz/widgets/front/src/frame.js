@@ -117,8 +117,13 @@ export class Frame {
     this.resizer = new ResizeObserver(() => this.guard(() => this.resize()));
     for (const node of [this.root, ...sequences.map((sequence) => sequence.view)]) this.resizer.observe(node);
     this.themer = new MutationObserver(() => this.guard(() => this.readTheme()));
-    this.printers = { beforeprint: () => this.guard(() => this.print(true)), afterprint: () => this.guard(() => this.print(false)) };
-    for (const [name, act] of Object.entries(this.printers)) window.addEventListener(name, act);
+    // A window that becomes lower leaves every box as wide as it was.
+    this.ofWindow = {
+      beforeprint: () => this.guard(() => this.print(true)),
+      afterprint: () => this.guard(() => this.print(false)),
+      resize: () => this.guard(() => this.resize()),
+    };
+    for (const [name, act] of Object.entries(this.ofWindow)) window.addEventListener(name, act);
     for (const node of [document.body, document.documentElement])
       this.themer.observe(node, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class", "data-theme"] });
   }
@@ -203,7 +208,7 @@ export class Frame {
     for (const [name, listener] of this.heard) this.model.off(name, listener);
     this.resizer?.disconnect();
     this.themer?.disconnect();
-    for (const [name, act] of Object.entries(this.printers ?? {})) window.removeEventListener(name, act);
+    for (const [name, act] of Object.entries(this.ofWindow ?? {})) window.removeEventListener(name, act);
     clearTimeout(this.patience);
     this.audience?.close();
   }

@@ -113,7 +113,9 @@ export class Menu {
   // -- what it is opened for ---------------------------------------------------------------------------
 
   choices(items) {
-    const possible = [...items].sort((a, b) => b.enabled - a.enabled);
+    // While a question hides the list of what can happen, no menu tells it either.
+    const told = this.app.question.hides ? items.filter((item) => item.group === "fault") : items;
+    const possible = [...told].sort((a, b) => b.enabled - a.enabled);
     return possible.map((item) => ({ id: item.id, words: item.text, sub: item.enabled ? (item.taken ? "continues on this branch" : item.sub) : item.why, off: !item.enabled, act: () => this.app.choose(item) }));
   }
 

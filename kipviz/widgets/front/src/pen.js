@@ -109,7 +109,7 @@ export class Pen {
     const half = widthOf(words, LABEL) / 2;
     let reach = (x1 + x2) / 2;
     if (x1 === x2) reach = x1 > this.paper.width / 2 ? x1 - 34 - half : x1 + 34 + half;
-    else if (flying && Math.abs(x2 - x1) > half) reach = x2 > x1 ? Math.min(reach, x2 - 14 - half) : Math.max(reach, x2 + 14 + half);
+    else if (flying) reach = x2 > x1 ? Math.min(reach, x2 - 14 - half) : Math.max(reach, x2 + 14 + half);
     const x = Math.min(Math.max(reach, half + 6), this.paper.width - half - 6);
     return s("text", { x, y: y - 5, "text-anchor": "middle" }, words);
   }

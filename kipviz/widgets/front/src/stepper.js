@@ -156,6 +156,7 @@ export class Stepper extends Frame {
     this.transport.update({ last: line.last, step: at, big: line.bigNumber(at), bigs: line.bigs.length, ends: this.endsOf(line), title: line.steps[at].title });
     const lines = this.lines.ids.map((id) => this.lines.get(id));
     this.transport.drawBranches(lines, line.id);
+    this.root.classList.toggle("kv-branched", line.id !== 0);
     this.overview.layout(line, Math.max(this.wide - 34, 200), lines, this.question.tellsAt(line));
   }
 
@@ -493,7 +494,7 @@ export class Stepper extends Frame {
   }
 
   wireKeys() {
-    return this.choices.keys;
+    return this.question.hides ? new Map() : this.choices.keys;
   }
 
   hover(message) {
