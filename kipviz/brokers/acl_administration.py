@@ -67,7 +67,7 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
         return _disabled(me, request, reply_to, on)
     met = tuple(e for e in map(entry_of, on.image.acls) if request.filter.meets(e))
     checks = (*_authorizer_checks(on), looked_at("ACLs that match", len(met)))
-    return _said(me, reply_to, DescribeAclsResponse(Errors.NONE, met), checks)
+    return _respond(me, reply_to, DescribeAclsResponse(Errors.NONE, met), checks)
 
 
 @takes(CreateAcls)
@@ -91,7 +91,7 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
         if error_of(of_entry) is Errors.NONE and acl not in now:
             now = (*now, acl)
             events.append(AclsChanged(acl.words, created=True))
-    done = _said(me, reply_to, CreateAclsResponse(tuple(errors)), checks)
+    done = _respond(me, reply_to, CreateAclsResponse(tuple(errors)), checks)
     return done.but(acls=now, events=tuple(events)) if events else done
 
 
@@ -116,7 +116,7 @@ def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context)
         looked_at(f"ACLs that match filter {n}", len(r.acls)) for n, r in enumerate(results, 1)
     )
     checks = (*_authorizer_checks(on), *matched)
-    done = _said(me, reply_to, DeleteAclsResponse(results), checks)
+    done = _respond(me, reply_to, DeleteAclsResponse(results), checks)
     if not gone:
         return done
     left = tuple(acl for acl in on.image.acls if acl not in gone)
@@ -146,8 +146,8 @@ def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
 def _disabled(me: Any, request: AboutAcls, reply_to: ReplyTo, on: Context) -> Effects:
     """Reject a request about ACLs in a cluster without an authorizer."""
     checks = _authorizer_checks(on)
-    return _said(me, reply_to, refused(request, error_of(checks)), checks)
+    return _respond(me, reply_to, refused(request, error_of(checks)), checks)
 
 
-def _said(me: Any, reply_to: ReplyTo, answer: Message, checks: Checks) -> Effects:
+def _respond(me: Any, reply_to: ReplyTo, answer: Message, checks: Checks) -> Effects:
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -177,7 +177,7 @@ def refusal(
         return Errors.NONE
     for need in needs_of(message):
         names = () if need.hides else NAMES[need.resource](message)
-        lacking = _lacking(acls, source, need, _named(names, need, nameless))
+        lacking = _lacking(acls, source, need, _drop_nameless(names, need, nameless))
         if lacking and need.operation is Op.IDEMPOTENT_WRITE and _writes_somewhere(acls, source):
             continue
         if lacking and (not need.each or lacking == names):
@@ -195,7 +195,9 @@ def kept_out(
     if acls is None:
         return ()
     asked = (need for need in needs_of(message) if need.each)
-    named = ((need, _named(NAMES[need.resource](message), need, nameless)) for need in asked)
+    named = (
+        (need, _drop_nameless(NAMES[need.resource](message), need, nameless)) for need in asked
+    )
     found = (_lacking(acls, source, need, names) for need, names in named)
     return tuple(name for names in found for name in names)
 
@@ -211,7 +213,9 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
     return tuple(p for p in message.partitions if topic_of(p) not in lacking)
 
 
-def _named(names: tuple[str, ...], need: Need, nameless: tuple[str, ...]) -> tuple[str, ...]:
+def _drop_nameless(
+    names: tuple[str, ...], need: Need, nameless: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the names without the topics whose name is unknown."""
     if need.resource is not Resource.TOPIC:
         return names

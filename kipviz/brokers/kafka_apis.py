@@ -345,7 +345,7 @@ def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
     """Add one coordinator's list to the others, and respond when it was the last one."""
     source = told.ticket.source
     pending = me.listing[source]
-    answer = _joined(pending.answer, told.answer)
+    answer = _join_lists(pending.answer, told.answer)
     if pending.left > 1:
         pending = pending.but(left=pending.left - 1, answer=answer)
         return Effects(me.but(listing=me.listing.set(source, pending)))
@@ -356,7 +356,7 @@ def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
     return Effects(done, replies=replies, checks=refused)
 
 
-def _joined(before: Listed, new: Listed) -> Listed:
+def _join_lists(before: Listed, new: Listed) -> Listed:
     """Join two lists of the same kind; an error in either is the error of the whole."""
     if before.error is not Errors.NONE or new.error is not Errors.NONE:
         return new if new.error is not Errors.NONE else before

@@ -82,8 +82,8 @@ class Plan(Value, frozen=True):
     def __str__(self) -> str:
         """The campaign in one line, the same on every machine."""
         return (
-            f"{self.jobs} runs: {_counted(self.scenarios, 'scenario')} x "
-            f"{_counted(self.designs, 'design')} x {_counted(self.faults, 'fault profile')} x "
+            f"{self.jobs} runs: {_render_count(self.scenarios, 'scenario')} x "
+            f"{_render_count(self.designs, 'design')} x {_render_count(self.faults, 'fault profile')} x "
             f"seeds {self.seed}..{self.seed + self.runs - 1}"
         )
 
@@ -107,10 +107,10 @@ def make_plan(
     _check_positive("steps_max", steps_max)
     _check_seed(seed, runs)
     plan = Plan(
-        scenarios=_brought_along(
+        scenarios=_carry_names(
             _checked_names("scenario", scenarios, known["scenarios"]), task_module
         ),
-        designs=_brought_along(_checked_names("design", designs, known["designs"]), task_module),
+        designs=_carry_names(_checked_names("design", designs, known["designs"]), task_module),
         faults=_checked_names("fault profile", faults, known["faults"]),
         runs=runs,
         seed=seed,
@@ -145,7 +145,7 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     return {what: tuple(one.name for one in all_) for what, all_ in named.items()}
 
 
-def _brought_along(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
+def _carry_names(names: tuple[str, ...], task_module: str) -> tuple[str, ...]:
     """Return names that carry the reader's own stories and designs: a worker has only what is sent to it."""
     if getattr(import_module(task_module), "known_names", None) is not None:
         return names
@@ -206,5 +206,5 @@ def _spread(jobs: int) -> int:
     return step
 
 
-def _counted(names: Sequence[str], noun: str) -> str:
+def _render_count(names: Sequence[str], noun: str) -> str:
     return f"{noun} {names[0]}" if len(names) == 1 else f"{len(names)} {noun}s"

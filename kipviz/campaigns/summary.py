@@ -67,7 +67,7 @@ def summarised(
             programs[name] += 1
         else:
             key = (name, row["status"], row["broken"])
-            cells[key] = _counted(cells.get(key), row)
+            cells[key] = _count_row(cells.get(key), row)
     return tuple(
         SummaryRow(
             name=name,
@@ -84,7 +84,7 @@ def summarised(
 _COLUMNS = ("scenario", "design", "faults", "seed", "status", "broken", "step")
 
 
-def _counted(cell: Cell | None, row: dict[str, Any]) -> Cell:
+def _count_row(cell: Cell | None, row: dict[str, Any]) -> Cell:
     one = Cell(row["broken"], 1, row["scenario"], row["faults"], row["seed"], row["step"])
     if cell is None:
         return one

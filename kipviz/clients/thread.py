@@ -174,7 +174,7 @@ def _called(
 ) -> tuple[Application, tuple[Event, ...]]:
     """Make a legal call, and return from it at once if it does not block."""
     calling = CALLS[line.call]
-    me, told = _called_back(me, line)
+    me, told = _invoke_callback(me, line)
     before, me = me, calling.enter(me, line, rules)
     waits = calling.blocking and not (calling.at_once and client_of(me, line).done)
     if waits or (line.call is Call.SEND and producing.send_waits(client_of(me, line))):
@@ -250,7 +250,7 @@ def _why_not_of_share(client: ShareConsumer, line: Line, rules: ClientRules) -> 
     return share_throws.why_closed(client) if line.call in CALLED_BACK else None
 
 
-def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
+def _invoke_callback(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
     """Invoke the AcknowledgementCommitCallback with the known results; only these calls do so."""
     client = client_of(me, line)
     if not isinstance(client, ShareConsumer) or line.call not in CALLED_BACK:
@@ -269,7 +269,7 @@ def _called_back(me: Application, line: Line) -> tuple[Application, tuple[Event,
 
 
 def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
-    me, told = _called_back(me, line)
+    me, told = _invoke_callback(me, line)
     client = client_of(me, line)
     if isinstance(client, Admin):
         return _leave(me, line, client.error, ())

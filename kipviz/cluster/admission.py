@@ -65,7 +65,7 @@ def admit(
         error = refusal(image.acls, source, message, nameless)
         checks = (Check("rights", source, error is Errors.NONE, error),)
         if error is not Errors.NONE:
-            return Admission(checks, message, _refused(source, message, error, image))
+            return Admission(checks, message, _reject(source, message, error, image))
         topics = kept_out(image.acls, source, message, nameless)
         if topics:
             checks = (*checks, *lacking(topics))
@@ -123,7 +123,7 @@ def _not_enabled(message: Message, error: Errors) -> Message:
     return whole
 
 
-def _refused(source: str, message: Message, error: Errors, image: Image) -> Message:
+def _reject(source: str, message: Message, error: Errors, image: Image) -> Message:
     """Return the response to a request without a right, with the parts that were not attempted."""
     answer = refused(message, error)
     if error is not Errors.TOPIC_AUTHORIZATION_FAILED:

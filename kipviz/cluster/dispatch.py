@@ -375,7 +375,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
             # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
             # AddPartitionsToTxnManager, the branch of a version mismatch.
             message = with_error(message, Errors.NONE)
-        return _enlisted(role, message, envelope.tag, on)
+        return _resume_verified(role, message, envelope.tag, on)
     if isinstance(role, GroupCoordinator) and envelope.tag:
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
@@ -394,7 +394,9 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     return marker_requests.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
-def _enlisted(role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context) -> Effects:
+def _resume_verified(
+    role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context
+) -> Effects:
     """Continue the role that asked about a transaction, or all roles whose questions were batched."""
     if on.settings.asks_together:
         return add_partitions_manager.on_answered(role, answer, on, tag)
@@ -407,7 +409,7 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
         lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
-        return _enlisted(role, lost, envelope.tag, on)
+        return _resume_verified(role, lost, envelope.tag, on)
     if channel == outcome_notices.CHANNEL:
         return Effects(role)
     if channel == INITIALIZER and envelope.tag:

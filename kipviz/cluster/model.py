@@ -131,13 +131,13 @@ class ClusterModel:
     def initial(self) -> World:
         """Return the first world: every coordinator is active, no message is in flight."""
         if self._memory is None:
-            return self._begun()
+            return self._begin_run()
         # Runs that start with the same objects meet the same objects later.
         if self._first is None:
-            self._first = self._begun()
+            self._first = self._begin_run()
         return self._first
 
-    def _begun(self) -> World:
+    def _begin_run(self) -> World:
         turn = self.turn(first_world(self.spec))
         for key, role in turn.roles.items():
             if is_loading(role):
@@ -168,11 +168,11 @@ class ClusterModel:
         """
         asked, found = self._last
         if asked is not world:
-            found = self._found(world)
+            found = self._find_enabled(world)
             self._last = (world, found)
         return found
 
-    def _found(self, world: World) -> tuple[ClusterAction, ...]:
+    def _find_enabled(self, world: World) -> tuple[ClusterAction, ...]:
         found: list[ClusterAction] = []
         dead: list[ClusterAction] = []
         for going_on, starting in self._kept_for(world.image).of(world.applications, world.image):
@@ -246,19 +246,19 @@ class ClusterModel:
             budget = budget.but(**{field: getattr(budget, field) - 1})
         memory = self._memory
         if memory is None:
-            return self._taken(world, action, budget)
+            return self._apply_action(world, action, budget)
         if field:  # a fault reads half of the world, and seldom happens twice in the same one
-            return memory.alike(world, self._taken(world, action, budget))
+            return memory.alike(world, self._apply_action(world, action, budget))
         known = memory.known(world, action, budget)
         if known is not None:
             return known
         notes = Notes()
-        outcome = self._taken(memory.watched(world, notes), action, budget)
+        outcome = self._apply_action(memory.watched(world, notes), action, budget)
         return memory.keep(world, action, notes, outcome, budget)
 
     # -- pieces --------------------------------------------------------------------------------
 
-    def _taken(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome:
+    def _apply_action(self, world: World, action: ClusterAction, budget: FaultBudget) -> Outcome:
         """Apply a possible action; `budget` is what it leaves."""
         turn = self.turn(world)
         turn.budget = budget

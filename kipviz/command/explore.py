@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
             with until_interrupted(progress.states) as go_on:
                 found = search.run(bounds, go_on)
             _keep(arguments, search, found)
-        examples = [_told(arguments, model, each) for each in found.counterexamples]
+        examples = [_shrink_example(arguments, model, each) for each in found.counterexamples]
         broken = [
             breaking(runs.follow(scenario, design, budget, e.actions, settings), e.property)
             for e in examples
@@ -259,7 +259,7 @@ def _keep(arguments: argparse.Namespace, search: Search, found: Explored) -> Non
         raise Refused(f"cannot write {arguments.resume}: {wrong.strerror or wrong}") from None
 
 
-def _told(
+def _shrink_example(
     arguments: argparse.Namespace, model: ClusterModel, example: Counterexample
 ) -> Counterexample:
     from kipviz.checking.single_run.shrink import shrink

@@ -84,13 +84,13 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     written = [row for row in rows if row["bytes"]]
     of_broker = f" of broker {told['broker']}" if told["broker"] >= 0 else ""
     yield (
-        f"{told['folder']}: {_counted(len(rows), 'partition')}{of_broker}, "
+        f"{told['folder']}: {_render_count(len(rows), 'partition')}{of_broker}, "
         f"{len(written)} of them with batches"
     )
     width = max((len(row["partition"]) for row in written), default=0)
     for row in written:
-        size = f"{row['bytes']:>12,} bytes in {_counted(row['segments'], 'segment')}"
-        led = "" if row["leader"] is None else f", {_led(row)}"
+        size = f"{row['bytes']:>12,} bytes in {_render_count(row['segments'], 'segment')}"
+        led = "" if row["leader"] is None else f", {_render_leader(row)}"
         yield f"  {row['partition']:<{width}} {size}{led}"
     empty = [row["partition"] for row in rows if not row["bytes"]]
     if empty:
@@ -99,20 +99,20 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
         yield from ("", "not read as partitions:")
         yield from (f"  {each['name']} {each['why']}" for each in told["not_partitions"])
     yield from ("", "next:")
-    words = [(f"kipviz log {told['folder']}{_joined(end)}", what) for end, what in NEXT]
+    words = [(f"kipviz log {told['folder']}{_render_end(end)}", what) for end, what in NEXT]
     most = max(len(word) for word, _ in words)
     yield from (f"  {word:<{most}}  {what}" for word, what in words)
 
 
-def _joined(end: str) -> str:
+def _render_end(end: str) -> str:
     return end if end.startswith("/") else f" {end}"
 
 
-def _led(row: dict[str, Any]) -> str:
+def _render_leader(row: dict[str, Any]) -> str:
     if row["leader"] < 0:
         return f"no leader, leader epoch {row['leader_epoch']}"
     return f"broker {row['leader']} leads, leader epoch {row['leader_epoch']}"
 
 
-def _counted(number: int, what: str) -> str:
+def _render_count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"

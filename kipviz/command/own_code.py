@@ -109,7 +109,7 @@ def _function(text: str) -> Callable[..., Any]:
         raise Refused(
             f"a function of your own is {FORM}, such as mine.py:my_function, not {text!r}"
         )
-    module = _loaded(path)
+    module = _load_module(path)
     functions = [
         each
         for each, value in vars(module).items()
@@ -123,7 +123,7 @@ def _function(text: str) -> Callable[..., Any]:
 
 
 @cache
-def _loaded(path: str) -> ModuleType:
+def _load_module(path: str) -> ModuleType:
     """Run a file once and return its module; what it prints goes to stderr."""
     if not Path(path).is_file():
         raise Refused(f"there is no file {path}")

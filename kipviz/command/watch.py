@@ -148,7 +148,7 @@ def _watch(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> i
             status = _looked(ask, arguments, page)
             if arguments.once and go_on():
                 return status
-            if not _paused(arguments.every, go_on):
+            if not _pause(arguments.every, go_on):
                 raise KeyboardInterrupt
 
 
@@ -173,7 +173,7 @@ def _looked(ask: Any, arguments: argparse.Namespace, page: WatchPage | None) -> 
     return int(found.is_wrong)
 
 
-def _paused(seconds: float, go_on: Callable[[], bool]) -> bool:
+def _pause(seconds: float, go_on: Callable[[], bool]) -> bool:
     """Wait until the next query; return False at once after an interrupt."""
     end = time.monotonic() + seconds
     while go_on():

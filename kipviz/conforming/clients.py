@@ -376,9 +376,9 @@ class Clients:
         return self._member(step, LEAVES)
 
     def _commit(self, step: Step) -> Doing:
-        return self._committed(step, "members", self._names.of(step.client))
+        return self._commit_offsets(step, "members", self._names.of(step.client))
 
-    def _committed(self, step: Step, group: str, member: str) -> Doing:
+    def _commit_offsets(self, step: Step, group: str, member: str) -> Doing:
         values = {
             "GroupId": self._names.of(group),
             "GenerationIdOrMemberEpoch": self._epoch(step),
@@ -444,7 +444,7 @@ class Clients:
         yield Ask(node, CLASSIC_BEAT, values)
 
     def _classic_commit(self, step: Step) -> Doing:
-        return self._committed(step, "classics", self._members[step.client].name)
+        return self._commit_offsets(step, "classics", self._members[step.client].name)
 
     def _classic_leave(self, step: Step) -> Doing:
         member = self._members[step.client]

@@ -59,13 +59,13 @@ def mutants_of(evidence: Evidence, most: int, go_on: Callable[[], bool]) -> Muta
             break
         asked += 1
         changed = acceptor.exchanges[number].but(response=answer)
-        told = _told(acceptor, number, changed)
+        told = _judge_changed(acceptor, number, changed)
         if told and all(each.accepted for each in told):
             accepted[changed.api, which, _why(number, told)] += 1
     return Mutants(asked, tuple((*what, count) for what, count in sorted(accepted.items())))
 
 
-def _told(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[Asked, ...]:
+def _judge_changed(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[Asked, ...]:
     """Return the verdicts on a changed answer and those that follow from it; none if it is invalid."""
     try:
         if changed.api in FOLLOWED:

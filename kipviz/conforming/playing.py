@@ -84,15 +84,15 @@ class Playing:
         try:
             for at, step in enumerate(self._made.steps):
                 if step.does in DISTURBS:
-                    self._settled()
+                    self._settle_requests()
                     self._disturb(step)
                     continue
                 if not step.at_once:
-                    self._settled()
+                    self._settle_requests()
                 # A member whose rebalance is not over has nothing else to send.
                 if not any(flight.step.client == step.client for flight in self._patient()):
                     self._begin(at, step)
-            self._settled(patiently=True)
+            self._settle_requests(patiently=True)
         finally:
             for client in self._connections.values():
                 client.close()
@@ -116,7 +116,7 @@ class Playing:
             version = OLD.get(ask.question, -1) if step.client in self._made.old else -1
             waiting = client.send(ask.question, ask.values, version)
         except Lost:
-            self._lost(step.client, ask.node)
+            self._drop_connection(step.client, ask.node)
             return
         request = (client.client_id, waiting.number)
         self.asked[request] = at
@@ -127,7 +127,7 @@ class Playing:
     def _patient(self) -> list[_Flight]:
         return [flight for flight in self._flights if flight.patient]
 
-    def _settled(self, *, patiently: bool = False) -> None:
+    def _settle_requests(self, *, patiently: bool = False) -> None:
         """Wait for the requests in flight; for those that wait for other clients only if there is nothing else."""
         while self._flights:
             waits = patiently or len(self._patient()) < len(self._flights)
@@ -138,15 +138,15 @@ class Playing:
                     raise Lost(f"no answer within {ANSWER_S:g} s")
                 return
             for client in ready:
-                self._answered(clients[client])
+                self._resume_flight(clients[client])
 
-    def _answered(self, flight: _Flight) -> None:
+    def _resume_flight(self, flight: _Flight) -> None:
         self._flights.remove(flight)
         try:
             answer = flight.client.answer_to(flight.waiting)
         except Lost:
             node = next(at for (_, at), c in self._connections.items() if c is flight.client)
-            self._lost(flight.step.client, node)
+            self._drop_connection(flight.step.client, node)
             return
         self._who.heard(answer)
         self._go_on(flight.at, flight.step, flight.doing, answer)
@@ -158,7 +158,7 @@ class Playing:
             self._connections[place] = self._cluster.connect(node, self._names.of(who), numbers)
         return self._connections[place]
 
-    def _lost(self, who: str, node: int) -> None:
+    def _drop_connection(self, who: str, node: int) -> None:
         """Drop a lost connection, with the requests in flight on it.
 
         Raises:

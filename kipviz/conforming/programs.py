@@ -68,11 +68,11 @@ ONE_IN_KILLS = 16
 ONE_IN_AT_ONCE = 3
 
 
-def _drawn(*kinds: Kind) -> tuple[Kind, ...]:
+def _list_kinds(*kinds: Kind) -> tuple[Kind, ...]:
     return tuple(kind for kind in kinds for _ in range(kind[1]))
 
 
-_OF_ONE_BROKER, _OF_SEVERAL = _drawn(*KINDS), _drawn(*KINDS, *DISTURBANCES)
+_OF_ONE_BROKER, _OF_SEVERAL = _list_kinds(*KINDS), _list_kinds(*KINDS, *DISTURBANCES)
 
 
 class Step(Value, frozen=True):

@@ -164,13 +164,13 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
         pieces = min(pieces, len(steps))
         cuts = [round(at * len(steps) / pieces) for at in range(pieces + 1)]
         spans = tuple(pairwise(cuts))
-        tried = refused([_without(steps, (span,)) for span in spans])
+        tried = refused([_drop_spans(steps, (span,)) for span in spans])
         spare = [span for span, found in zip(spans, tried, strict=True) if found]
         if spare:
             attempts += 1
             half = len(spare) // 2
             several = [
-                _without(steps, some) for some in (spare, spare[:half], spare[half:]) if some
+                _drop_spans(steps, some) for some in (spare, spare[:half], spare[half:]) if some
             ]
             found_again = [each for each in (*refused(several), *tried) if each]
             best = min(found_again, key=lambda each: len(each.program.steps))
@@ -181,7 +181,7 @@ def shrink(refusal: Refusal, attempt: Try, go_on: Callable[[], bool] = lambda: T
     return best
 
 
-def _without(steps: tuple[Step, ...], spans: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
+def _drop_spans(steps: tuple[Step, ...], spans: Sequence[tuple[int, int]]) -> tuple[Step, ...]:
     """Return the steps without some spans, (first, end)."""
     gone = {at for first, behind in spans for at in range(first, behind)}
     return tuple(step for at, step in enumerate(steps) if at not in gone)

@@ -199,10 +199,10 @@ def _hang(
     """Add a full chunk after the `count` chunks of a tree; return the new tree and its depth."""
     if count == 1 << (_BITS * (depth + 1)):
         return (root, _path(depth, chunk)), depth + 1
-    return _grown(root, depth, count, chunk), depth
+    return _grow_node(root, depth, count, chunk), depth
 
 
-def _grown(
+def _grow_node(
     node: tuple[Any, ...], depth: int, count: int, chunk: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     if depth == 0:
@@ -210,7 +210,7 @@ def _grown(
     at = count >> (_BITS * depth)
     if at == len(node):
         return (*node, _path(depth - 1, chunk))
-    inner = _grown(node[at], depth - 1, count & ((1 << (_BITS * depth)) - 1), chunk)
+    inner = _grow_node(node[at], depth - 1, count & ((1 << (_BITS * depth)) - 1), chunk)
     return (*node[:at], inner)
 
 

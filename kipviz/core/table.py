@@ -65,7 +65,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         try:
             keys.sort()
         except TypeError:
-            raise _mixed(keys[0], keys[-1]) from None
+            raise _make_mixed_error(keys[0], keys[-1]) from None
         values = [gathered[key] for key in keys]
         if len(keys) <= BLOCK:
             return Table(tuple(keys), tuple(values))
@@ -81,7 +81,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         try:
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, keys[0]) from None
+            raise _make_mixed_error(key, keys[0]) from None
         if at < len(keys) and keys[at] == key:
             return self._values[at]
         return default
@@ -97,7 +97,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         try:
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, keys[0]) from None
+            raise _make_mixed_error(key, keys[0]) from None
         if at < len(keys) and keys[at] == key:
             if values[at] is value:
                 return self
@@ -109,7 +109,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         more_values = (*values[:at], value, *values[at:])
         if len(more_keys) <= BLOCK:
             return Table(more_keys, more_values)
-        return _TallTable(*_above(_split((more_keys, more_values))))
+        return _TallTable(*_make_branch(_split((more_keys, more_values))))
 
     def without(self, key: K) -> "Table[K, V]":
         """Return a table without this key; the same table if it does not have it."""
@@ -117,7 +117,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         try:
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, keys[0]) from None
+            raise _make_mixed_error(key, keys[0]) from None
         if at == len(keys) or keys[at] != key:
             return self
         return Table(keys[:at] + keys[at + 1 :], self._values[:at] + self._values[at + 1 :])
@@ -156,7 +156,7 @@ class Table(msgspec.Struct, Generic[K, V], frozen=True, gc=False, eq=False):
         try:
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, keys[0]) from None
+            raise _make_mixed_error(key, keys[0]) from None
         if at < len(keys) and keys[at] == key:
             return self._values[at]
         raise KeyError(key)
@@ -234,7 +234,7 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
                 keys, values = keys.below[at], values[at]  # type: ignore[assignment]
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, _first(keys)) from None
+            raise _make_mixed_error(key, _first(keys)) from None
         if at < len(keys) and keys[at] == key:
             return values[at]
         return default
@@ -250,11 +250,11 @@ class _TallTable(Table[K, V], frozen=True, gc=False, eq=False):
                 keys, values = keys.below[at], values[at]
             at = bisect_left(keys, key)
         except TypeError:
-            raise _mixed(key, _first(keys)) from None
+            raise _make_mixed_error(key, _first(keys)) from None
         if at == len(keys) or keys[at] != key:
             _check_key(key, keys[0])
-            nodes = _with((self._keys, self._values), key, value)
-            return _TallTable(*(nodes[0] if len(nodes) == 1 else _above(nodes)), self._known)
+            nodes = _insert_key((self._keys, self._values), key, value)
+            return _TallTable(*(nodes[0] if len(nodes) == 1 else _make_branch(nodes)), self._known)
         if values[at] is value:
             return self
         changed = (*values[:at], value, *values[at + 1 :])
@@ -335,12 +335,14 @@ def _first(keys: Any) -> Any:
     return keys[0]
 
 
-def _with(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
+def _insert_key(node: _Node, key: Any, value: Any) -> tuple[_Node, ...]:
     """Return one or two nodes with one more key, which must be new."""
     keys, values = node
     if type(keys) is _Cuts:
         at = bisect_right(keys.cuts, key)
-        return _split(_replaced(node, at, 1, _with((keys.below[at], values[at]), key, value)))
+        return _split(
+            _replace_children(node, at, 1, _insert_key((keys.below[at], values[at]), key, value))
+        )
     at = bisect_left(keys, key)
     more = (*keys[:at], key, *keys[at:])
     return _split((more, (*values[:at], value, *values[at:])))
@@ -355,14 +357,14 @@ def _lacking(node: _Node, key: Any) -> _Node:
     at = bisect_right(keys.cuts, key)
     less = _lacking((keys.below[at], values[at]), key)
     if len(values) == 1 or len(less[1]) >= (_SPARSE if type(less[0]) is _Cuts else LEAF // 4):
-        return _replaced(node, at, 1, (less,))
+        return _replace_children(node, at, 1, (less,))
     left = max(at - 1, 0)
     pair = [(keys.below[each], values[each]) for each in (left, left + 1)]
     pair[at - left] = less
-    return _replaced(node, left, 2, _joined(*pair))
+    return _replace_children(node, left, 2, _join_nodes(*pair))
 
 
-def _replaced(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _Node:
+def _replace_children(node: _Node, at: int, count: int, fresh: tuple[_Node, ...]) -> _Node:
     """Return a branch with some of its children replaced."""
     keys, values = node
     after = at + count
@@ -390,7 +392,7 @@ def _split(node: _Node) -> tuple[_Node, ...]:
     return (left, values[:half]), (right, values[half:])
 
 
-def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
+def _join_nodes(left: _Node, right: _Node) -> tuple[_Node, ...]:
     """Return one or two nodes with the content of two neighbours."""
     (keys, values), (more, others) = left, right
     joined: _Keys
@@ -402,7 +404,7 @@ def _joined(left: _Node, right: _Node) -> tuple[_Node, ...]:
     return _split((joined, values + others))
 
 
-def _above(nodes: Sequence[_Node]) -> _Node:
+def _make_branch(nodes: Sequence[_Node]) -> _Node:
     """Return the branch of some nodes."""
     below = tuple(keys for keys, _ in nodes)
     cuts = tuple(_first(keys) for keys in below[1:])
@@ -416,11 +418,11 @@ def _build(keys: list[Any], values: list[Any]) -> _Node:
         for start, stop in _even_slices(len(keys), LEAF)
     ]
     while len(nodes) > 1:
-        nodes = [_above(nodes[start:stop]) for start, stop in _even_slices(len(nodes), BLOCK)]
+        nodes = [_make_branch(nodes[start:stop]) for start, stop in _even_slices(len(nodes), BLOCK)]
     return nodes[0]
 
 
-def _below(nodes: Sequence[_Node]) -> list[_Node]:
+def _list_children(nodes: Sequence[_Node]) -> list[_Node]:
     """Return the children of some branches."""
     return [pair for keys, values in nodes for pair in zip(keys.below, values, strict=True)]
 
@@ -428,7 +430,7 @@ def _below(nodes: Sequence[_Node]) -> list[_Node]:
 def _leaves(root: _Node) -> list[_Node]:
     nodes = [root]
     while type(nodes[0][0]) is _Cuts:  # all have the same depth
-        nodes = _below(nodes)
+        nodes = _list_children(nodes)
     return nodes
 
 
@@ -462,9 +464,9 @@ def _apart(old: _Node, new: _Node) -> tuple[list[_Node], list[_Node]]:
         if not level:
             return olds, news
         if high == level:
-            olds, high = _below(olds), high - 1
+            olds, high = _list_children(olds), high - 1
         if higher == level:
-            news, higher = _below(news), higher - 1
+            news, higher = _list_children(news), higher - 1
 
 
 def _height(node: _Node) -> int:
@@ -482,7 +484,7 @@ class _MixedKeysError(TypeError):
 _MISSING = object()
 
 
-def _mixed(key: object, other: object) -> _MixedKeysError:
+def _make_mixed_error(key: object, other: object) -> _MixedKeysError:
     return _MixedKeysError(
         f"keys of one table have to be of one kind, but {key!r} cannot be ordered with {other!r}"
     )
@@ -490,7 +492,7 @@ def _mixed(key: object, other: object) -> _MixedKeysError:
 
 def _check_key(key: object, other: object) -> None:
     if type(key) is not type(other):
-        raise _mixed(key, other)
+        raise _make_mixed_error(key, other)
     if not isinstance(key, (str, int, tuple)):
         raise TypeError(f"a key of a table is a str, an int or a tuple of them, not {key!r}")
 

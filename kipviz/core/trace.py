@@ -174,20 +174,20 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
     def back(self) -> "Trace":
         """Go one step back; at the start stay there."""
         parent = self.here.parent
-        return self if parent is None else self._at(parent)
+        return self if parent is None else self._move_cursor(parent)
 
     def forward(self) -> "Trace":
         """Go one step forward, to the child visited last; at the tip stay there."""
         after = self.depth + 1
-        return self if after == len(self._line) else self._at(self._line[after])
+        return self if after == len(self._line) else self._move_cursor(self._line[after])
 
     def first(self) -> "Trace":
         """Go to the start."""
-        return self._at(0)
+        return self._move_cursor(0)
 
     def last(self) -> "Trace":
         """Go to the tip of the line."""
-        return self._at(self._line[-1])
+        return self._move_cursor(self._line[-1])
 
     def jump(self, node: int) -> "Trace":
         """Go to any node; if it is on another branch, the line moves to that branch.
@@ -199,7 +199,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         """
         target = self.node(node)
         if self._on_line(node, target):
-            return self._at(node)
+            return self._move_cursor(node)
         turns = self._turns
         own: list[int] = []
         while not self._on_line(node, target):
@@ -325,7 +325,7 @@ class Trace(msgspec.Struct, frozen=True, eq=False):
         same = all(new is old for new, old in zip(after, states, strict=True))
         return states if same else after
 
-    def _at(self, node: int) -> "Trace":
+    def _move_cursor(self, node: int) -> "Trace":
         return msgspec.structs.replace(self, cursor=node)
 
     def _on_line(self, id_: int, node: Node) -> bool:

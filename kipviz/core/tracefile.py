@@ -258,7 +258,7 @@ def load(
         data = untrusted_file.read(path)
     except OSError as error:
         raise TraceFileError(f"cannot read {path}: {error.strerror or error}") from error
-    found = _recovered(data) if recover else None
+    found = _recover_lines(data) if recover else None
     if found is None:
         header = _header(path, data)
         end = _checked_end(path, data)
@@ -326,7 +326,7 @@ def _checked_end(path: Path, data: bytes) -> _End:
     return end
 
 
-def _recovered(data: bytes) -> tuple[list[bytes | None], _End] | None:
+def _recover_lines(data: bytes) -> tuple[list[bytes | None], _End] | None:
     """Return the known lines and the end of a damaged file; None if it is not damaged.
 
     A file whose last line is lost, or which was saved without checks, is treated as not being a trace file.

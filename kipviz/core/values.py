@@ -192,7 +192,7 @@ def _shape_of_tuple(value: Any) -> object:
 
 
 def _shape_of_value(value: Any) -> object:
-    fields = _said(value)
+    fields = _list_fields(value)
     name = type(value).__name__
     if _PLAIN.issuperset(map(type, fields)):
         return {name: fields}
@@ -202,7 +202,7 @@ def _shape_of_value(value: Any) -> object:
         raise error.inside(value) from None
 
 
-def _said(value: Any) -> tuple[Any, ...]:
+def _list_fields(value: Any) -> tuple[Any, ...]:
     """Return the fields of a value up to the last one that differs from its default."""
     fields: tuple[Any, ...] = astuple(value)
     last = len(fields)

@@ -81,7 +81,7 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
             continue
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            source = _unfolded(source).strip()
+            source = _remove_folded(source).strip()
             if not source:
                 continue
         fresh = {**cell, "source": source.splitlines(keepends=True)}
@@ -91,7 +91,7 @@ def without_answers(notebook: dict[str, Any]) -> dict[str, Any]:
     return {**notebook, "cells": cells}
 
 
-def _unfolded(text: str) -> str:
+def _remove_folded(text: str) -> str:
     """Remove folded sections; one that is never closed stays."""
     kept, at = [], 0
     while (begin := text.find(_FOLDED, at)) >= 0 and (end := text.find(_UNFOLDED, begin)) >= 0:

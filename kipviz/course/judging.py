@@ -90,7 +90,7 @@ def judge(lab: Lab, run: Run) -> Result:
         if goal.kind == "search" and not all(each.reached for each in judged):
             judged.append(Judged(goal, False, "not searched before the goals above are reached"))
         else:
-            judged.append(_judged(lab, goal, run))
+            judged.append(_judge_goal(lab, goal, run))
     return Result(lab.name, "", tuple(judged))
 
 
@@ -169,12 +169,12 @@ def changes(lab: Lab, run: Run) -> tuple[str, ...]:
 # -- the goals -------------------------------------------------------------------------------------
 
 
-def _judged(lab: Lab, goal: Goal, run: Run) -> Judged:
+def _judge_goal(lab: Lab, goal: Goal, run: Run) -> Judged:
     match goal.kind:
         case "reached":
-            return _reached(goal, run)
+            return _judge_reached(goal, run)
         case "committed":
-            return _committed(goal, run)
+            return _judge_committed(goal, run)
         case "holds" | "breaks":
             return _property(goal, run)
         case "faults":
@@ -184,10 +184,10 @@ def _judged(lab: Lab, goal: Goal, run: Run) -> Judged:
             why = ", ".join(made) or "nothing was changed"
             return Judged(goal, 0 < len(made) <= int(goal.about), why)
         case _:
-            return _searched(goal, run)
+            return _judge_search(goal, run)
 
 
-def _reached(goal: Goal, run: Run) -> Judged:
+def _judge_reached(goal: Goal, run: Run) -> Judged:
     holds = goal_named(goal.about)
     nodes = [run.trace.node(node) for node in run.trace.line]
     actions = [node.action for node in nodes[1:]]
@@ -198,7 +198,7 @@ def _reached(goal: Goal, run: Run) -> Judged:
     return Judged(goal, False, f"at none of {steps} steps" if steps else "the run has no step yet")
 
 
-def _committed(goal: Goal, run: Run) -> Judged:
+def _judge_committed(goal: Goal, run: Run) -> Judged:
     logs: list[tuple[str, PartitionLog]] = [
         (name, log)
         for name, log in run.trace.world.logs.items()
@@ -224,7 +224,7 @@ def _faults(goal: Goal, run: Run) -> Judged:
     return Judged(goal, count <= int(goal.about), f"the run has {count}")
 
 
-def _searched(goal: Goal, run: Run) -> Judged:
+def _judge_search(goal: Goal, run: Run) -> Judged:
     model = run.scenario.model(run.design, budget_of(goal.about))
     found = explore(model, states_max=STATES_MAX)
     if found.counterexamples:

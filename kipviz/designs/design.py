@@ -62,10 +62,10 @@ class Design(Value, frozen=True):
         """
         design = self
         for slot, option in choices.items():
-            design = design._with(slot_named(slot), option)
+            design = design._change_slot(slot_named(slot), option)
         return design
 
-    def _with(self, slot: Slot, name: str) -> Design:
+    def _change_slot(self, slot: Slot, name: str) -> Design:
         """Change one slot: several changes in sequence equal all of them at once."""
         at = SLOTS.index(slot)
         if self.chosen[at] == name:
@@ -89,7 +89,7 @@ class Design(Value, frozen=True):
     def with_own(self, slot: Slot, option: Option) -> Design:
         """Return the design with a reader's own option in a slot, still under its name."""
         at = SLOTS.index(slot)
-        return self._replaced(
+        return self._replace_fields(
             status=option.status,
             chosen=(*self.chosen[:at], option.name, *self.chosen[at + 1 :]),
             own=(*self._own_but(slot), (slot.name, option)),
@@ -97,9 +97,9 @@ class Design(Value, frozen=True):
 
     def but_called(self, name: str, title: str, sentence: str, source: str) -> Design:
         """Return the design under another name."""
-        return self._replaced(name=name, title=title, sentence=sentence, source=source)
+        return self._replace_fields(name=name, title=title, sentence=sentence, source=source)
 
-    def _replaced(self, **fields: object) -> Design:
+    def _replace_fields(self, **fields: object) -> Design:
         """Return the design with other fields, while `but` changes slots."""
         return Value.but(self, **fields)
 

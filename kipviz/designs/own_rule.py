@@ -57,7 +57,7 @@ class Rule:
         self._decide = _compiled(text, name)
         self.__doc__ = " ".join((self._decide.__doc__ or "").split())
         self._takes, self._gives = question_of(slot)
-        self._answer = lru_cache(maxsize=4096)(self._checked)
+        self._answer = lru_cache(maxsize=4096)(self._check_answer)
 
     def __call__(self, *asked: object) -> object:
         """Return the rule's answer.
@@ -89,16 +89,16 @@ class Rule:
         for asked in islice(product(*kinds), SAMPLES_MAX):
             self(*asked)
 
-    def _checked(self, *asked: object) -> object:
+    def _check_answer(self, *asked: object) -> object:
         first, second = self._once(asked, backwards=False), self._once(asked, backwards=True)
         if type(first) is not type(second) or first != second:
             raise self._bad(
-                f"asked {_told(asked)} twice, answered {value_words(first)} and then {value_words(second)}: a rule depends on its "
+                f"asked {_render_question(asked)} twice, answered {value_words(first)} and then {value_words(second)}: a rule depends on its "
                 "arguments only, not on stored state, on random numbers, or on the order of a set"
             )
         if not fits(first, self._gives):
             raise self._bad(
-                f"asked {_told(asked)}, answered {value_words(first)}, which is no {kind_words(self._gives)}"
+                f"asked {_render_question(asked)}, answered {value_words(first)}, which is no {kind_words(self._gives)}"
             )
         return first
 
@@ -107,15 +107,15 @@ class Rule:
             return ask_once(self._decide, asked, backwards=backwards)
         except TooLong:
             raise self._bad(
-                f"asked {_told(asked)}, was not done after {LINES_MAX:,} lines"
+                f"asked {_render_question(asked)}, was not done after {LINES_MAX:,} lines"
             ) from None
         except Printed:
             raise self._bad(
-                f"asked {_told(asked)}, printed: a rule only returns its answer"
+                f"asked {_render_question(asked)}, printed: a rule only returns its answer"
             ) from None
         except Exception as wrong:
             raise self._bad(
-                f"asked {_told(asked)}, raised {type(wrong).__name__}: {wrong}"
+                f"asked {_render_question(asked)}, raised {type(wrong).__name__}: {wrong}"
             ) from wrong
 
     def _bad(self, what: str) -> BadRule:
@@ -219,7 +219,7 @@ def kind_words(kind: object) -> str:
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(kind))
 
 
-def _told(asked: tuple[object, ...]) -> str:
+def _render_question(asked: tuple[object, ...]) -> str:
     return f"({', '.join(map(value_words, asked))})"
 
 
@@ -261,11 +261,11 @@ def _text_of(slot: Slot, function: FunctionType) -> str:
         if isinstance(node, ast.arg):
             node.annotation = None
     made.returns = None
-    lines = [_brought_along(slot, function, used) for used in _used(made)]
+    lines = [_carry_value(slot, function, used) for used in _list_used(made)]
     return "\n".join((*lines, ast.unparse(made), ""))
 
 
-def _used(made: ast.FunctionDef) -> Iterator[str]:
+def _list_used(made: ast.FunctionDef) -> Iterator[str]:
     """Yield the names that a function uses from outside, in their order."""
     names = [node for node in ast.walk(made) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | {made.name}
@@ -279,7 +279,7 @@ def _used(made: ast.FunctionDef) -> Iterator[str]:
     yield from (name for name in used if name in _NOT_FOR_RULES or not hasattr(builtins, name))
 
 
-def _brought_along(slot: Slot, function: FunctionType, name: str) -> str:
+def _carry_value(slot: Slot, function: FunctionType, name: str) -> str:
     if name in _NOT_FOR_RULES:
         raise bad_rule(slot, function.__name__, f"uses {name}(), which no rule needs")
     if name not in function.__globals__:

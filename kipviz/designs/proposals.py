@@ -33,14 +33,14 @@ class DesignName(str):
         return made
 
     def __reduce__(self) -> tuple[Callable[[Design], DesignName], tuple[Design]]:
-        return _arrived, (self.design,)
+        return _register_design, (self.design,)
 
     def __repr__(self) -> str:
         """Describe the design."""
         return f"design {self.design.name} ({self.design.status}): {self.design.sentence}"
 
 
-def _arrived(design: Design) -> DesignName:
+def _register_design(design: Design) -> DesignName:
     """Register a design in another process: a worker finds it by its name."""
     if design.own:
         bring(design)

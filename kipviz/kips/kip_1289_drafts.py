@@ -13,7 +13,7 @@ PAGE = "46-a-draft-as-implemented-kip-1289"
 _ENDS = "scenarios/test_kip_1289_drafts.py::test_a_story_ends_as_pinned"
 
 
-def _seen(
+def _make_row(
     clause: str, says: str, handler: str, story: str, note: str = "", *, test: str = ""
 ) -> Row:
     """Return a row whose story is played to its end; `test` names a test that checks more than the end."""
@@ -30,12 +30,12 @@ def _seen(
 
 
 def _flink(clause: str, says: str, handler: str, story: str, note: str = "") -> Row:
-    row = _seen(clause, says, handler, story, note)
+    row = _make_row(clause, says, handler, story, note)
     return row.but(clause=f"FLIP-573 (draft): {clause}")
 
 
 def _streams(clause: str, says: str, handler: str, story: str, note: str = "") -> Row:
-    row = _seen(clause, says, handler, story, note)
+    row = _make_row(clause, says, handler, story, note)
     return row.but(clause=f"Streams ingress (draft): {clause}")
 
 
@@ -46,72 +46,72 @@ def _not_known(clause: str, says: str, slot: str = "", *, here: str = "") -> Row
 
 
 AS_IMPLEMENTED = (
-    _seen(
+    _make_row(
         "the vote is a delivery state of the durable state (middle, late)",
         "The leader adds the participant, writes delivery state 5, and responds when it is stored. A "
         "write that arrives after the marker is pending for good.",
         "brokers.share_leaders.share_writes.stage_as_state",
         "kip-1289-draft-late-stage",
     ),
-    _seen(
+    _make_row(
         "the marker has to have the staged epoch (early, middle)",
         "Under transaction version 2 no honest marker has it: the record stays TX_PENDING.",
         "designs.options.equal",
         "kip-1289-draft-epoch",
     ),
-    _seen(
+    _make_row(
         "the persister keeps the higher state number",
         "TX_PENDING is 5, so an outcome that is written as any other state loses against it.",
         "designs.implementation_options.by_state_number",
         "kip-1289-draft-merge",
     ),
-    _seen(
+    _make_row(
         "a stage write that fails is rolled back to ACQUIRED",
         "If only its answers were lost, memory says ACQUIRED and the log says TX_PENDING.",
         "brokers.share_leaders.share_partition.roll_back",
         "kip-1289-draft-lost-answer",
         test="test_after_a_stage_write_whose_answer_was_lost_memory_and_log_say_two_things",
     ),
-    _seen(
+    _make_row(
         "an acknowledgement after a stage write whose answers were lost",
         "ACKNOWLEDGED at the same delivery count loses the merge, and the abort marker makes the record AVAILABLE.",
         "designs.implementation_options.by_state_number",
         "kip-1289-draft-lost-answer-acknowledged",
         note="the consumer keeps drained decisions here (slot drain), so that it can acknowledge them again",
     ),
-    _seen(
+    _make_row(
         "an abort after a failover (middle, late)",
         "The record becomes AVAILABLE, and the delivery that was written with the vote still counts.",
         "brokers.share_leaders.share_loading.loaded",
         "kip-1289-draft-failover-abort",
     ),
-    _seen(
+    _make_row(
         "a vote outlives its leader and its coordinator (middle, late)",
         "Both may move between staging and commit; in memory (early) the vote is lost.",
         "brokers.share_leaders.share_loading.loaded",
         "kip-1289-draft-failover",
     ),
-    _seen(
+    _make_row(
         "the leader reads the state again for the outcome (late)",
         "An answer for a leader that was fenced meanwhile is dropped.",
         "brokers.share_leaders.share_loading.refreshed",
         "kip-1289-draft-fenced-refresh",
         note="one request of a share-partition is in flight at a time, so a read never meets a stage write",
     ),
-    _seen(
+    _make_row(
         "a refresh waits for a stage write (late)",
         "A record whose vote is not durable yet must not look like an aborted one.",
         "brokers.share_leaders.share_partition.can_refresh",
         "kip-1289-draft-refresh-waits",
     ),
-    _seen(
+    _make_row(
         "a refresh resolves only votes that the leader noted before the read (late)",
         "A late outcome of one transaction leaves the vote of the next transaction TX_PENDING.",
         "brokers.share_leaders.share_loading.refreshed",
         "kip-1289-draft-late-refresh",
         note="the model notes votes that are durable; the draft compares producer id and epoch of each, too",
     ),
-    _seen(
+    _make_row(
         "two transactions with one epoch",
         "Below transaction version 2 the outcome of one leaves the vote of the next alone where the leader notes records "
         "before it reads (late), and frees it where it goes by producer id and epoch alone.",
@@ -121,43 +121,43 @@ AS_IMPLEMENTED = (
         "response never meets another vote of the same record (seen in source: SharePartitionTxnState and its test); that a cluster "
         "stages below version 2 is our inference, and so is a leader that goes by the epoch alone",
     ),
-    _seen(
+    _make_row(
         "a closed session releases ACQUIRED records alone",
         "Transactional acknowledgements of a member are committed after it has left.",
         "brokers.share_leaders.share_writes.release",
         "kip-1289-draft-closed",
     ),
-    _seen(
+    _make_row(
         "an abort after the member has left (middle, late)",
         "The record becomes AVAILABLE for another member.",
         "brokers.share_transactions.share_outcomes.aborted",
         "kip-1289-draft-closed-abort",
     ),
-    _seen(
+    _make_row(
         "the hook runs before the marker is appended (early)",
         "A broker that crashes in between has sent the outcome to no one.",
         "brokers.kafka_apis.on_write_txn_markers",
         "kip-1289-draft-hook-first",
     ),
-    _seen(
+    _make_row(
         "an abort makes a record AVAILABLE and does not ask for the delivery limit",
         "A record whose transaction is aborted every time is never archived.",
         "brokers.share_transactions.share_outcomes.aborted",
         "kip-1289-draft-poison",
     ),
-    _seen(
+    _make_row(
         "staged acknowledgements count as work of the transaction",
         "A transaction without outputs sends EndTxn.",
         "clients.transactions.stagings.send_share_acknowledgements",
         "kip-1289-draft-filter",
     ),
-    _seen(
+    _make_row(
         "a staging names its member and no delivery",
         "Two deliveries of a record to one member look alike.",
         "brokers.share_leaders.acknowledgement_checks.stage_checks",
         "kip-1289-draft-same-holder",
     ),
-    _seen(
+    _make_row(
         "a staging of an old copy takes the new delivery",
         "The transaction of the second copy is refused, because the first copy has acknowledged the record.",
         "brokers.share_leaders.acknowledgement_checks.stage_checks",

@@ -121,7 +121,7 @@ def _answered_before_markers(moment: Moment) -> bool:
     return ready and any(state in PREPARED for state in _states(moment))
 
 
-def _staged(moment: Moment) -> bool:
+def _is_staged(moment: Moment) -> bool:
     """A record is TX_PENDING."""
     return any(record.state is RecordState.TX_PENDING for record in _records(moment))
 
@@ -134,7 +134,7 @@ def _vote_resolved(moment: Moment) -> bool:
     )
 
 
-def _given_away(moment: Moment) -> bool:
+def _is_given_away(moment: Moment) -> bool:
     """A staged record was just made AVAILABLE after its transaction was decided to commit."""
     freed = any(
         isinstance(event, RecordsMoved)
@@ -272,13 +272,13 @@ def _commit_failed(moment: Moment) -> bool:
     )
 
 
-def _prepared(moment: Moment) -> bool:
+def _is_prepared(moment: Moment) -> bool:
     """A producer has a prepared transaction, which can only be ended."""
     apps = moment.world.applications.values()
     return any(app.producer.manager.state is ProducerState.PREPARED_TRANSACTION for app in apps)
 
 
-def _kept(moment: Moment) -> bool:
+def _is_kept(moment: Moment) -> bool:
     """A coordinator keeps an open transaction for a later producer to end."""
     roles = moment.world.roles.values()
     coordinators = (role for role in roles if isinstance(role, TransactionCoordinator))
@@ -355,9 +355,9 @@ GOALS: Mapping[str, Goal] = {
     "marker in the output": _lso_released,
     "lso set free": _lso_set_free,
     "answered before markers": _answered_before_markers,
-    "record staged": _staged,
+    "record staged": _is_staged,
     "vote resolved": _vote_resolved,
-    "record given away": _given_away,
+    "record given away": _is_given_away,
     "delivered twice": _delivered_twice,
     "two members hold": _two_hold,
     "offset pending": _offset_pending,
@@ -374,8 +374,8 @@ GOALS: Mapping[str, Goal] = {
     "broker crashed": _broker_crashed,
     "crashed after the decision": _crashed_after_decision,
     "client crashed": _client_crashed,
-    "prepared": _prepared,
-    "transaction kept": _kept,
+    "prepared": _is_prepared,
+    "transaction kept": _is_kept,
     "database ahead": _database_ahead,
     "database in doubt": _in_doubt,
     "database empty-handed": _empty_handed,

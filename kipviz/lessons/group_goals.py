@@ -28,7 +28,7 @@ from kipviz.records.classic_groups import COOPERATIVE_STICKY
 M = TypeVar("M", bound=Message)
 
 
-def _delivered(moment: Moment, *kinds: type[M]) -> Iterator[M]:
+def _delivered_messages(moment: Moment, *kinds: type[M]) -> Iterator[M]:
     """Yield the messages of some kinds that have just arrived, requests and responses."""
     for event in moment.events:
         if isinstance(event, MessageDelivered) and isinstance(event.message, kinds):
@@ -50,7 +50,7 @@ def _group_waits(moment: Moment) -> bool:
     )
 
 
-def _answered(moment: Moment, error: Errors) -> bool:
+def _has_answer(moment: Moment, error: Errors) -> bool:
     return any(
         isinstance(event, MessageSent) and error_in(event.message) is error
         for event in moment.events
@@ -69,12 +69,12 @@ def _told_to_join(moment: Moment) -> bool:
 
 def _generation_refused(moment: Moment) -> bool:
     """A request of an older generation has just been rejected."""
-    return _answered(moment, Errors.ILLEGAL_GENERATION)
+    return _has_answer(moment, Errors.ILLEGAL_GENERATION)
 
 
 def _instance_fenced(moment: Moment) -> bool:
     """A client that used the name of a static member has just been fenced."""
-    return _answered(moment, Errors.FENCED_INSTANCE_ID)
+    return _has_answer(moment, Errors.FENCED_INSTANCE_ID)
 
 
 def _polled_too_late(moment: Moment) -> bool:
@@ -93,10 +93,10 @@ def _older_fenced(moment: Moment) -> bool:
         isinstance(role, TransactionCoordinator) and len(role.assignments)
         for role in moment.world.roles.values()
     )
-    return seen and _answered(moment, Errors.PRODUCER_FENCED)
+    return seen and _has_answer(moment, Errors.PRODUCER_FENCED)
 
 
-def _taken_out(moment: Moment) -> bool:
+def _has_removed_members(moment: Moment) -> bool:
     """An operator has just removed members from a group."""
     return any(
         isinstance(event, MessageSent)
@@ -109,7 +109,7 @@ def _taken_out(moment: Moment) -> bool:
 
 def _name_in_use(moment: Moment) -> bool:
     """A static member has just been rejected because another one has its name (KIP-848)."""
-    return _answered(moment, Errors.UNRELEASED_INSTANCE_ID)
+    return _has_answer(moment, Errors.UNRELEASED_INSTANCE_ID)
 
 
 def _reads_while_it_joins(moment: Moment) -> bool:
@@ -132,7 +132,7 @@ def _reads_while_it_joins(moment: Moment) -> bool:
 
 def _assignors_refused(moment: Moment) -> bool:
     """A client without an assignor that all members of the group support has just been rejected."""
-    return _answered(moment, Errors.INCONSISTENT_GROUP_PROTOCOL)
+    return _has_answer(moment, Errors.INCONSISTENT_GROUP_PROTOCOL)
 
 
 def _assignor_changed(moment: Moment) -> bool:
@@ -180,7 +180,7 @@ def _subscription_changed(moment: Moment) -> bool:
     """A member has just changed its subscription."""
     return any(
         beat.member_epoch > 0 and beat.topics is not None
-        for beat in _delivered(moment, ConsumerGroupHeartbeat)
+        for beat in _delivered_messages(moment, ConsumerGroupHeartbeat)
     )
 
 
@@ -197,24 +197,24 @@ def _expression_resolved(moment: Moment) -> bool:
 
 def _expression_refused(moment: Moment) -> bool:
     """A member has just received the error that its expression is not valid."""
-    return _answered(moment, Errors.INVALID_REGULAR_EXPRESSION)
+    return _has_answer(moment, Errors.INVALID_REGULAR_EXPRESSION)
 
 
 def _group_full(moment: Moment) -> bool:
     """A client has just been rejected because the group has its maximum number of members."""
-    return _answered(moment, Errors.GROUP_MAX_SIZE_REACHED)
+    return _has_answer(moment, Errors.GROUP_MAX_SIZE_REACHED)
 
 
 def _name_taken(moment: Moment) -> bool:
     """A client has just received the error that no group of its kind has this name."""
-    return _answered(moment, Errors.GROUP_ID_NOT_FOUND)
+    return _has_answer(moment, Errors.GROUP_ID_NOT_FOUND)
 
 
 def _one_group_fails(moment: Moment) -> bool:
     """A response about several groups has just arrived in which one has an error and another one has none."""
     return any(
         len({answer.error is Errors.NONE for answer in split_parts(whole)}) > 1
-        for whole in _delivered(moment, *ANSWERS)
+        for whole in _delivered_messages(moment, *ANSWERS)
     )
 
 
@@ -222,7 +222,7 @@ def _nothing_told(moment: Moment) -> bool:
     """An operator has just received, without an error, that a group has no offset."""
     return any(
         answer.error is Errors.NONE and not answer.offsets
-        for whole in _delivered(moment, OffsetFetchOfGroupsResponse)
+        for whole in _delivered_messages(moment, OffsetFetchOfGroupsResponse)
         for answer in split_parts(whole)
     )
 
@@ -235,12 +235,12 @@ def _interval_over(moment: Moment) -> bool:
 
 def _rack_said(moment: Moment) -> bool:
     """A member's heartbeat with its rack has just arrived."""
-    return any(beat.rack for beat in _delivered(moment, ConsumerGroupHeartbeat))
+    return any(beat.rack for beat in _delivered_messages(moment, ConsumerGroupHeartbeat))
 
 
 def _rack_told(moment: Moment) -> bool:
     """An operator has just received the rack of a member."""
-    described = _delivered(moment, ConsumerGroupDescribeResponse)
+    described = _delivered_messages(moment, ConsumerGroupDescribeResponse)
     return any(member.rack for answer in described for member in answer.members)
 
 
@@ -270,5 +270,5 @@ GROUP_GOALS: Mapping[str, Goal] = {
     "name in use": _name_in_use,
     "generation seen": _generation_seen,
     "older generation fenced": _older_fenced,
-    "member taken out": _taken_out,
+    "member taken out": _has_removed_members,
 }

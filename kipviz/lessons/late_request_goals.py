@@ -95,7 +95,7 @@ def _twice(log: PartitionLog) -> bool:
     return False
 
 
-def _fenced(moment: Moment) -> bool:
+def _is_fenced(moment: Moment) -> bool:
     """A client has just received the error that its epoch is not the newest."""
     return any(
         isinstance(event, MessageDelivered)
@@ -138,7 +138,7 @@ GOALS: Mapping[str, Goal] = {
     "late one refused": _late_one_refused,
     "ended by a late one": _ended_by_a_late_one,
     "output twice": _output_twice,
-    "fenced": _fenced,
+    "fenced": _is_fenced,
     "producer ended": _producer_ended,
     "rotating": _rotating,
     "bumped by the client": _bumped_by_the_client,

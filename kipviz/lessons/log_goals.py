@@ -48,17 +48,17 @@ def _errors(message: Message) -> tuple[Errors, ...]:
             return ()
 
 
-def _sent(moment: Moment) -> tuple[Message, ...]:
+def _sent_messages(moment: Moment) -> tuple[Message, ...]:
     """Return the messages that have just been sent."""
     return tuple(event.message for event in moment.events if isinstance(event, MessageSent))
 
 
 def _append_refused(moment: Moment) -> bool:
     """An append has just failed, because replicas were missing."""
-    return any(error in FAILED for message in _sent(moment) for error in _errors(message))
+    return any(error in FAILED for message in _sent_messages(moment) for error in _errors(message))
 
 
-def _given_up(moment: Moment) -> bool:
+def _has_failed_write(moment: Moment) -> bool:
     """A record is in a log whose writer received an error for it."""
     return any(log.given_up for log in moment.world.logs.values())
 
@@ -88,7 +88,10 @@ def _several_in_flight(moment: Moment) -> bool:
 
 def _out_of_order(moment: Moment) -> bool:
     """A leader has just rejected a batch because of its sequence."""
-    return any(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message) for message in _sent(moment))
+    return any(
+        Errors.OUT_OF_ORDER_SEQUENCE_NUMBER in _errors(message)
+        for message in _sent_messages(moment)
+    )
 
 
 def _order_lost(moment: Moment) -> bool:
@@ -109,20 +112,24 @@ def _order_lost(moment: Moment) -> bool:
 
 def _one_request(moment: Moment) -> bool:
     """A producer has just sent the batches of several partitions in one request."""
-    return any(isinstance(message, Produce) and message.further for message in _sent(moment))
+    return any(
+        isinstance(message, Produce) and message.further for message in _sent_messages(moment)
+    )
 
 
 def _markers_together(moment: Moment) -> bool:
     """A coordinator has just sent the markers of several transactions in one request."""
     return any(
-        isinstance(message, WriteTxnMarkers) and message.further for message in _sent(moment)
+        isinstance(message, WriteTxnMarkers) and message.further
+        for message in _sent_messages(moment)
     )
 
 
 def _asked_together(moment: Moment) -> bool:
     """A broker has just asked about the transactions of several producers in one request."""
     return any(
-        isinstance(message, AddPartitionsToTxn) and message.further for message in _sent(moment)
+        isinstance(message, AddPartitionsToTxn) and message.further
+        for message in _sent_messages(moment)
     )
 
 
@@ -131,7 +138,7 @@ def _lost_together(moment: Moment) -> bool:
     broken = any(isinstance(event, ConnectionLost) for event in moment.events)
     refused = [
         message
-        for message in _sent(moment)
+        for message in _sent_messages(moment)
         if isinstance(message, ProduceResponse) and message.error is Errors.NOT_ENOUGH_REPLICAS
     ]
     return broken and len(refused) > 1
@@ -142,7 +149,7 @@ def _answers_of_two_kinds(moment: Moment) -> bool:
     return any(
         isinstance(message, ProduceResponse)
         and len({part.error is Errors.NONE for part in message.parts}) > 1
-        for message in _sent(moment)
+        for message in _sent_messages(moment)
     )
 
 
@@ -186,7 +193,7 @@ def _record_twice(moment: Moment) -> bool:
 
 def _out_of_range(moment: Moment) -> bool:
     """A leader has just rejected a fetch from an offset that its log does not have."""
-    return any(error_in(m) is Errors.OFFSET_OUT_OF_RANGE for m in _sent(moment))
+    return any(error_in(m) is Errors.OFFSET_OUT_OF_RANGE for m in _sent_messages(moment))
 
 
 def _position_reset(moment: Moment) -> bool:
@@ -197,7 +204,7 @@ def _position_reset(moment: Moment) -> bool:
     )
 
 
-def _told_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsResponse]:
+def _answers_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsResponse]:
     """Yield the responses of this moment with a record found by its time, or without a record that is young enough."""
     for event in moment.events:
         told = event.message if isinstance(event, MessageDelivered) else None
@@ -209,13 +216,13 @@ def _told_by_time(moment: Moment, *, found: bool) -> Iterator[ListOffsetsRespons
 
 def _none_young_enough(moment: Moment) -> bool:
     """A consumer has just received that no record is young enough."""
-    return any(_told_by_time(moment, found=False))
+    return any(_answers_by_time(moment, found=False))
 
 
 def _passed_over(moment: Moment) -> bool:
     """A consumer has just received a position after existing records."""
     logs = moment.world.logs
-    told = _told_by_time(moment, found=True)
+    told = _answers_by_time(moment, found=True)
     return any(each.offset > logs[each.partition].start_offset for each in told)
 
 
@@ -238,7 +245,7 @@ def _nobody_asks(moment: Moment) -> bool:
 
 GOALS: Mapping[str, Goal] = {
     "append refused": _append_refused,
-    "record given up": _given_up,
+    "record given up": _has_failed_write,
     "decided by the next coordinator": _decided_by_the_next,
     "several in flight": _several_in_flight,
     "out of order": _out_of_order,

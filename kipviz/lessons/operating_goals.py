@@ -20,7 +20,7 @@ OF_RIGHTS = (
 )
 
 
-def _refused(moment: Moment) -> bool:
+def _is_refused(moment: Moment) -> bool:
     """A client has just received the error that it lacks a right."""
     return any(
         isinstance(event, MessageDelivered)
@@ -84,7 +84,7 @@ def _not_attempted(moment: Moment) -> bool:
 
 
 OPERATING_GOALS: Mapping[str, Goal] = {
-    "refused": _refused,
+    "refused": _is_refused,
     "right lost": _right_lost,
     "brokers differ": _brokers_differ,
     "one binary": _same_binary,

@@ -47,7 +47,7 @@ class Story(str):
         return made
 
     def __reduce__(self) -> tuple[Callable[[Scenario], Story], tuple[Scenario]]:
-        return _arrived, (self.scenario,)
+        return _register_story, (self.scenario,)
 
     def __repr__(self) -> str:
         """Return the name, the title and the designs of the story."""
@@ -55,7 +55,7 @@ class Story(str):
         return f"story {story.name}: {story.title}; for {', '.join(story.designs)}"
 
 
-def _arrived(scenario: Scenario) -> Story:
+def _register_story(scenario: Scenario) -> Story:
     """Register a story in another process, so that a worker finds it by its name."""
     register_story(Document(scenario))
     return Story(scenario)
@@ -114,7 +114,7 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
             possible there, and the position of each process.
         ValueError: if the file cannot be read.
     """
-    text, file = _given(text_or_path)
+    text, file = _read_document(text_or_path)
     document = read_story(text, file)
     _check_goals(document, file)
     for name in document.scenario.designs:
@@ -126,7 +126,7 @@ def story(text_or_path: str | os.PathLike[str]) -> Story:
     return Story(document.scenario)
 
 
-def _given(text_or_path: object) -> tuple[str, str]:
+def _read_document(text_or_path: object) -> tuple[str, str]:
     """Return a document's text, and its name in error messages."""
     if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.strip()):
         return text_or_path.lstrip("\n"), IN_A_CELL
@@ -174,16 +174,16 @@ def _why(trace: Trace, model: ClusterModel, step: str, under: str, wrong: Script
     possible = tuple(script_name(trace.world, action) for action in model.enabled(trace.world))
     found = [each for each in possible if fnmatchcase(each, pattern)]
     if found:
-        told = f"{step!r} matches {len(found)} actions; write one of them: {_listed(found)}."
+        told = f"{step!r} matches {len(found)} actions; write one of them: {_render_names(found)}."
     else:
         told = f"{step!r} is not possible here under {under}."
         if possible:
             told += f" Did you mean {nearest(pattern, possible)[0]!r}?"
-        told += f" Possible: {_listed(possible)}."
+        told += f" Possible: {_render_names(possible)}."
     return told + _places(trace.world)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _render_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     return f"{'; '.join(names[:NAMED_MAX]) or 'nothing'}{more}"
 

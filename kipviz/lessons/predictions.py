@@ -93,25 +93,25 @@ def prediction(items: Sequence[Possible], answer: Answer | None) -> Prediction |
 def what_can_happen(can: Sequence[Possible], cannot: Sequence[Possible], salt: str) -> Prediction:
     """Ask which one of a few actions is possible; the wrong ones state why they are not."""
     # It is obvious that a broker may crash, so a fault is the right answer only if there is no other.
-    right = _shuffled([item for item in can if not item.accident] or can, salt)[0]
-    wrong = _shuffled(cannot, salt)[: OPTIONS_MAX - 1]
+    right = _shuffle_items([item for item in can if not item.accident] or can, salt)[0]
+    wrong = _shuffle_items(cannot, salt)[: OPTIONS_MAX - 1]
     options = [Option(right.id, right.text, True, "This can happen now.")]
     options += [
         Option(item.id, item.text, False, f"It cannot happen: {item.why}.") for item in wrong
     ]
-    return Prediction("next", "What can happen next?", _mixed(options, salt))
+    return Prediction("next", "What can happen next?", _mix_options(options, salt))
 
 
 def what_cannot_happen(
     can: Sequence[Possible], cannot: Sequence[Possible], salt: str
 ) -> Prediction:
     """Ask which one of a few actions is impossible, and state why."""
-    right = _shuffled(cannot, salt)[0]
-    wrong = _shuffled(can, salt)[: OPTIONS_MAX - 1]
+    right = _shuffle_items(cannot, salt)[0]
+    wrong = _shuffle_items(can, salt)[: OPTIONS_MAX - 1]
     options = [Option(right.id, right.text, True, f"It cannot happen: {right.why}.")]
     options += [Option(item.id, item.text, False, "This can happen now.") for item in wrong]
     text = "Which of these cannot happen now, and why?"
-    return Prediction("cannot", text, _mixed(options, salt))
+    return Prediction("cannot", text, _mix_options(options, salt))
 
 
 def what_is_answered(answer: Answer) -> Prediction:
@@ -130,7 +130,7 @@ def what_is_answered(answer: Answer) -> Prediction:
         for error in (answer.error, *wrong)
     ]
     text = f"{answer.request} is about to arrive at {answer.where}. What is the response?"
-    return Prediction("answer", text, _mixed(options, salt), answer.step)
+    return Prediction("answer", text, _mix_options(options, salt), answer.step)
 
 
 def _different(items: Sequence[Possible]) -> list[Possible]:
@@ -138,11 +138,11 @@ def _different(items: Sequence[Possible]) -> list[Possible]:
     return list({item.text: item for item in reversed(items)}.values())[::-1]
 
 
-def _shuffled(items: Sequence[Possible], salt: str) -> list[Possible]:
+def _shuffle_items(items: Sequence[Possible], salt: str) -> list[Possible]:
     return sorted(items, key=lambda item: digest_of(f"{salt}|{item.id}".encode()))
 
 
-def _mixed(options: Sequence[Option], salt: str) -> tuple[Option, ...]:
+def _mix_options(options: Sequence[Option], salt: str) -> tuple[Option, ...]:
     """Order options by their ids alone, not by which one is right."""
     key = f"{salt}|order|"
     return tuple(sorted(options, key=lambda option: digest_of((key + option.id).encode())))

@@ -21,7 +21,7 @@ from kipviz.messages.events import (
 from kipviz.records.share_group_state import RecordState
 
 
-def _moved(moment: Moment, because: str) -> bool:
+def _has_moved(moment: Moment, because: str) -> bool:
     """Return whether a record just moved for this reason."""
     return any(
         isinstance(event, RecordsMoved) and event.because == because for event in moment.events
@@ -30,7 +30,7 @@ def _moved(moment: Moment, because: str) -> bool:
 
 def _lock_ran_out(moment: Moment) -> bool:
     """A record was just released because its lock expired."""
-    return _moved(moment, LOCK_RAN_OUT)
+    return _has_moved(moment, LOCK_RAN_OUT)
 
 
 def _lock_renewed(moment: Moment) -> bool:
@@ -40,12 +40,12 @@ def _lock_renewed(moment: Moment) -> bool:
 
 def _released_by_close(moment: Moment) -> bool:
     """Records were just released because a session was closed."""
-    return _moved(moment, SESSION_CLOSED)
+    return _has_moved(moment, SESSION_CLOSED)
 
 
 def _aborted_archived(moment: Moment) -> bool:
     """Records of an aborted transaction were just archived."""
-    return _moved(moment, ABORTED_AT_SOURCE)
+    return _has_moved(moment, ABORTED_AT_SOURCE)
 
 
 def _state_reset(moment: Moment) -> bool:
@@ -77,10 +77,10 @@ def _archiving(moment: Moment) -> bool:
 
 def _dead_letter(moment: Moment) -> bool:
     """The copy of an archived record was just confirmed."""
-    return _moved(moment, COPIED)
+    return _has_moved(moment, COPIED)
 
 
-def _refused(moment: Moment) -> bool:
+def _is_refused(moment: Moment) -> bool:
     """A member's acknowledgements were rejected."""
     return any(
         isinstance(app.consumer, ShareConsumer) and bool(app.consumer.acknowledging.error)
@@ -116,7 +116,7 @@ SHARE_GOALS: Mapping[str, Goal] = {
     "aborted data archived": _aborted_archived,
     "record archiving": _archiving,
     "dead letter written": _dead_letter,
-    "acknowledgement refused": _refused,
+    "acknowledgement refused": _is_refused,
     "start offset moved": _start_moved,
     "loaded again": _loaded_again,
     "state reset": _state_reset,

@@ -55,17 +55,17 @@ def fold(stores: Stores, events: tuple[Event, ...]) -> Stores:
     for event in events:
         match event:
             case BatchAppended(control="", producer_id=producer_id) if producer_id >= 0:
-                stores = _appended(stores, event)
+                stores = _fold_append(stores, event)
             case TransactionDecided():
-                stores = _decided(stores, event)
+                stores = _fold_decision(stores, event)
             case DatabaseChanged():
-                stores = _changed(stores, event)
+                stores = _fold_database(stores, event)
             case _:
                 pass
     return stores
 
 
-def _appended(stores: Stores, event: BatchAppended) -> Stores:
+def _fold_append(stores: Stores, event: BatchAppended) -> Stores:
     origins = tuple(r.origin for r in event.records if isinstance(r, DataRecord) and r.origin)
     if not origins:
         return stores
@@ -74,7 +74,7 @@ def _appended(stores: Stores, event: BatchAppended) -> Stores:
     return stores.but(open=stores.open.set(place, together))
 
 
-def _decided(stores: Stores, event: TransactionDecided) -> Stores:
+def _fold_decision(stores: Stores, event: TransactionDecided) -> Stores:
     place = (event.producer_id, event.producer_epoch)
     state = f"{event.producer_id}:{event.producer_epoch}"
     outputs = stores.open.get(place, ())
@@ -89,20 +89,20 @@ def _decided(stores: Stores, event: TransactionDecided) -> Stores:
             count = stores.committed.get(record, 0) + 1
             stores = stores.but(committed=stores.committed.set(record, count))
             if count > 1:
-                stores = _torn(stores, f"{record} has {count} committed outputs in Kafka")
+                stores = _tear(stores, f"{record} has {count} committed outputs in Kafka")
             elif record not in stores.rows and record not in stores.writing:
-                stores = _torn(
+                stores = _tear(
                     stores,
                     f"the output of {record} is committed in Kafka, and the database has no trace of it",
                 )
         elif record in stores.rows and not _still(stores, record):
-            stores = _torn(
+            stores = _tear(
                 stores, f"{record} is in the database, but Kafka has aborted its output: it is lost"
             )
     return stores
 
 
-def _changed(stores: Stores, event: DatabaseChanged) -> Stores:
+def _fold_database(stores: Stores, event: DatabaseChanged) -> Stores:
     if event.what in ("written", "prepared"):
         for record in event.rows:
             stores = stores.but(writing=stores.writing.set(record, True))
@@ -112,7 +112,7 @@ def _changed(stores: Stores, event: DatabaseChanged) -> Stores:
         if event.what == "committed":
             stores = _into_database(stores, record)
         elif stores.committed.get(record, 0):
-            stores = _torn(
+            stores = _tear(
                 stores,
                 f"the database has rolled {record} back, but its output is committed in Kafka",
             )
@@ -128,11 +128,11 @@ def _changed(stores: Stores, event: DatabaseChanged) -> Stores:
 
 def _into_database(stores: Stores, record: str) -> Stores:
     if record in stores.rows:
-        stores = _torn(stores, f"{record} is in the database twice")
+        stores = _tear(stores, f"{record} is in the database twice")
     stores = stores.but(rows=stores.rows.set(record, True))
     if _still(stores, record):
         return stores
-    return _torn(
+    return _tear(
         stores, f"{record} is in the database, but no output of it is in Kafka: it is lost"
     )
 
@@ -144,7 +144,7 @@ def _still(stores: Stores, record: str) -> bool:
     return any(record in outputs for outputs in stores.open.values())
 
 
-def _torn(stores: Stores, reason: str) -> Stores:
+def _tear(stores: Stores, reason: str) -> Stores:
     return stores if stores.torn else stores.but(torn=reason)
 
 

@@ -96,20 +96,20 @@ class Atomic:
         for event in outcome.events:
             match event:
                 case BatchAppended():
-                    ledger = _appended(ledger, event)
+                    ledger = _fold_append(ledger, event)
                     if event.control and outcome.world.image.features.transaction_version < 2:
                         opened, ended = outputs.end_late_batches(ledger.open, event)
-                        ledger = _committed(ledger.but(open=opened), ended)
+                        ledger = _count_outputs(ledger.but(open=opened), ended)
                 case TransactionDecided():
-                    ledger = _decided(ledger, event)
+                    ledger = _fold_decision(ledger, event)
                 case RecordsMoved():
-                    ledger = _moved(ledger, event)
+                    ledger = _fold_records(ledger, event)
                 case SharePartitionLoaded():
-                    ledger = _loaded(ledger, event)
+                    ledger = _fold_load(ledger, event)
                 case ShareStateReset():
                     ledger = _begun_anew(ledger, event)
                 case LogPruned():
-                    ledger = _pruned(ledger, event)
+                    ledger = _note_pruned(ledger, event)
                 case TopicRemade(topic=topic) | TopicDeleted(topic=topic):
                     ledger = _made_again(ledger, topic)
                 case OffsetResolved(committed=True) | OffsetCommitted():
@@ -124,7 +124,7 @@ class Atomic:
             if ledger.broken:
                 break
         if ledger.plain and not ledger.broken:
-            ledger = _replicated(ledger, outcome.world)
+            ledger = _count_replicated(ledger, outcome.world)
         if ledger.stores is not None:
             stores = fold(ledger.stores, outcome.events)
             ledger = ledger.but(stores=stores, broken=ledger.broken or stores.torn)
@@ -157,7 +157,7 @@ def silent_groups(world: Any) -> tuple[str, ...]:
     return tuple(sorted({a.consumer.group_id for a in members} - speaking))
 
 
-def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
+def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
     opened = outputs.appended(ledger.open, event)
     if opened is not ledger.open:
         return ledger.but(open=opened, cut=outputs.without(ledger.cut, event))
@@ -165,11 +165,11 @@ def _appended(ledger: Ledger, event: BatchAppended) -> Ledger:
         return ledger.but(plain=ledger.plain.set((event.partition, event.base_offset), put))
     for record in () if event.control else event.records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord):
-            ledger = _acknowledged(ledger, record.key, record.batches)
+            ledger = _fold_acknowledgement(ledger, record.key, record.batches)
     return ledger
 
 
-def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
+def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> Ledger:
     group_id, topic_id, index = key.rsplit(":", 2)
     if group_id in ledger.silent:
         return ledger
@@ -186,7 +186,7 @@ def _acknowledged(ledger: Ledger, key: str, batches: tuple[StateBatch, ...]) -> 
     return ledger
 
 
-def _replicated(ledger: Ledger, world: Any) -> Ledger:
+def _count_replicated(ledger: Ledger, world: Any) -> Ledger:
     """Count outputs outside transactions once no new leader can lack them; drop those that one lacks."""
     for (partition, offset), put in ledger.plain.items():
         log = world.logs[partition]
@@ -194,14 +194,14 @@ def _replicated(ledger: Ledger, world: Any) -> Ledger:
         if there and log.high_watermark <= offset:
             continue
         ledger = ledger.but(plain=ledger.plain.without((partition, offset)))
-        ledger = _committed(ledger, put) if there and not ledger.broken else ledger
+        ledger = _count_outputs(ledger, put) if there and not ledger.broken else ledger
     return ledger
 
 
-def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
+def _fold_decision(ledger: Ledger, event: TransactionDecided) -> Ledger:
     opened, ended = outputs.decided(ledger.open, event)
     cut = ledger.cut.without((event.producer_id, event.producer_epoch))
-    ledger = _committed(ledger.but(open=opened, cut=cut), ended)
+    ledger = _count_outputs(ledger.but(open=opened, cut=cut), ended)
     for record in () if ledger.broken else ledger.owed:
         if ledger.committed.get(record, 0):
             ledger = ledger.but(owed=ledger.owed.without(record))
@@ -210,7 +210,7 @@ def _decided(ledger: Ledger, event: TransactionDecided) -> Ledger:
     return ledger
 
 
-def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
+def _count_outputs(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
     for record, _ in ended:
         count = ledger.committed.get(record, 0) + 1
         ledger = ledger.but(
@@ -225,7 +225,7 @@ def _committed(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
     return ledger
 
 
-def _moved(ledger: Ledger, event: RecordsMoved) -> Ledger:
+def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
     free = ledger.free
     for offset in range(event.first, event.last + 1):
         record = f"{event.partition}@{offset}"
@@ -270,24 +270,24 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
 _LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
 
 
-def _loaded(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
+def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
     """Compare a new leader's state with the outputs; a record without state is free."""
     for record in ledger.committed:
-        if _forgotten(record, event):
+        if _is_forgotten(record, event):
             return ledger.but(
                 broken=f"the output of {record} is committed, but the new share-partition leader "
                 "finds no trace of its acknowledgement: it will be delivered again"
             )
     free = ledger.free
     for record in _undecided(ledger):
-        if _forgotten(record, event):
+        if _is_forgotten(record, event):
             free = free.set(record, True)
     for offset in event.held:
         free = free.without(f"{event.partition}@{offset}")
     return ledger.but(free=free)
 
 
-def _forgotten(record: str, event: SharePartitionLoaded) -> bool:
+def _is_forgotten(record: str, event: SharePartitionLoaded) -> bool:
     partition, _, offset = record.rpartition("@")
     at = int(offset)
     return partition == event.partition and at >= event.start_offset and at not in event.held
@@ -347,7 +347,7 @@ def _made_again(ledger: Ledger, topic: str) -> Ledger:
     )
 
 
-def _pruned(ledger: Ledger, event: LogPruned) -> Ledger:
+def _note_pruned(ledger: Ledger, event: LogPruned) -> Ledger:
     """Note the deleted records without a committed output."""
     taken = ledger.taken
     if topic_of(event.partition) in INTERNAL_TOPICS:

@@ -107,7 +107,7 @@ class _OnePass:
                 reason = promise.breaks(after, event, outcome.world)
                 if reason:
                     after = after.but(broken=after.broken.set(promise.name, reason))
-            after = _learned(after, event, outcome.world)
+            after = _fold_event(after, event, outcome.world)
         self._known = (facts, outcome, after)
         return after
 
@@ -150,7 +150,7 @@ def _delivered_after_commit(facts: Facts, event: Event, world: World) -> str:
                     f"it {event.after.name}"
                 )
     if isinstance(event, SharePartitionLoaded):
-        for record in _forgotten(event, facts.outcomes):
+        for record in _list_forgotten(event, facts.outcomes):
             if facts.outcomes[record] == "commit":
                 return f"the acknowledgement of {record} is committed, but its new leader does not know it"
     return ""
@@ -168,7 +168,7 @@ def _acknowledged_after_abort(facts: Facts, event: Event, world: World) -> str:
 def _vote_forgotten(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, SharePartitionLoaded):
         return ""
-    for record in _forgotten(event, facts.votes):
+    for record in _list_forgotten(event, facts.votes):
         pid, epoch = facts.votes[record]
         if facts.decided.get((pid, epoch)) != "abort":
             return f"producer {pid} was promised that {record} is staged at epoch {epoch}, but the new share-partition leader has no trace of it"
@@ -425,28 +425,28 @@ LOOKED_AT = (
 # -- facts --------------------------------------------------------------------------------------
 
 
-def _learned(facts: Facts, event: Event, world: World) -> Facts:
+def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
     if orders_transactions(world):
         facts = learned_in_order(facts, event)
     if level_of(world) < 2:
         facts = learned_below_2(facts, event)
     match event:
         case RecordsMoved():
-            return _moved(facts, event)
+            return _fold_records(facts, event)
         case LeaderMoved(partition=partition) if topic_of(partition) == SHARE_GROUP_STATE:
             return share_facts.reset_starts(facts, partition, world)
         case TopicDeleted(topic=topic) | TopicRemade(topic=topic):
             return share_facts.without_topic(facts, topic)
         case SharePartitionDropped(partition=partition, group_id=group_id):
-            return facts.but(owners=_without(facts.owners, group_id, partition))
+            return facts.but(owners=_forget_partition(facts.owners, group_id, partition))
         case SharePartitionLoaded():
-            return _loaded(facts, event)
+            return _fold_load(facts, event)
         case ShareStateReset(key=key):
             group, _, partition = _share_partition(key, world)
             return facts.but(
                 starts=facts.starts.without(key),
-                done=_without(facts.done, group, partition),
-                outcomes=_without(facts.outcomes, group, partition),
+                done=_forget_partition(facts.done, group, partition),
+                outcomes=_forget_partition(facts.outcomes, group, partition),
                 staging=share_facts.undecided(facts, facts.staging, group, partition),
                 votes=share_facts.undecided(facts, facts.votes, group, partition),
             )
@@ -465,14 +465,14 @@ def _learned(facts: Facts, event: Event, world: World) -> Facts:
         case TransactionMoved() if level_of(world) >= 2:
             return learned_of_old_clients(facts, event, world)
         case TransactionDecided():
-            return _decided(facts, event)
+            return _fold_decision(facts, event)
         case BatchAppended():
-            return _appended(facts, event)
+            return _fold_append(facts, event)
         case _:
             return facts
 
 
-def _moved(facts: Facts, event: RecordsMoved) -> Facts:
+def _fold_records(facts: Facts, event: RecordsMoved) -> Facts:
     owners, staging, votes = facts.owners, facts.staging, facts.votes
     outcomes, done = facts.outcomes, facts.done
     for record in _records(event):
@@ -492,25 +492,25 @@ def _moved(facts: Facts, event: RecordsMoved) -> Facts:
     return facts.but(owners=owners, staging=staging, votes=votes, outcomes=outcomes, done=done)
 
 
-def _loaded(facts: Facts, event: SharePartitionLoaded) -> Facts:
+def _fold_load(facts: Facts, event: SharePartitionLoaded) -> Facts:
     """Apply a new leader's durable state; a record without state is free."""
     outcomes, votes, staging = facts.outcomes, facts.votes, facts.staging
-    for record in _forgotten(event, outcomes):
+    for record in _list_forgotten(event, outcomes):
         outcomes = outcomes.without(record)
-    for record in _forgotten(event, votes):
+    for record in _list_forgotten(event, votes):
         votes = votes.without(record)
     # The old leader may have appended a transactional acknowledgement without a response to its producer.
-    for record in _forgotten(event, staging):
+    for record in _list_forgotten(event, staging):
         staging = staging.without(record)
     return facts.but(
-        owners=_without(facts.owners, event.group_id, event.partition),
+        owners=_forget_partition(facts.owners, event.group_id, event.partition),
         staging=staging,
         outcomes=outcomes,
         votes=votes,
     )
 
 
-def _decided(facts: Facts, event: TransactionDecided) -> Facts:
+def _fold_decision(facts: Facts, event: TransactionDecided) -> Facts:
     place, word = (event.producer_id, event.producer_epoch), _word(event.committed)
     outcomes = facts.outcomes
     for record, identity in facts.votes.items():
@@ -519,7 +519,7 @@ def _decided(facts: Facts, event: TransactionDecided) -> Facts:
     return facts.but(outcomes=outcomes, decided=facts.decided.set(place, word))
 
 
-def _appended(facts: Facts, event: BatchAppended) -> Facts:
+def _fold_append(facts: Facts, event: BatchAppended) -> Facts:
     if event.control:
         place = (event.partition, event.producer_id)
         marker = (event.producer_id, event.producer_epoch)
@@ -537,7 +537,7 @@ def _records(event: RecordsMoved) -> list[str]:
     ]
 
 
-def _forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
+def _list_forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
     """Return the known records of a partition that its new leader neither holds nor has below its start offset."""
     start = f"{event.group_id} {event.partition}@"
     found = []
@@ -549,7 +549,7 @@ def _forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]
     return found
 
 
-def _without(known: Table[str, Any], group_id: str, partition: str) -> Table[str, Any]:
+def _forget_partition(known: Table[str, Any], group_id: str, partition: str) -> Table[str, Any]:
     start = f"{group_id} {partition}@"
     for record in known:
         if record.startswith(start):

@@ -30,7 +30,11 @@ def appended(open_: Open, event: BatchAppended) -> Open:
     outputs = open_.get(place, ())
     if event.control:
         left = tuple(output for output in outputs if output[1] != event.partition)
-        return _kept(open_, place, left) if event.control == ABORT and left != outputs else open_
+        return (
+            _keep_outputs(open_, place, left)
+            if event.control == ABORT and left != outputs
+            else open_
+        )
     found = outputs_in(event)
     if not found or event.producer_id < 0 or event.plain:
         return open_
@@ -54,7 +58,7 @@ def end_late_batches(open_: Open, event: BatchAppended) -> tuple[Open, tuple[Out
         if place[0] != event.producer_id or place[1] >= event.producer_epoch:
             continue
         left = tuple(output for output in outputs if output[1] != event.partition)
-        open_ = _kept(open_, place, left)
+        open_ = _keep_outputs(open_, place, left)
         if event.control != ABORT:
             committed += tuple(output for output in outputs if output[1] == event.partition)
     return open_, committed
@@ -94,7 +98,7 @@ def without(open_: Open, event: BatchAppended) -> Open:
     place = (event.producer_id, event.producer_epoch)
     outputs = open_.get(place, ())
     found = outputs_in(event)
-    return _kept(open_, place, tuple(output for output in outputs if output not in found))
+    return _keep_outputs(open_, place, tuple(output for output in outputs if output not in found))
 
 
 def add_lost(cut: Open, before: Open, after: Open) -> Open:
@@ -115,5 +119,5 @@ def _after_last_marker(batches: Iterable[Batch], producer_id: int) -> list[Batch
     return found
 
 
-def _kept(open_: Open, place: Identity, left: tuple[Output, ...]) -> Open:
+def _keep_outputs(open_: Open, place: Identity, left: tuple[Output, ...]) -> Open:
     return open_.set(place, left) if left else open_.without(place)

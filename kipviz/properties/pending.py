@@ -72,9 +72,9 @@ class NothingPending:
                 case SharePartitionDropped(partition=partition):
                     things = _without_records(things, partition)
                 case SharePartitionLoaded(partition=partition):
-                    things = _loaded(things, event, outcome.world)
+                    things = _replace_records(things, event, outcome.world)
                 case BatchAppended(partition=partition):
-                    things = _deleted(things, event)
+                    things = _remove_deleted(things, event)
                     key = f"last stable offset of {partition}"
                     if outcome.world.logs[partition].open:
                         things = things.set(key, "held")
@@ -131,7 +131,7 @@ def _offset(event: OffsetStaged | OffsetResolved) -> str:
     return f"offset of {event.group_id} in {event.partition} by producer {event.producer_id}"
 
 
-def _deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
+def _remove_deleted(things: Table[str, str], event: BatchAppended) -> Table[str, str]:
     """Remove the pending offsets whose tombstone is in the log: their topic, or group, was deleted."""
     for record in event.records:
         if isinstance(record, OffsetTombstone):
@@ -158,7 +158,9 @@ def _without_records(things: Table[str, str], partition: str) -> Table[str, str]
     return things
 
 
-def _loaded(things: Table[str, str], event: SharePartitionLoaded, world: Any) -> Table[str, str]:
+def _replace_records(
+    things: Table[str, str], event: SharePartitionLoaded, world: Any
+) -> Table[str, str]:
     """Replace the staged records of a partition by those of its new share-partition leader."""
     things = _without_records(things, event.partition)
     for role in world.roles.values():

@@ -17,7 +17,7 @@ V = TypeVar("V")
 
 def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     """Count what is staged and written in a partition as acknowledged, because the producer has the response."""
-    being_written = _being_written(partition, world)
+    being_written = _list_unwritten(partition, world)
     staging, votes = facts.staging, facts.votes
     for record, identity in facts.staging.items():
         if _partition_of(record) == partition and record not in being_written:
@@ -25,7 +25,7 @@ def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     return facts.but(staging=staging, votes=votes)
 
 
-def _being_written(partition: str, world: World) -> set[str]:
+def _list_unwritten(partition: str, world: World) -> set[str]:
     """Return the records of a partition whose staging waits for its write, also at a dropped leader."""
     nobody: Table[Any, SharePartition] = Table.of()
     found = set()

@@ -53,7 +53,7 @@ class WrittenOnce:
                     opened, ended = outputs.decided(seen.open, event)
                     seen = seen.but(open=opened)
                     for record, _ in ended:
-                        seen = _counted(seen, record)
+                        seen = _count_record(seen, record)
                 case RecordsMoved(after=RecordState.ACKNOWLEDGED):
                     for offset in range(event.first, event.last + 1):
                         record = f"{event.partition}@{offset}"
@@ -91,7 +91,7 @@ def _in_hand(world: Any) -> tuple[str, ...]:
     return tuple(f"{r.partition}@{r.offset}" for each in running for r in each.records)
 
 
-def _counted(seen: Written, record: str) -> Written:
+def _count_record(seen: Written, record: str) -> Written:
     count = seen.committed.get(record, 0) + 1
     seen = seen.but(committed=seen.committed.set(record, count), owed=seen.owed.without(record))
     seen = seen.but(archived=seen.archived.without(record))

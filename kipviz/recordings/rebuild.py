@@ -137,11 +137,11 @@ def entries_among(
             )
         ]
         heads.append((name, found))
-    since = _enlisted(entry for _, found in heads for entry, _ in found)
+    since = _find_additions(entry for _, found in heads for entry, _ in found)
     ready = [
         _never_back(found, since, elected) for _, found in sorted(heads, key=lambda head: head[0])
     ]
-    return tuple(_merged([found for found in ready if found]))
+    return tuple(_merge_entries([found for found in ready if found]))
 
 
 def internal_partitions_of(entries: Iterable[Entry]) -> int:
@@ -169,7 +169,7 @@ def _readable(segment: Segment, topic: str, damages: list[RecordingError] | None
     found = []
     for batch in segment.batches:
         try:
-            _said(segment.but(batches=(batch,)), topic)
+            _decode_segment(segment.but(batches=(batch,)), topic)
         except RecordingError as problem:
             damages.append(problem)
         else:
@@ -177,7 +177,7 @@ def _readable(segment: Segment, topic: str, damages: list[RecordingError] | None
     return segment.but(batches=tuple(found))
 
 
-def _said(segment: Segment, topic: str) -> tuple[Logged, ...]:
+def _decode_segment(segment: Segment, topic: str) -> tuple[Logged, ...]:
     return decode(segment, topic) if topic in DECODERS else markers(segment)
 
 
@@ -185,7 +185,7 @@ def _of_segment(
     segment: Segment, partition: str, topic: str, topics: dict[str, str]
 ) -> Iterator[tuple[Entry, int]]:
     said: dict[int, Logged] = {}
-    told = _said(segment, topic)
+    told = _decode_segment(segment, topic)
     topics = topics | _topics_of(told)
     said |= {each.offset: each for each in told}
     for batch in segment.batches:
@@ -349,7 +349,7 @@ def _text(value: bytes | None) -> str:
 # -- the order ---------------------------------------------------------------------------------
 
 
-def _enlisted(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
+def _find_additions(entries: Iterable[Entry]) -> dict[tuple[int, int, str], int]:
     """Return since when a partition has been in a transaction of a producer id and epoch, at first."""
     since: dict[tuple[int, int, str], int] = {}
     for entry in entries:
@@ -382,7 +382,7 @@ def _never_back(
     return out
 
 
-def _merged(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
+def _merge_entries(partitions: list[list[tuple[Entry, int]]]) -> Iterator[Entry]:
     """Yield the earliest of all heads, and within one millisecond the one that the others depend on."""
     heads = [(*_when(found[0]), number, 0) for number, found in enumerate(partitions)]
     heapify(heads)

@@ -25,19 +25,19 @@ def balanced(
     `topics` are each member's subscriptions, `had` its current partitions; of two that have the same partition the
     first keeps it.
     """
-    owners = _kept(partitions, topics, had)
+    owners = _keep_owners(partitions, topics, had)
     order = sorted(partitions, key=lambda p: _first_served(p, partitions, topics))
     for partition in order:
         if partition not in owners:
             readers = _readers(partition, topics)
             if readers:
                 owners[partition] = min(readers, key=lambda name: (_size(owners, name), name))
-    while _moved_one(owners, order, topics):
+    while _move_one(owners, order, topics):
         pass
     return {name: tuple(p for p in partitions if owners.get(p) == name) for name in topics}
 
 
-def _kept(
+def _keep_owners(
     partitions: tuple[str, ...],
     topics: Mapping[str, tuple[str, ...]],
     had: Mapping[str, tuple[str, ...]],
@@ -60,7 +60,7 @@ def _first_served(
     return (-siblings / max(readers, 1), readers, partitions.index(partition))
 
 
-def _moved_one(
+def _move_one(
     owners: dict[str, str], order: list[str], topics: Mapping[str, tuple[str, ...]]
 ) -> bool:
     """Move one partition to a reader that has at least two fewer, if there is one."""

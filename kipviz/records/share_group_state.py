@@ -145,7 +145,7 @@ def merge(
     """
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
-        out = _laid_over(out, batch, rank)
+        out = _lay_over(out, batch, rank)
     return _coalesced(out)
 
 
@@ -159,7 +159,7 @@ def replace(
     """
     out = clip(stored, start_offset)
     for batch in clip(new, start_offset):
-        out = _laid_over(out, batch, None)
+        out = _lay_over(out, batch, None)
     return _coalesced(out)
 
 
@@ -172,7 +172,7 @@ def clip(batches: tuple[StateBatch, ...], start_offset: int) -> tuple[StateBatch
     )
 
 
-def _laid_over(
+def _lay_over(
     under: tuple[StateBatch, ...], over: StateBatch, rank: Callable[[StateBatch], Rank] | None
 ) -> tuple[StateBatch, ...]:
     """Lay one batch over others that are in order and disjoint; without a rank it wins everywhere."""

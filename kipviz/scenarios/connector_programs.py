@@ -34,13 +34,13 @@ CLOSE = Line("shareConsumer.close();", C.CLOSE_CONSUMER)
 _READ: tuple[Line, ...] = (POLL, ACKNOWLEDGE, DRAIN)
 
 
-def _caught(lines: tuple[Line, ...], tried: range, catch: int) -> tuple[Line, ...]:
+def _catch_lines(lines: tuple[Line, ...], tried: range, catch: int) -> tuple[Line, ...]:
     """Return a program in which some lines continue at the line `catch` on a KafkaException."""
     return tuple(line.but(on_error=catch) if at in tried else line for at, line in enumerate(lines))
 
 
 # The loop of the draft's own API: explicit mode, drained decisions, outputs and acknowledgements in one transaction.
-LOOP: tuple[Line, ...] = _caught(
+LOOP: tuple[Line, ...] = _catch_lines(
     (INIT, *_READ, BEGIN, SEND, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 8), 8
 )
 # One attempt: enough for a search of one transaction.
@@ -59,7 +59,7 @@ ABORT_ONCE: tuple[Line, ...] = (
 )
 ABORT_ALWAYS: tuple[Line, ...] = (*LOOP[:7], ABORT_ONCE[7].but(then=1))
 # A filter drops every record: the transaction has only acknowledgements.
-FILTER: tuple[Line, ...] = _caught(
+FILTER: tuple[Line, ...] = _catch_lines(
     (INIT, *_READ, BEGIN, STAGE, COMMIT.but(then=1), ABORT.but(then=1)), range(5, 7), 7
 )
 # A consumer that leaves after its records are staged.
@@ -123,7 +123,7 @@ COMPLETE = Line(
 )
 # Arrangement 1: outputs and acknowledgements in one transaction, prepared at the barrier and completed with the
 # checkpoint. A restart keeps the prepared transaction and completes it by the checkpoint (KIP-939).
-FLINK_ONE_TRANSACTION: tuple[Line, ...] = _caught(
+FLINK_ONE_TRANSACTION: tuple[Line, ...] = _catch_lines(
     (
         Line("producer.initTransactions(true);", C.INIT_TRANSACTIONS, target=KEEP_PREPARED_TXN),
         COMPLETE.but(text="recover(): producer.completeTransaction(state);", on_error=2),
@@ -141,7 +141,7 @@ FLINK_ONE_TRANSACTION: tuple[Line, ...] = _caught(
     12,
 )
 # The same without two-phase commit: a restart aborts what the checkpoint expects to be committed.
-FLINK_WITHOUT_TWO_PHASE: tuple[Line, ...] = _caught(
+FLINK_WITHOUT_TWO_PHASE: tuple[Line, ...] = _catch_lines(
     (
         INIT,
         *_READ,

@@ -141,7 +141,7 @@ def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str
     if now is None:
         return ()
     there = write_story(Document(now.scenario))
-    if text in (there, _written(under, now.scenario)):
+    if text in (there, _write_document(under, now.scenario)):
         return ()
     before, after = text.splitlines(), there.splitlines()
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
@@ -157,7 +157,7 @@ def changed_since(text: str, under: Callable[[Scenario], Scenario]) -> tuple[str
     )
 
 
-def _written(under: Callable[[Scenario], Scenario], story: Scenario) -> str:
+def _write_document(under: Callable[[Scenario], Scenario], story: Scenario) -> str:
     """Return the document of a story with a run's settings, "" if it cannot have them any more."""
     try:
         return write_story(Document(under(story)))

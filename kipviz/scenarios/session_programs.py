@@ -147,7 +147,7 @@ SECOND = Line(
 POLL = Line(GROUP_POLL, C.POLL)
 
 
-def _caught(*lines: Line) -> tuple[Line, ...]:
+def _catch_all(*lines: Line) -> tuple[Line, ...]:
     """Return a program whose lines are caught by an abort at its end, after the commit."""
     after = len(lines) + 1
     body = (line.but(on_error=len(lines)) for line in lines[1:-1])
@@ -155,17 +155,17 @@ def _caught(*lines: Line) -> tuple[Line, ...]:
 
 
 # Two producers of one session write to one partition.
-TWO_SENDERS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SECOND, SEND_OFFSETS, COMMIT)
+TWO_SENDERS = _catch_all(INITIALIZE, POLL, BEGIN, SEND, POLL, SECOND, SEND_OFFSETS, COMMIT)
 # The second batch is in the accumulator when the session commits.
-TWO_SENDS = _caught(INITIALIZE, POLL, BEGIN, SEND, POLL, SEND, SEND_OFFSETS, COMMIT)
+TWO_SENDS = _catch_all(INITIALIZE, POLL, BEGIN, SEND, POLL, SEND, SEND_OFFSETS, COMMIT)
 # The application names the partition that it is going to write to, or leaves this to the producer.
 ADD_PARTITIONS = Line(
     "session.addPartitionsToTransaction(List.of(output));", C.ADD_PARTITIONS, client=SESSION
 )
-NAMED = _caught(INITIALIZE, POLL, BEGIN, ADD_PARTITIONS, SEND, SEND_OFFSETS, COMMIT)
-UNNAMED = _caught(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
+NAMED = _catch_all(INITIALIZE, POLL, BEGIN, ADD_PARTITIONS, SEND, SEND_OFFSETS, COMMIT)
+UNNAMED = _catch_all(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 # Two transactions of a session, one after the other.
-TWICE = _caught(
+TWICE = _catch_all(
     *(INITIALIZE, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT, POLL, BEGIN, SEND, SEND_OFFSETS, COMMIT)
 )
 # A program of today that was half rewritten: the session was added, and the old calls were left.

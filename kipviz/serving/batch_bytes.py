@@ -88,7 +88,7 @@ def _encoded(batch: Batch) -> bytes:
         base_sequence=batch.base_sequence,
     ).data
     attributes = _TRANSACTIONAL if batch.transactional else 0
-    return _checked(data[:16], attributes.to_bytes(2, "big") + data[23:])
+    return _encode_checked(data[:16], attributes.to_bytes(2, "big") + data[23:])
 
 
 def _marker(batch: Batch, leader_epoch: int) -> bytes:
@@ -96,17 +96,17 @@ def _marker(batch: Batch, leader_epoch: int) -> bytes:
     key = bytes(2) + int(commits).to_bytes(2, "big")
     value = bytes(2) + batch.coordinator_epoch.to_bytes(4, "big", signed=True)
     # attributes, time and offset deltas of 0; key and value with their sizes; no headers
-    record = bytes(3) + _sized(key) + _sized(value) + bytes(1)
+    record = bytes(3) + _encode_sized(key) + _encode_sized(value) + bytes(1)
     producer = (batch.producer_id, batch.producer_epoch, -1)
-    body = _BODY.pack(_TRANSACTIONAL | _CONTROL, 0, 0, 0, *producer, 1) + _sized(record)
-    return _checked(_HEAD.pack(batch.base_offset, len(body) + 9, leader_epoch), body)
+    body = _BODY.pack(_TRANSACTIONAL | _CONTROL, 0, 0, 0, *producer, 1) + _encode_sized(record)
+    return _encode_checked(_HEAD.pack(batch.base_offset, len(body) + 9, leader_epoch), body)
 
 
-def _checked(head: bytes, body: bytes) -> bytes:
+def _encode_checked(head: bytes, body: bytes) -> bytes:
     return head + _MAGIC + crc32c(body).to_bytes(4, "big") + body
 
 
-def _sized(data: bytes) -> bytes:
+def _encode_sized(data: bytes) -> bytes:
     return unsigned_varint(2 * len(data)) + data
 
 
@@ -136,7 +136,7 @@ def readable(
         end = min(end, last + 1)
     found: list[bytes] = []
     size = 0
-    for batch in _from(log, offset):
+    for batch in _batches_from(log, offset):
         if batch.base_offset >= end or (found and size >= bytes_max):
             break
         data = kept.bytes_of(log.name, batch, epoch)
@@ -145,7 +145,7 @@ def readable(
     return b"".join(found)
 
 
-def _from(log: PartitionLog, offset: int) -> list[Batch]:
+def _batches_from(log: PartitionLog, offset: int) -> list[Batch]:
     """Return the batches from an offset on. Readers are near the end, so the search starts there."""
     at = len(log.batches)
     while at > 0 and log.batches[at - 1].last_offset >= offset:

@@ -29,14 +29,14 @@ Line = dict[str, Any]
 WAIT_MAX_S = 600
 
 
-def _held(server: Server) -> list[Line]:
+def _list_held(server: Server) -> list[Line]:
     return [
         {"index": index, "source": d.source, "broker": d.broker, "way": d.way, "message": name}
         for index, (d, name) in enumerate(server.held_messages())
     ]
 
 
-def _indexed(server: Server, asked: Line) -> Deliver:
+def _find_delivery(server: Server, asked: Line) -> Deliver:
     held, index = server.held(), _number(asked, "index")
     if not 0 <= index < len(held):
         raise ValueError(f"{len(held)} deliveries are held, and there is no index {index}")
@@ -86,10 +86,10 @@ def _text(asked: Line, name: str) -> str:
 
 DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "rule": lambda server, asked: server.rule(_text(asked, "rule")),
-    "held": lambda server, _: {"held": _held(server)},
+    "held": lambda server, _: {"held": _list_held(server)},
     "wait-held": _wait_held,
-    "deliver": lambda server, asked: {"step": server.take(_indexed(server, asked))},
-    "lose": lambda server, asked: {"step": server.lose(_indexed(server, asked))},
+    "deliver": lambda server, asked: {"step": server.take(_find_delivery(server, asked))},
+    "lose": lambda server, asked: {"step": server.lose(_find_delivery(server, asked))},
     "release": lambda server, _: server.release(),
     "crash": lambda server, asked: {"step": server.crash(_number(asked, "broker"))},
     "start": lambda server, asked: {"step": server.start(_number(asked, "broker"))},

@@ -367,9 +367,9 @@ class ServedCluster:
         self.desk.moments.note(before, self.world)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":
-                self._arrived(event)
+                self._keep_reply(event)
             elif isinstance(event, ConnectionLost):
-                self._lost(event)
+                self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
 
@@ -379,13 +379,13 @@ class ServedCluster:
                 return caller
         return None
 
-    def _arrived(self, event: MessageDelivered) -> None:
+    def _keep_reply(self, event: MessageDelivered) -> None:
         caller = self._caller(event.source, event.broker)
         if caller is not None and caller.current is not None:
             caller.current.replies.append(event.message)
             self._go_on(caller, caller.current)
 
-    def _lost(self, event: ConnectionLost) -> None:
+    def _mark_broken(self, event: ConnectionLost) -> None:
         caller = self._caller(event.source, event.broker)
         if caller is not None:
             caller.broken = True

@@ -76,7 +76,7 @@ class SocketServer:
             while not self.stopping:
                 for key, events in self._selector.select(self._time_outs.patience_s):
                     with self._moved:
-                        self._guarded(key, events)
+                        self._handle_guarded(key, events)
                 with self._moved:
                     if self._time_outs.end_what_is_over():
                         self._stop_if_idle()
@@ -106,7 +106,7 @@ class SocketServer:
         self.ports[broker] = listener.getsockname()[1]
         self._selector.register(listener, selectors.EVENT_READ, broker)
 
-    def _guarded(self, key: selectors.SelectorKey, events: int) -> None:
+    def _handle_guarded(self, key: selectors.SelectorKey, events: int) -> None:
         """Handle an event; an error closes the connection of the event, and no other."""
         try:
             self._event(key, events)

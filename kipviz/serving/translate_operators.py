@@ -126,17 +126,17 @@ def list_groups(said: Struct, version: int, desk: Desk) -> Asked:
 
 def describe_groups(said: Struct, version: int, desk: Desk) -> Asked:
     """Describe groups of the classic protocol."""
-    first, *further = _named(said["Groups"])
+    first, *further = _decode_groups(said["Groups"])
     return as_written(DescribeGroups(first, tuple(further)), desk)
 
 
 def consumer_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
     """Describe groups of KIP-848."""
-    first, *further = _named(said["GroupIds"])
+    first, *further = _decode_groups(said["GroupIds"])
     return as_written(ConsumerGroupDescribe(first, tuple(further)), desk)
 
 
-def _named(groups: tuple[str, ...]) -> tuple[str, ...]:
+def _decode_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
     if not groups:
         raise Refused("a request about groups names at least one group here")
     return groups

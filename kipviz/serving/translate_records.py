@@ -170,7 +170,7 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
                 if each.topic != place:
                     continue
                 error = errors.get((place, each.index), Errors.UNKNOWN_TOPIC_ID)
-                part = _fetched(each, error, desk, committed=committed, size_left=size_left)
+                part = _encode_fetched(each, error, desk, committed=committed, size_left=size_left)
                 size_left -= len(part["Records"])
                 found.append(part)
             named = {name: topic[name] for name in ("Topic", "TopicId") if name in topic}
@@ -193,7 +193,7 @@ def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
     return wanted.offset < end or not log.start_offset <= wanted.offset <= log.end_offset
 
 
-def _fetched(
+def _encode_fetched(
     wanted: _Wanted, error: Errors, desk: Desk, *, committed: bool, size_left: int
 ) -> Struct:
     found: Struct = {"PartitionIndex": wanted.index, "ErrorCode": error, "HighWatermark": -1}

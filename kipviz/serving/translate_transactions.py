@@ -176,9 +176,9 @@ def committed(topics: Iterable[Struct], errors: Mapping[str, Errors], desk: Desk
             }
             for each in topic["Partitions"]
         )
-        found.append(_named(topic) | {"Partitions": partitions})
+        found.append(_encode_topic_name(topic) | {"Partitions": partitions})
     return {"Topics": tuple(found)}
 
 
-def _named(topic: Struct) -> Struct:
+def _encode_topic_name(topic: Struct) -> Struct:
     return {name: topic[name] for name in ("Name", "TopicId") if name in topic}

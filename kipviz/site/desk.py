@@ -52,7 +52,7 @@ class Desk:
         Raises:
             ValueError: if the story or design is unknown, in one sentence.
         """
-        return self._opened(runs.play(name, design or None))
+        return self._open_lab(runs.play(name, design or None))
 
     def link(self, text: str) -> str:
         """Open a permalink at its step and branch.
@@ -60,9 +60,9 @@ class Desk:
         Raises:
             ValueError: if the text is no complete permalink, in one sentence.
         """
-        return self._opened(open_link(text))
+        return self._open_lab(open_link(text))
 
-    def _opened(self, run: Run) -> str:
+    def _open_lab(self, run: Run) -> str:
         lab = Lab(run)
         branch, step = lab.place
         self._lab, self._work = lab, None

@@ -53,7 +53,7 @@ def page() -> str:
     parts += [part for name in names for part in _entry(f"kipviz.{name}", getattr(kipviz, name))]
     parts.append("## What they return\n\nEach method is shown with its first sentence.\n\n")
     for cls in returned(names):
-        parts += [f"### {cls.__name__}\n\n", *_described(cls), *_methods(cls)]
+        parts += [f"### {cls.__name__}\n\n", *_render_docstring(cls), *_methods(cls)]
     return "".join(parts).rstrip() + "\n"
 
 
@@ -79,7 +79,7 @@ def _classes(function: Callable[..., object]) -> Iterator[type]:
 
 def _entry(name: str, made: Any) -> Iterator[str]:
     yield f"### {name}\n\n```python\n{signature(name, made)}\n```\n\n"
-    yield from _described(made)
+    yield from _render_docstring(made)
     if inspect.isclass(made):
         yield from _methods(made)
 
@@ -157,7 +157,7 @@ def _type(annotation: object) -> str:
 # --- docstrings ----------------------------------------------------------------------------------
 
 
-def _described(made: object) -> Iterator[str]:
+def _render_docstring(made: object) -> Iterator[str]:
     """Yield a docstring as Markdown: its text, then lists, then the example as code."""
     lines = (inspect.getdoc(made) or "").splitlines()
     part, held = "", list[str]()
@@ -178,7 +178,7 @@ def _part(part: str, text: str) -> Iterator[str]:
         yield f"{fence}python\n{text.strip()}\n{fence}\n\n"
     elif part in LISTS:
         entries = re.split(r"\n(?=\S)", text.strip())
-        yield f"**{part}**\n\n" + "\n".join(map(_listed, entries)) + "\n\n"
+        yield f"**{part}**\n\n" + "\n".join(map(_render_entry, entries)) + "\n\n"
     else:
         yield from ("**Returns**\n\n",) if part else ()
         for block in re.split(r"\n\s*\n", text.strip()):
@@ -189,7 +189,7 @@ def _part(part: str, text: str) -> Iterator[str]:
             )
 
 
-def _listed(entry: str) -> str:
+def _render_entry(entry: str) -> str:
     name, _, rest = " ".join(entry.split()).partition(": ")
     return f"- `{name}`: {_inline(rest)}" if rest else f"- {_inline(name)}"
 

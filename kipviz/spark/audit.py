@@ -90,7 +90,7 @@ def read_events(spark: SparkSession, path: str | Path) -> DataFrame:
         raise NotAnEventLog(_why_unreadable(path, error)) from error
     missing = [name for name in EVENT_SCHEMA.names if name not in kinds]
     if missing:
-        raise NotAnEventLog(f"{path} is no event log: it lacks {_listed('column', missing)}.")
+        raise NotAnEventLog(f"{path} is no event log: it lacks {_render_names('column', missing)}.")
     for field in EVENT_SCHEMA:
         number = str(field.type) == "int64"
         if kinds[field.name] not in (_WHOLE_NUMBERS if number else _TEXT):
@@ -392,5 +392,5 @@ def _why_unreadable(path: str | Path, error: Exception) -> str:
     return f"{path} cannot be read as an event log: {first_line(error)}"
 
 
-def _listed(noun: str, names: list[str]) -> str:
+def _render_names(noun: str, names: list[str]) -> str:
     return f"the {noun}{'s' if len(names) > 1 else ''} {', '.join(names)}"

@@ -63,13 +63,13 @@ def changes_between(before: pa.Table, after: pa.Table) -> CampaignChanges:
     return CampaignChanges(
         pc.sum(equal).as_py() or 0,
         pc.sum(others).as_py() or 0,
-        tuple(_counted(differs)),
+        tuple(_count_changes(differs)),
         was.num_rows - both.num_rows,
         now.num_rows - both.num_rows,
     )
 
 
-def _counted(rows: list[dict[str, Any]]) -> list[Change]:
+def _count_changes(rows: list[dict[str, Any]]) -> list[Change]:
     found: dict[tuple[str, str, str], Change] = {}
     for row in sorted(rows, key=lambda each: tuple(each[name] for name in ("seed", *RUN[:3]))):
         key = (

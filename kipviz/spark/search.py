@@ -232,7 +232,7 @@ class _Levels:
             self._levels.append(level)
             self._keys.append(level)
             if len(self._keys) > _LEVELS_PER_FILE:
-                self._keys = [self._written(self._known(), f"keys-{self._reached}")]
+                self._keys = [self._write_frame(self._find_known(), f"keys-{self._reached}")]
         return ""
 
     def _those_that_wait(self) -> DataFrame:
@@ -248,7 +248,7 @@ class _Levels:
 
         waiting = self._those_that_wait()
         nothing = sql.lit(None).cast("binary")
-        known = self._known().select("key", nothing.alias("way"), nothing.alias("state"))
+        known = self._find_known().select("key", nothing.alias("way"), nothing.alias("state"))
         body = partial(
             narrow_batches,
             question=self._question,
@@ -266,7 +266,7 @@ class _Levels:
         body = partial(reached_batches, question=self._question, dictionary=self._parts)
         schema = spark_schema(REACHED_SCHEMA)
         reached = self._those_that_wait().mapInArrow(body, schema)
-        known = self._known().select("key", sql.lit(KNOWN).cast("bigint").alias("mood"))
+        known = self._find_known().select("key", sql.lit(KNOWN).cast("bigint").alias("mood"))
         together = reached.unionByName(known, allowMissingColumns=True)
         return together.repartition(self._partition_count(), "key").mapInArrow(
             partial(once_batches, depth=self._reached + 1), _LEVEL_SCHEMA
@@ -317,7 +317,7 @@ class _Levels:
         for at, prop in enumerate(self._here.properties):
             way = row[f"broken_{at}"]
             if way is not None and prop.name not in self._found:
-                actions, _, states = self._told(bytes(way))
+                actions, _, states = self._follow_path(bytes(way))
                 reason = prop.finding(states[at]).reason
                 self._found[prop.name] = Counterexample(prop.name, reason, actions)
 
@@ -341,10 +341,10 @@ class _Levels:
             sql.explode("before").alias("before"), sql.col("key").alias("after")
         )
         links = links.join(waiting.select(sql.col("key").alias("before")), "before", "left_semi")
-        links = self._read(self._written(links, "links"), "before binary, after binary")
-        resolved = self._resolved(links, calm.withColumnRenamed("key", "after"))
+        links = self._read(self._write_frame(links, "links"), "before binary, after binary")
+        resolved = self._find_resolved(links, calm.withColumnRenamed("key", "after"))
         due = waiting.join(resolved, "key", "left_anti").select("way", "state")
-        due = self._read(self._written(due, "due"), "way binary, state binary")
+        due = self._read(self._write_frame(due, "due"), "way binary, state binary")
         asked_of = self._done(due.count)
         if not asked_of:
             return
@@ -364,11 +364,11 @@ class _Levels:
         if row["nearest"] is not None:
             at = self._here.progress_at
             name = self._here.properties[at].name
-            actions, world, states = self._told(bytes(row["nearest"]["way"]))
+            actions, world, states = self._follow_path(bytes(row["nearest"]["way"]))
             why = stuck_because(self._here.model, world, states[at])
             self._found[name] = Counterexample(name, why, actions)
 
-    def _resolved(self, links: DataFrame, calm: DataFrame) -> DataFrame:
+    def _find_resolved(self, links: DataFrame, calm: DataFrame) -> DataFrame:
         """The keys of the states that lead back to calm by links."""
         from pyspark.sql import functions as sql
 
@@ -381,7 +381,7 @@ class _Levels:
         waves: list[str] = []
         wave = calm.withColumnRenamed("after", "key")
         while True:
-            waves.append(self._written(wave, f"wave-{len(waves)}"))
+            waves.append(self._write_frame(wave, f"wave-{len(waves)}"))
             last, every = (self._read(waves[-1:], "key binary"), self._read(waves, "key binary"))
             if not self._done(last.count):
                 return every
@@ -394,7 +394,7 @@ class _Levels:
     def _level(self, *levels: str) -> DataFrame:
         return self._read(list(levels), _LEVEL_SCHEMA)
 
-    def _known(self) -> DataFrame:
+    def _find_known(self) -> DataFrame:
         """The keys of all states that were found."""
         return self._read(self._keys, _KEYS_SCHEMA).where("new")
 
@@ -403,7 +403,7 @@ class _Levels:
             *([paths] if isinstance(paths, str) else paths)
         )
 
-    def _written(self, frame: DataFrame, name: str) -> str:
+    def _write_frame(self, frame: DataFrame, name: str) -> str:
         """Write a frame, completely or not at all; return its path."""
         path = f"{self._place}/{name}"
         writer = frame.write.mode("overwrite").option("compression", "zstd")
@@ -414,7 +414,7 @@ class _Levels:
         """Return a level that the folder already has, or make it; it is kept once it is complete."""
         if self._kept is not None and self._kept.has(name):
             return f"{self._place}/{name}"
-        path = self._written(make(), name)
+        path = self._write_frame(make(), name)
         if self._kept is not None:
             self._done(partial(self._kept.keep, name))
         return path
@@ -440,7 +440,7 @@ class _Levels:
         if self._progress is not None and not self._progress(self.states, self.depth):
             self._switch.cancel()
 
-    def _told(self, way: bytes) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
+    def _follow_path(self, way: bytes) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
         """Follow a path again: return its actions, its last world, and the states of the properties."""
         here = self._here
         world = here.model.initial()

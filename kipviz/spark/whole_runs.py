@@ -155,9 +155,9 @@ class _Runs:
     def findings(self) -> pa.Table:
         """Return one row for each thing that is wrong with a record."""
         states = np.flatnonzero(self._kind("record_state"))
-        outputs, committed_at = self._committed()
+        outputs, committed_at = self._find_committed()
         events = np.concatenate([states, outputs])
-        order, first = _grouped(self._record(events))
+        order, first = _group_keys(self._record(events))
         of_state = np.concatenate(
             [np.ones(len(states), np.bool_), np.zeros(len(outputs), np.bool_)]
         )
@@ -191,7 +191,7 @@ class _Runs:
             tables.append(self._table(a_record[here], told, ("source", "offset")))
         return pa.concat_tables(tables)
 
-    def _committed(self) -> tuple[Numbers, Numbers]:
+    def _find_committed(self) -> tuple[Numbers, Numbers]:
         """Return the events that appended a committed output, with the steps of their commits.
 
         A transaction's decision decides what its producer has appended since the decision before it. An output without
@@ -318,12 +318,12 @@ def _columns(
             found[name] = column.cast(pa.int64()).to_numpy()
             continue
         named = (names or {}).get(name) or _names(column)
-        chunks = [_numbered(_dictionary(chunk), named) for chunk in column.chunks]
+        chunks = [_number_chunk(_dictionary(chunk), named) for chunk in column.chunks]
         found[name] = np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
     return found
 
 
-def _numbered(chunk: pa.DictionaryArray, named: dict[str, int]) -> Numbers:
+def _number_chunk(chunk: pa.DictionaryArray, named: dict[str, int]) -> Numbers:
     numbers = np.array([named[name] for name in chunk.dictionary.to_pylist()], np.int64)
     taken: Numbers = numbers[chunk.indices.to_numpy()] if len(chunk) else np.zeros(0, np.int64)
     return taken
@@ -341,7 +341,7 @@ def _changes(values: Numbers) -> Flags:
     return changes
 
 
-def _grouped(keys: Numbers) -> tuple[Numbers, Numbers]:
+def _group_keys(keys: Numbers) -> tuple[Numbers, Numbers]:
     """Return an order in which equal keys are together, and where each key begins in it."""
     order = np.argsort(keys, kind="stable")
     changes = _changes(keys[order])

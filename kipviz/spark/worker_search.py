@@ -211,7 +211,7 @@ def settled_batches(
 def first_row(search: Search, packing: Packing) -> tuple[Any, ...]:
     """The initial state, which is the only waiting one."""
     _, world, states, _ = search.queue[0]
-    mood, broken = _judged(search, states)
+    mood, broken = _judge_states(search, states)
     key = search.key(world, states)
     return (key, b"", packing.packed(world, states), mood, broken, 0, [], None, 0, True)
 
@@ -244,7 +244,7 @@ def _expand(
             next_key = search.key(after, observed)
             row = reached.get(next_key)
             if row is None:
-                mood, broken = _judged(search, observed)
+                mood, broken = _judge_states(search, observed)
                 data = packing.packed(after, observed)
                 row = reached[next_key] = [next_key, next_way, data, mood, broken, 0, [], None]
             elif next_way < row[1]:
@@ -281,7 +281,7 @@ def _rows(reached: dict[bytes, list[Any]]) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in reached.values()]
 
 
-def _judged(search: Search, states: tuple[Any, ...]) -> tuple[int, str]:
+def _judge_states(search: Search, states: tuple[Any, ...]) -> tuple[int, str]:
     """The mood of a state, and the names of the properties that are broken in it."""
     findings = list(search.findings(states))
     broken = [

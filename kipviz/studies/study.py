@@ -157,9 +157,9 @@ class Answer(Value, frozen=True):
             for names, what in ((good, "holds"), (bad, "breaks"), (open_, "not decided"))
             if names
         ]
-        return f"{'. '.join(parts)}. (Every interleaving of {self._searched()}.)"
+        return f"{'. '.join(parts)}. (Every interleaving of {self._render_searched()}.)"
 
-    def _searched(self) -> str:
+    def _render_searched(self) -> str:
         """Return what was searched: the scenarios, and under which faults."""
         found = dict.fromkeys(
             (row.scenario, budget_words(row.budget) or "no fault") for row in self.judged
@@ -215,19 +215,19 @@ def _growing(study: Study, bounds: Bounds, progress: StudyProgress | None) -> It
         return
     found = Answer(study, (), ())
     if study.parts is not None:
-        for found in _counted(study, study.parts, progress):
+        for found in _count_parts(study, study.parts, progress):
             yield found
         cut = len(found.rows) < len(study.parts.each)
     else:
-        for found in _judged(study, bounds, progress):
+        for found in _judge_rivals(study, bounds, progress):
             yield found
         cut = bool(found.judged) and found.judged[-1].explored.stopped == CANCELLED
     if study.beside is not None and not cut:
-        for counted in _counted(study, study.beside, progress):
+        for counted in _count_parts(study, study.beside, progress):
             yield found.but(times=(counted.heads, counted.rows))
 
 
-def _counted(study: Study, parts: Parts, progress: StudyProgress | None) -> Iterator[Answer]:
+def _count_parts(study: Study, parts: Parts, progress: StudyProgress | None) -> Iterator[Answer]:
     rows: tuple[Row, ...] = ()
     yield Answer(study, parts.heads, rows)
     for part, tell in zip(
@@ -242,7 +242,7 @@ def _counted(study: Study, parts: Parts, progress: StudyProgress | None) -> Iter
         yield Answer(study, parts.heads, rows)
 
 
-def _judged(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
+def _judge_rivals(study: Study, bounds: Bounds, progress: StudyProgress | None) -> Iterator[Answer]:
     judged: tuple[Judged, ...] = ()
     rows: tuple[Row, ...] = ()
     names = dict.fromkeys((*study.properties, *(p for r in study.rivals for p in r.properties)))

@@ -104,13 +104,13 @@ def _impossible(world: World) -> list[ClusterAction]:
         out += [StartBroker(b) for b, _ in world.image.releases if b not in world.up]
     for (broker, _, shard), role in world.roles.items():
         if isinstance(role, ShareLeader):
-            out += [ExpireLock(broker, key, lock) for key, lock in _held(role)]
+            out += [ExpireLock(broker, key, lock) for key, lock in _list_locks(role)]
         elif isinstance(role, TransactionCoordinator):
             out += [TimeOutTransaction(broker, shard, name) for name in role.transactions]
     return out
 
 
-def _held(role: ShareLeader) -> list[tuple[str, int]]:
+def _list_locks(role: ShareLeader) -> list[tuple[str, int]]:
     """Return every acquisition lock under which a record is held, whether or not its timer runs."""
     return [
         (key, lock)

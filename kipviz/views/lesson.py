@@ -72,7 +72,7 @@ class LessonTelling:
                     place = (event.source, event.broker)
                     self._asked.setdefault(place, []).append((now, event.message))
             elif isinstance(event, MessageSent) and event.way == "response":
-                self._answered(now, event)
+                self._note_answer(now, event)
             elif isinstance(event, ConnectionLost):
                 self._asked.pop((event.source, event.broker), None)
 
@@ -93,7 +93,10 @@ class LessonTelling:
             (k, prediction(self._possible(k, world, items), self._answers.get(k + 1)))
             for k, (world, items) in self._items.items()
         )
-        return {"goals": goals, "asks": _packed([(k, one) for k, one in found if one is not None])}
+        return {
+            "goals": goals,
+            "asks": _pack_questions([(k, one) for k, one in found if one is not None]),
+        }
 
     def _possible(self, k: int, world: World, items: list[Part]) -> list[Possible]:
         """Return what can happen, including faults only if little else can, and what cannot.
@@ -117,7 +120,7 @@ class LessonTelling:
                 found.append(Possible(choice_id(action), text, False, why))
         return found
 
-    def _answered(self, now: _Taken, event: MessageSent) -> None:
+    def _note_answer(self, now: _Taken, event: MessageSent) -> None:
         waiting = self._asked.get((event.source, event.broker))
         if not waiting:
             return
@@ -138,10 +141,10 @@ class LessonTelling:
         made.
         """
         known = self._possible_errors.setdefault(request, {})
-        known.update(dict.fromkeys(self._checked(*steps), True))
+        known.update(dict.fromkeys(self._list_errors(*steps), True))
         return tuple(known)
 
-    def _checked(self, *steps: _Taken) -> tuple[Errors, ...]:
+    def _list_errors(self, *steps: _Taken) -> tuple[Errors, ...]:
         """Return the errors that a request could get, by the checks of the role that handled it."""
         made = [one for step in steps for one in checks_of(self._model, step.before, step.action)]
         return possible_errors(
@@ -170,7 +173,7 @@ def goals_of(scenario: Scenario) -> tuple[str, ...]:
     return tuple(dict.fromkeys(checkpoint.goal for checkpoint in scenario.checkpoints))
 
 
-def _packed(found: Sequence[tuple[int, Prediction]]) -> Part:
+def _pack_questions(found: Sequence[tuple[int, Prediction]]) -> Part:
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:

@@ -152,7 +152,7 @@ class Telling:
     ) -> None:
         """Add a step; a step that the page knows is only followed, for the sake of later ones."""
         told = k > self._since
-        self.steps.append(self._told(k, node, before, action, world, events) if told else {})
+        self.steps.append(self._encode_step(k, node, before, action, world, events) if told else {})
         if k == 0:
             return
         self._causes.add(k, before, world, events)
@@ -161,7 +161,7 @@ class Telling:
         self.notes += [{**note, "step": k} for note in notes_of_hosts(before, action)]
         self._downs(k, before, world)
 
-    def _told(
+    def _encode_step(
         self, k: int, node: str, before: World, action: Any, world: World, events: Any
     ) -> Part:
         if k == 0:

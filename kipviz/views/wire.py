@@ -104,7 +104,7 @@ def _kind(kind: type[Message], version: int) -> Part:
         header_of(schema).name: header,
         schema.name: f"body, version {version}",
         **{path: source for path, (_, source) in KINDS[kind].defaults.items()},
-        **dict(_inferred(schema.fields, schema.name)),
+        **dict(_list_inferred(schema.fields, schema.name)),
     }
     return {
         "name": schema.name,
@@ -126,9 +126,9 @@ def _place(path: str, words: str, note: str) -> list[Any]:
     return [path.count("."), name, words, *more]
 
 
-def _inferred(fields: tuple[Field, ...], path: str) -> Iterator[tuple[str, str]]:
+def _list_inferred(fields: tuple[Field, ...], path: str) -> Iterator[tuple[str, str]]:
     for field in fields:
         where = f"{path}.{field.name}"
         if field.status != SHIPPED:
             yield where, field.status
-        yield from _inferred(field.fields, where + "[]" * field.is_array)
+        yield from _list_inferred(field.fields, where + "[]" * field.is_array)

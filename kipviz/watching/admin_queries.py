@@ -150,7 +150,9 @@ def producers_of(
     found: dict[str, tuple[ProducerNow, ...]] = {}
     for leader, asked in _by_leader(cluster, partitions, not_seen):
         try:
-            told = ask(leader, PRODUCERS, {"Topics": _named(asked, "Name", "PartitionIndexes")})
+            told = ask(
+                leader, PRODUCERS, {"Topics": _encode_topics(asked, "Name", "PartitionIndexes")}
+            )
         except NoAnswer as why:
             not_seen.add("broker", str(leader), str(why))
             continue
@@ -199,7 +201,7 @@ def _chunks(names: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
         yield some
 
 
-def _named(partitions: Iterable[str], name: str, indexes: str) -> tuple[Struct, ...]:
+def _encode_topics(partitions: Iterable[str], name: str, indexes: str) -> tuple[Struct, ...]:
     topics: dict[str, list[int]] = {}
     for partition in partitions:
         topics.setdefault(topic_of(partition), []).append(index_of(partition))
@@ -278,7 +280,7 @@ def ends_of(
                     {"PartitionIndex": index, "Timestamp": LATEST} for index in topic["Indexes"]
                 ),
             }
-            for topic in _named(asked, "Name", "Indexes")
+            for topic in _encode_topics(asked, "Name", "Indexes")
         )
         values = {"ReplicaId": -1, "IsolationLevel": isolation, "Topics": topics}
         try:
@@ -329,7 +331,7 @@ def unstable_of(
     Without `partitions` it asks for the group's own, without those that have no earlier offset
     (OffsetMetadataManager.fetchAllOffsets).
     """
-    topics = None if partitions is None else _named(partitions, "Name", "PartitionIndexes")
+    topics = None if partitions is None else _encode_topics(partitions, "Name", "PartitionIndexes")
     asked = {"GroupId": group.group_id, "Topics": topics}
     try:
         values = {**asked, "Groups": (asked,), "RequireStable": True}

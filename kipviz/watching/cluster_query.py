@@ -150,7 +150,7 @@ class _Looking:
         self.complete = self.answered and self._same_coordinators(after)
         self.at_ms = clock()
         self.owned = {each.producer_id: each for each in owned}
-        moved = {p: _moved(first[p], again.get(p, ())) for p in opened}
+        moved = {p: _find_moved(first[p], again.get(p, ())) for p in opened}
         pending = tuple(self._pending(unstable, confirmed, moved))
         told = {(row.log, row.producer_id) for row in pending}
         rows = self._rows(
@@ -252,7 +252,7 @@ class _Looking:
         )
 
     def _row(self, each: ProducerNow, stable: int, end: int) -> Blocked:
-        hanging, why = self._judged(each)
+        hanging, why = self._judge_transaction(each)
         owned = self.owned.get(each.producer_id)
         return Blocked(
             each.partition,
@@ -271,7 +271,7 @@ class _Looking:
             _time(each.last_ms),
         )
 
-    def _judged(self, each: ProducerNow) -> tuple[str, str]:
+    def _judge_transaction(self, each: ProducerNow) -> tuple[str, str]:
         """Return whether an open transaction hangs, and why, or what it waits for."""
         owned = self.owned.get(each.producer_id)
         if owned is None:
@@ -324,7 +324,7 @@ class _Looking:
             holders = [each for each in confirmed if each.partition == home]
             possible = {each.producer_id for each in holders} | moved.get(home, set())
             for each in holders:
-                hanging, _ = self._judged(each)
+                hanging, _ = self._judge_transaction(each)
                 owned = self.owned.get(each.producer_id)
                 yield PendingOffsets(
                     group.group_id,
@@ -346,7 +346,7 @@ def _open_of(producers: tuple[ProducerNow, ...]) -> tuple[ProducerNow, ...]:
     return tuple(sorted(found, key=lambda each: (each.start_offset, each.producer_id)))
 
 
-def _moved(then: tuple[ProducerNow, ...], now: tuple[ProducerNow, ...]) -> set[int]:
+def _find_moved(then: tuple[ProducerNow, ...], now: tuple[ProducerNow, ...]) -> set[int]:
     """Return the producer ids that wrote to a log, or got a marker there, between two queries."""
     before, after = ({each.producer_id: each for each in some} for some in (then, now))
     return {k for k in (*before, *after) if before.get(k) != after.get(k)}

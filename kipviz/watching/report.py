@@ -20,10 +20,13 @@ TOLD = 20
 def lines(look: Look) -> Iterator[str]:
     """Yield the lines of a query's result."""
     name = look.cluster_id or "the cluster"
-    size = f"{_counted(look.brokers, 'broker')}, {_counted(look.partitions, 'partition')}"
+    size = f"{_render_count(look.brokers, 'broker')}, {_render_count(look.partitions, 'partition')}"
     yield f"{name}: {size}, {moment_of(look.at_ms)} by this machine's clock"
-    yield from ("", _counted(len(look.owned), "open transaction") + (":" if look.owned else "."))
-    yield from _some(f"  {_owned(each, look)}" for each in look.owned)
+    yield from (
+        "",
+        _render_count(len(look.owned), "open transaction") + (":" if look.owned else "."),
+    )
+    yield from _some(f"  {_render_transaction(each, look)}" for each in look.owned)
     for row in look.rows[:TOLD]:
         yield from lines_of_open(row)
     yield from _more(len(look.rows))
@@ -38,7 +41,7 @@ def lines(look: Look) -> Iterator[str]:
     yield from (f"not shown: {each}" for each in look.not_seen)
 
 
-def _counted(count: int, what: str) -> str:
+def _render_count(count: int, what: str) -> str:
     return f"{count or 'No'} {what}{'' if count == 1 else 's'}"
 
 
@@ -53,7 +56,7 @@ def _more(count: int) -> Iterator[str]:
         yield f"  and {count - TOLD:,} more of this kind (--json has all of them)"
 
 
-def _owned(each: Owned, look: Look) -> str:
+def _render_transaction(each: Owned, look: Look) -> str:
     age = f" for {span_of(max(0, look.at_ms - each.began_ms))}" if each.began_ms >= 0 else ""
     limit = (
         "no time limit"
@@ -70,7 +73,7 @@ def _owned(each: Owned, look: Look) -> str:
 
 def _share_group(group: ShareGroupNow) -> Iterator[str]:
     members = (
-        "members not known" if group.members < 0 else _counted(group.members, "member").lower()
+        "members not known" if group.members < 0 else _render_count(group.members, "member").lower()
     )
     backlog = _total(group)
     yield f"share group {group.group_id}: {group.state or 'state not known'}, {members}, {backlog}"
@@ -87,7 +90,7 @@ def _total(group: ShareGroupNow) -> str:
     if not known:
         return "backlog not known"
     least = "" if len(known) == len(group.backlog) else "at least "
-    return f"backlog {least}{_counted(sum(known), 'record').lower()}"
+    return f"backlog {least}{_render_count(sum(known), 'record').lower()}"
 
 
 def document(look: Look) -> dict[str, Any]:

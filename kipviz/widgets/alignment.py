@@ -214,7 +214,7 @@ def _states(line: Line, step: int) -> dict[str, str]:
 def _together(left: Line, right: Line) -> list[tuple[int | None, int | None]]:
     """The big steps of both sides in order: those with the same title together, the others one by one."""
     one, other = ([str(big["title"]) for big in line.bigs] for line in (left, right))
-    return list(_matched(one, other))
+    return list(_match_names(one, other))
 
 
 def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None:
@@ -225,13 +225,13 @@ def _go_on(pairs: Pairs, left: Line, right: Line, ends: tuple[int, int]) -> None
         [by_role(line.steps[k])[0] for k in steps]
         for line, steps in zip((left, right), here, strict=True)
     ]
-    for a, b in _matched(*names):
+    for a, b in _match_names(*names):
         one = one if a is None else here[0][a]
         other = other if b is None else here[1][b]
         pairs.append([one, other])
 
 
-def _matched(one: list[str], other: list[str]) -> Iterator[tuple[int | None, int | None]]:
+def _match_names(one: list[str], other: list[str]) -> Iterator[tuple[int | None, int | None]]:
     """Match two lists of names in order; where they differ, pair the elements one by one."""
     shared = next(
         (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),

@@ -84,7 +84,7 @@ def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run,
     try:
         run = runs.load(place, recover=True)
     except TraceFileError:
-        run, said = _before(place, wrong)
+        run, said = _open_backup(place, wrong)
     else:
         said, run = run.changes[0], msgspec.structs.replace(run, changes=run.changes[1:])
     try:
@@ -97,7 +97,7 @@ def recovered(path: str | os.PathLike[str], wrong: TraceFileError) -> tuple[Run,
     return run, f"{said}; the damaged file is now {aside.name}"
 
 
-def _before(place: Path, wrong: TraceFileError) -> tuple[Run, str]:
+def _open_backup(place: Path, wrong: TraceFileError) -> tuple[Run, str]:
     try:
         run = runs.load(copy_of(place))
     except TraceFileError:

@@ -135,13 +135,13 @@ def _rows(
     mine = [[row for row in each["rows"] if row["card"] == card] for each in payloads]
     last: tuple[tuple[Fact, ...], ...] | None = None
     for at, steps in enumerate(places):
-        cells = tuple(_at(rows, step) for rows, step in zip(mine, steps, strict=True))
+        cells = tuple(_facts_at(rows, step) for rows, step in zip(mine, steps, strict=True))
         if cells != last:
             yield ViewRow(at, cells)
             last = cells
 
 
-def _at(rows: Sequence[Mapping[str, Any]], step: int) -> tuple[Fact, ...]:
+def _facts_at(rows: Sequence[Mapping[str, Any]], step: int) -> tuple[Fact, ...]:
     """Return the content of a view at a step, in the view's own order."""
     here = sorted((r for r in rows if covers(r, step)), key=lambda r: r["cells"].get("order", 0))
     return tuple(

@@ -65,9 +65,9 @@ def costs(*scenarios: str) -> Costs:
 
 
 def _as_html(rows: tuple[tuple[str, ...], ...]) -> str:
-    head, *body = ("".join(f"<{t}>{plain(c)}</{t}>" for c in row) for t, row in _tagged(rows))
+    head, *body = ("".join(f"<{t}>{plain(c)}</{t}>" for c in row) for t, row in _tag_rows(rows))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{r}</tr>' for r in body)}</tbody></table>"
 
 
-def _tagged(rows: tuple[tuple[str, ...], ...]) -> list[tuple[str, tuple[str, ...]]]:
+def _tag_rows(rows: tuple[tuple[str, ...], ...]) -> list[tuple[str, tuple[str, ...]]]:
     return [("td" if k else "th", row) for k, row in enumerate(rows)]

@@ -89,9 +89,9 @@ def open_run(
         raise ValueError("a permalink brings its own design: leave the other one out")
     keep = keep if keep is None else path_given("keep", keep)
     if keep is not None and os.path.lexists(keep):
-        stepper = _left(_kept(keep, scenario if not link else None, design), own)
+        stepper = _open_left(_open_kept(keep, scenario if not link else None, design), own)
     elif link:
-        stepper = _left(open_link(scenario), own)
+        stepper = _open_left(open_link(scenario), own)
     else:
         stepper = stepper_of(runs.play(scenario, design), own)
     if keep is not None:
@@ -110,10 +110,10 @@ def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> S
         raise ValueError(
             "a served cluster has its design already, and save() keeps its run: leave design and keep out"
         )
-    return _left(given if isinstance(given, Run) else given.run(), views)
+    return _open_left(given if isinstance(given, Run) else given.run(), views)
 
 
-def _kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
+def _open_kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:
     """Read the file that keeps a scenario's run; a run that was opened by a link is kept with the link's design."""
     try:
         run = runs.load(path)
@@ -198,10 +198,12 @@ def open_trace(
     """
     place = path_given("a trace file", path)
     of = None if module is None else path_given("a module", module)
-    return _left(load(place, module=of, scenario=scenario, design=design, budget=budget_of(faults)))
+    return _open_left(
+        load(place, module=of, scenario=scenario, design=design, budget=budget_of(faults))
+    )
 
 
-def _left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
+def _open_left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
     """Open a run where it was saved, and warn of what came out differently."""
     stepper = stepper_of(run, views)
     for change in (*run.changes, *stepper.lab.lost):

@@ -176,7 +176,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         self._cancelled = False
         self._error = None
         try:
-            self.question = self._asked()
+            self.question = self._make_question()
             searched.check(self.question)
         except ValueError as wrong:
             self.status.value = escape(str(wrong))
@@ -234,7 +234,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         self.stepper = stepper
         return stepper
 
-    def _pressed(self, spot: Spot) -> None:
+    def _open_spot(self, spot: Spot) -> None:
         """Open the violation in a cell, or show the verdict of its search."""
         if spot.explored.counterexamples:
             self.open_cell(spot.design, spot.down, spot.across)
@@ -249,7 +249,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
 
     # -- pieces --------------------------------------------------------------------------------------
 
-    def _asked(self) -> Question:
+    def _make_question(self) -> Question:
         return self.question.but(
             down=Axis(self.down.value, _numbers(self.down_values.value)),
             across=Axis(self.across.value, _numbers(self.across_values.value)),
@@ -322,7 +322,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         button.style.text_color = LETTERS
         button.layout.border = BORDERS.get(spot.verdict, "3px double #B34700")
         button.disabled = False
-        button.on_click(lambda _: self._pressed(spot))
+        button.on_click(lambda _: self._open_spot(spot))
 
     def __repr__(self) -> str:
         """Return the tables, or the question and its progress."""

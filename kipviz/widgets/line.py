@@ -56,7 +56,7 @@ class Line:
 
     def wire_at(self, step: int) -> list[Part]:
         """Return the messages in flight at a step, in the order in which they were sent."""
-        return [m for m in self.messages if m["sent"] <= step and not _ended(m, step)]
+        return [m for m in self.messages if m["sent"] <= step and not _has_ended(m, step)]
 
 
 def no_step(step: object, last: int, what: str = "") -> str:
@@ -84,10 +84,10 @@ def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
     if branch is None:
         known = ", ".join(str(n) for n in [0, *(branch["id"] for branch in branches)])
         raise ValueError(f"There is no branch {number!r}; there are {known}.")
-    return _grown(line_of(payload, branches, branch["parent"] or 0), branch)
+    return _grow_line(line_of(payload, branches, branch["parent"] or 0), branch)
 
 
-def _grown(parent: Line, branch: Part) -> Line:
+def _grow_line(parent: Line, branch: Part) -> Line:
     at = branch["at"]
     said = {
         verdict["property"]: verdict["from"] for verdict in reversed(branch.get("verdicts", []))
@@ -135,14 +135,14 @@ def _messages(parent: Line, branch: Part, at: int) -> list[Part]:
     """Return the parent's messages up to a step, with their fate on this branch, and the new ones."""
     own = {message["id"]: message for message in branch.get("messages", [])}
     old = [
-        own.pop(m["id"], m if _ended(m, at) else {**m, "arrived": None, "lost": None})
+        own.pop(m["id"], m if _has_ended(m, at) else {**m, "arrived": None, "lost": None})
         for m in parent.messages
         if m["sent"] <= at
     ]
     return [*old, *own.values()]
 
 
-def _ended(message: Part, step: int) -> bool:
+def _has_ended(message: Part, step: int) -> bool:
     end = message.get("arrived")
     if end is None:
         end = message.get("lost")

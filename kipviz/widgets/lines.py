@@ -178,7 +178,7 @@ class Lab:
             return self._prune(command)
         if do in WISHES:
             here = self._standing(command)
-            return self._shown(here, command, WISHES[do](here, command))
+            return self._show_branch(here, command, WISHES[do](here, command))
         if do in LONG_WISHES:
             return self._work(self._standing(command), command, LONG_WISHES[do])
         raise ValueError(f"Unknown command {do!r}; the commands are {', '.join(COMMANDS)}.")
@@ -190,7 +190,7 @@ class Lab:
         wish: Callable[[Standing, Mapping[str, Any]], Generator[str, None, Told]],
     ) -> Work:
         told = yield from wish(here, command)
-        return self._shown(here, command, told)
+        return self._show_branch(here, command, told)
 
     def _standing(self, command: Mapping[str, Any]) -> Standing:
         line = self._line(command.get("branch"))
@@ -206,7 +206,7 @@ class Lab:
             raise ValueError(f"there is no line {number!r}; there are {known}")
         return self._lines[number]
 
-    def _shown(self, here: Standing, command: Mapping[str, Any], told: Told) -> Answer:
+    def _show_branch(self, here: Standing, command: Mapping[str, Any], told: Told) -> Answer:
         """Make a branch of another continuation, unless an equal one exists."""
         parent = self._line(command["branch"])
         path = told.trace.path(told.trace.cursor)

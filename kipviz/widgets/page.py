@@ -65,19 +65,19 @@ def page(
         "module": module,
         "entry": entry,
         "place": f"#step={step:d}&amp;branch={branch:d}",
-        "learned": _escaped(_learned(payload, learned)),
+        "learned": _escaped(_encode_answers(payload, learned)),
     }
     template = TEMPLATE.read_text(encoding="utf-8")
     script = _SCRIPT.search(template)
     style = _STYLE.search(template)
     if script is None or style is None:
         raise RuntimeError(f"{TEMPLATE.name} needs a module and a style sheet")
-    fields["script"] = _source(_filled(script[1], fields))
+    fields["script"] = _source(_fill_template(script[1], fields))
     fields["styles"] = f"'{_source(style[1])}' '{sheet}'"
-    return _filled(template, fields)
+    return _fill_template(template, fields)
 
 
-def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
+def _encode_answers(payload: Mapping[str, Any], learned: Learned) -> str:
     """Return the reader's answers as the initial values of the page."""
     answers = dict(learned.answers)
     values: dict[str, Any] = {"answers": answers}
@@ -89,7 +89,7 @@ def _learned(payload: Mapping[str, Any], learned: Learned) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def _filled(template: str, fields: Mapping[str, str]) -> str:
+def _fill_template(template: str, fields: Mapping[str, str]) -> str:
     """Fill all placeholders in one pass, so that the content of one field is not taken for a placeholder."""
     return _PLACE.sub(lambda place: fields[place[1]], template)
 

@@ -66,14 +66,14 @@ def why_not(name: str, value: Any) -> str:
     try:
         msgspec.convert(value, SHAPES[name])
     except (msgspec.ValidationError, RecursionError) as problem:
-        return _kept(name, str(problem))
+        return _render_kept(name, str(problem))
     if name == "selection" and (missing := _missing(value)):
-        return _kept(name, f"it has no text for {missing!r}")
+        return _render_kept(name, f"it has no text for {missing!r}")
     if name == "command" and not isinstance(value.get("do", "take"), str):
-        return _kept(name, "what it asks for is a text, such as 'take'")
+        return _render_kept(name, "what it asks for is a text, such as 'take'")
     numbers = value if name == "lines" else [value] if name in ("step", "branch") else []
     if any(abs(number) > PLACE_MAX for number in numbers):
-        return _kept(name, f"a place is a number up to {PLACE_MAX:,}")
+        return _render_kept(name, f"a place is a number up to {PLACE_MAX:,}")
     return ""
 
 
@@ -84,5 +84,5 @@ def _missing(selection: Mapping[str, Any]) -> str:
     return next((name for name in names if not isinstance(selection.get(name), str)), "")
 
 
-def _kept(name: str, why: str) -> str:
+def _render_kept(name: str, why: str) -> str:
     return f"The page sent a value of {name!r} that cannot be read ({why[:TEXT_MAX]}); the old one stays."

@@ -485,7 +485,7 @@ def read(payload: Mapping[str, Any]) -> Payload:
     machines = _names("machine", (machine.id for machine in known.machines))
     for card in known.cards:
         if card.machine:
-            _known("machine", card.machine, machines, f"card {card.id!r}")
+            _validate_name("machine", card.machine, machines, f"card {card.id!r}")
     first = sum(lane.first for lane in known.lanes)
     if first > 4:
         raise ValueError(f"The first screen takes four lanes at most, and {first} ask to be on it.")
@@ -538,29 +538,31 @@ def _check_suffix(
             _inside(cause, range(number), f"the causes of step {number}")
     for message in part.messages:
         for lane in (message.from_, message.to):
-            _known("lane", lane, lanes, f"message {message.id!r}")
+            _validate_name("lane", lane, lanes, f"message {message.id!r}")
         for step in (message.sent, message.arrived, message.lost):
             _inside(step, steps, f"message {message.id!r}")
         if message.bytes:
-            _known("shape", message.bytes[0], part.wire.shapes.keys(), f"message {message.id!r}")
+            _validate_name(
+                "shape", message.bytes[0], part.wire.shapes.keys(), f"message {message.id!r}"
+            )
     for note in part.notes:
-        _known("lane", note.lane, lanes, f"the note {note.text!r}")
+        _validate_name("lane", note.lane, lanes, f"the note {note.text!r}")
         _inside(note.step, steps, f"the note {note.text!r}")
     for down in part.downs:
-        _known("lane", down.lane, lanes, "a host that is down")
+        _validate_name("lane", down.lane, lanes, "a host that is down")
         _inside(down.from_, steps, "a host that is down")
     for head in part.heads:
-        _known("lane", head.lane, lanes, "the head of a lane")
+        _validate_name("lane", head.lane, lanes, "the head of a lane")
         _inside(head.from_, steps, "the head of a lane")
     for cut in part.cuts:
         for lane in (cut.one, cut.other):
-            _known("lane", lane, lanes, "a cut")
+            _validate_name("lane", lane, lanes, "a cut")
         _inside(cut.from_, steps, "a cut")
     for row in part.rows:
-        _known("card", row.card, cards, f"row {row.id!r}")
+        _validate_name("card", row.card, cards, f"row {row.id!r}")
         _inside(row.from_, steps, f"row {row.id!r} of card {row.card!r}")
     for hold in part.holds:
-        _known("card", hold.card, cards, f"what holds {hold.rows} back")
+        _validate_name("card", hold.card, cards, f"what holds {hold.rows} back")
         _inside(hold.from_, steps, f"what holds {hold.rows} of card {hold.card!r} back")
     for big in part.bigs:
         _inside(big.from_, steps, f"the big step {big.title!r}")
@@ -570,7 +572,7 @@ def _check_suffix(
             _inside(rest, range(big.from_, big.to), f"the big step {big.title!r}")
 
 
-def _known(what: str, name: str, names: AbstractSet[str], where: str) -> None:
+def _validate_name(what: str, name: str, names: AbstractSet[str], where: str) -> None:
     if name not in names:
         raise ValueError(f"There is no {what} {name!r}, named by {where}.")
 

@@ -36,10 +36,12 @@ def row_of(
     cards = dict.fromkeys(one["card"] for one in alive)
     here = [one for one in alive if card in (one["card"], titles.get(one["card"]))]
     if not here:
-        raise ValueError(f"There is no card {card!r} at step {step}; there are: {_listed(cards)}.")
+        raise ValueError(
+            f"There is no card {card!r} at step {step}; there are: {_render_names(cards)}."
+        )
     found = [one for one in here if row in (one["id"], one["cells"].get("label"))]
     if not found:
-        known = _listed(one["id"] for one in here)
+        known = _render_names(one["id"] for one in here)
         raise ValueError(f"{card} has no row {row!r} at step {step}; it has: {known}.")
     return found[0]
 
@@ -110,5 +112,5 @@ def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
     return [*inherited, *own.get("rows", ())]
 
 
-def _listed(names: Any) -> str:
+def _render_names(names: Any) -> str:
     return "; ".join(names) or "none"

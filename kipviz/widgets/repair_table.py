@@ -40,7 +40,7 @@ class Repaired(ResultPage):
         """
         for attempt in self.found.attempts:
             if set(attempt.slots) == set(decisions):
-                return _opened(attempt)
+                return _open_attempt(attempt)
         tried = ", ".join(self.found.slots) or "none"
         raise LookupError(
             f"{' and '.join(decisions) or 'The design itself'} was not tried; decisions are {tried}."
@@ -56,10 +56,10 @@ class Repaired(ResultPage):
         Raises:
             LookupError: if nothing breaks in it.
         """
-        return _opened(self.found.attempts[int(run)])
+        return _open_attempt(self.found.attempts[int(run)])
 
 
-def _opened(attempt: Attempt) -> Stepper:
+def _open_attempt(attempt: Attempt) -> Stepper:
     return stepper_of(attempt.broken().run).last()
 
 

@@ -40,7 +40,7 @@ class Score:
             ``answered`` and ``right`` of ``questions``, which are those of the story and the answered predictions; they
                 count once the answer was shown. ``goals`` reached ``of`` how many, and the names of those ``reached``.
         """
-        known = self._known(branches)
+        known = self._find_right(branches)
         for name, option in answers.items():
             if name in known and name not in self._revealed and isinstance(option, int):
                 self._kept[name] = 0 <= option < len(known[name]) and known[name][option]
@@ -50,9 +50,9 @@ class Score:
         held = {span["goal"] for line in lines for span in line.get("goals", [])}
         self._reached |= {goal for goal in reached if goal in held}
         self._reached |= self._goals_at(branches, place)
-        return self._told()
+        return self._encode_score()
 
-    def _told(self) -> dict[str, Any]:
+    def _encode_score(self) -> dict[str, Any]:
         asked = (
             {q["id"] for q in self._payload.get("questions", [])} | self._revealed | {*self._kept}
         )
@@ -68,7 +68,7 @@ class Score:
             "reached": reached,
         }
 
-    def _known(self, branches: Sequence[Part]) -> dict[str, list[bool]]:
+    def _find_right(self, branches: Sequence[Part]) -> dict[str, list[bool]]:
         """Return for every question which of its options are right."""
         known = {
             question["id"]: [bool(option["right"]) for option in question["options"]]

@@ -57,7 +57,7 @@ class Search(ResultPage):
         Raises:
             LookupError: if the search found none.
         """
-        return stepper_of(self._told(prop).run).last()
+        return stepper_of(self._find_breaking(prop).run).last()
 
     def tla(self, path: str | os.PathLike[str], *others: str) -> Written:
         """Write the search as a TLA+ module, with .cfg files, and return the counts that TLC has to find.
@@ -84,9 +84,9 @@ class Search(ResultPage):
         Raises:
             LookupError: if the search found no such run.
         """
-        return saves_of(self._told(prop), search=search)
+        return saves_of(self._find_breaking(prop), search=search)
 
-    def _told(self, prop: str) -> Breaking:
+    def _find_breaking(self, prop: str) -> Breaking:
         for example in self.explored.counterexamples:
             if prop in {"", example.property}:
                 run = runs.follow(*self._made_from, example.actions, self._settings)
@@ -107,7 +107,7 @@ class Search(ResultPage):
         return tuple(map(self._broken_run, self.explored.counterexamples))
 
     def _broken_run(self, example: Counterexample) -> BrokenRun:
-        told = self._told(example.property)
+        told = self._find_breaking(example.property)
         steps = self.steps(example)
         title = f"“{example.property}” breaks after {len(steps)} steps"
         return BrokenRun(

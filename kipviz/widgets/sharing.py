@@ -30,12 +30,12 @@ def permalink_of(
     number = branch
     while number and _tree(known, known[number]["parent"]) == tree:
         own = known[number]
-        chain.append(Leg(own["at"], _taken(own["steps"])))
+        chain.append(Leg(own["at"], _encode_taken(own["steps"])))
         number = own["parent"] or 0
     # The first branch of a run under other settings represents the whole run.
     origin = known[number] if number else payload
     first = line_of(payload, branches, number).steps
-    chain.append(Leg(0, _taken(first[1:])))
+    chain.append(Leg(0, _encode_taken(first[1:])))
     start = _mark({"mark": origin["start"]} if number else first[0])
     steps = line_of(payload, branches, branch).steps
     here = min(step, len(steps) - 1)
@@ -111,7 +111,7 @@ def _span_key(span: Span) -> tuple[Any, ...]:
     return tuple(value for name, value in span.items() if name != "to")
 
 
-def _taken(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[int | str, bytes], ...]:
+def _encode_taken(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[int | str, bytes], ...]:
     return tuple((step.get("pick", 0), _mark(step)) for step in steps)
 
 

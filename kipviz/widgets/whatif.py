@@ -112,7 +112,7 @@ def take(here: Standing, command: Command) -> Told:
     except NotEnabled as wrong:
         raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
     course.go_on()
-    return _told(here.run, course, "")
+    return _make_told(here.run, course, "")
 
 
 def cut(here: Standing, command: Command) -> Told:
@@ -126,7 +126,7 @@ def cut(here: Standing, command: Command) -> Told:
     except NotEnabled as wrong:
         raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
     course.go_on()
-    return _told(here.run, course, "")
+    return _make_told(here.run, course, "")
 
 
 def _hosts(side: Any) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def hold(here: Standing, command: Command) -> Told:
     if course.trace.depth == here.at:
         raise ValueError(f"Nothing else happens by itself while “{name}” is held back here.")
     said = f"“{name}” is held back"
-    return _told(here.run, course, f"held back: {name}", said, missing)
+    return _make_told(here.run, course, f"held back: {name}", said, missing)
 
 
 def lose(here: Standing, command: Command) -> Told:
@@ -159,7 +159,7 @@ def lose(here: Standing, command: Command) -> Told:
     except NotEnabled as wrong:
         raise ValueError(f"“{name}” cannot be lost here: {wrong.why}.") from wrong
     course.go_on()
-    return _told(here.run, course, "")
+    return _make_told(here.run, course, "")
 
 
 def release(here: Standing, command: Command) -> Told:
@@ -171,7 +171,7 @@ def release(here: Standing, command: Command) -> Told:
     missing = course.follow([Again(name, action, "now")])
     if missing:
         raise ValueError(f"“{name}” cannot be released now: {missing[0].why}.")
-    return _told(here.run, course, f"released: {name}")
+    return _make_told(here.run, course, f"released: {name}")
 
 
 def delay(here: Standing, command: Command) -> Told:
@@ -194,7 +194,7 @@ def delay(here: Standing, command: Command) -> Told:
         if after == "quiet"
         else f"only after “{here.event(until).name}”"
     )
-    return _told(here.run, course, f"late: {name}", f"“{name}” comes {when}", missing)
+    return _make_told(here.run, course, f"late: {name}", f"“{name}” comes {when}", missing)
 
 
 # -- what happened ----------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def skip(here: Standing, command: Command) -> Told:
             f"Without “{event.name}” nothing else can happen: everything that followed needs it. "
             "Choose what happens instead."
         )
-    return _told(
+    return _make_told(
         here.run, course, f"without: {event.name}", f"“{event.name}” does not happen", missing
     )
 
@@ -246,7 +246,9 @@ def move(here: Standing, command: Command) -> Told:
         ]
     )
     name = f"{event.name} {where} {rest[to].name}"
-    return _told(here.run, course, name, f"“{event.name}” comes {where} “{rest[to].name}”", missing)
+    return _make_told(
+        here.run, course, name, f"“{event.name}” comes {where} “{rest[to].name}”", missing
+    )
 
 
 def change(here: Standing, command: Command) -> Told:
@@ -258,7 +260,7 @@ def change(here: Standing, command: Command) -> Told:
     course = Course(run.model, run.trace)
     missing = course.follow(here.rest(0))
     words = ", ".join(changes)
-    return _told(run, course, f"with {words}", f"With {words}", missing)
+    return _make_told(run, course, f"with {words}", f"With {words}", missing)
 
 
 def first_difference(here: Standing, told: Told) -> int | None:
@@ -295,7 +297,7 @@ def run_on(here: Standing, command: Command) -> Generator[str, None, Told]:
         raise ValueError("Nothing happens by itself here: only faults and timers are left.")
     why = "" if made == steps else ", until nothing was left to do"
     said = f"Random choices with seed {seed} made {made} {'step' if made == 1 else 'steps'}{why}"
-    return _told(here.run, course, f"continue with seed {seed}", said)
+    return _make_told(here.run, course, f"continue with seed {seed}", said)
 
 
 def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
@@ -319,7 +321,7 @@ def run_until(here: Standing, command: Command) -> Generator[str, None, Told]:
             f"“{wanted}” did not happen {end} with seed {seed}. Try another seed, more steps or other faults."
         )
     said = f"Random choices with seed {seed} reached “{wanted}” after {made} {'step' if made == 1 else 'steps'}"
-    return _told(here.run, course, f"until {wanted}, seed {seed}", said)
+    return _make_told(here.run, course, f"until {wanted}, seed {seed}", said)
 
 
 def _roll(
@@ -392,7 +394,7 @@ def _property_broken(word: str) -> Asked:
     )
 
 
-def _told_with(word: str) -> Asked:
+def _ask_for_word(word: str) -> Asked:
     return lambda before, node: word in tell(before, node.action, node.events).sentence.lower()
 
 
@@ -400,14 +402,14 @@ _FOUND: dict[str, Callable[[str], Asked]] = {
     "message": _message_named,
     "state": _state_named,
     "property": _property_broken,
-    "text": _told_with,
+    "text": _ask_for_word,
 }
 
 
 # -- pieces -------------------------------------------------------------------------------------------
 
 
-def _told(
+def _make_told(
     run: Run, course: Course, name: str, said: str = "", missing: tuple[Missing, ...] = ()
 ) -> Told:
     if said and missing:

@@ -21,7 +21,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.quiescence import (
     TimersAtRest,
-    _lent,
+    _lend_timers,
     raised,
     with_timers_at_rest,
 )
@@ -149,7 +149,7 @@ def test_at_rest_a_timer_leaves_the_budget_for_a_race() -> None:
 def test_the_session_of_a_member_that_lives_does_not_run_out_and_that_of_a_dead_one_does() -> None:
     model = resting("kip-932-members", "kafka", "crash_client=1")
     world = worked_off(model, model.initial())
-    joined = [a for a in model.cluster.enabled(_lent(world)) if isinstance(a, RunOut)]
+    joined = [a for a in model.cluster.enabled(_lend_timers(world)) if isinstance(a, RunOut)]
     assert joined, "there are sessions that could run out"
     assert sessions(model, world) == []
     world = worked_off(model, model.step(world, CrashClient("app-1")).world)

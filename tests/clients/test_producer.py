@@ -299,10 +299,10 @@ def test_no_transition_is_made_that_the_table_does_not_have(state, target):
     """TransactionManager.State.isTransitionValid."""
     me = TransactionManager("t", state=state)
     if target in producer_state.TRANSITIONS[state]:
-        assert managing._to(me, target).state is target
+        assert managing._change_state(me, target).state is target
     else:
         with pytest.raises(AssertionError):
-            managing._to(me, target)
+            managing._change_state(me, target)
 
 
 def test_an_answer_to_what_is_not_on_the_way_changes_nothing():

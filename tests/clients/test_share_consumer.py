@@ -358,6 +358,6 @@ def test_the_callback_hears_the_partition_and_where_none_is_named_the_consumer_s
     sharing = changed(consumer(), callback=True, completed=completed)
     program = (Line("consumer.poll()", Call.POLL),)
     me = Application("app-1", program, "out", producer_of("app-1/producer", "t"), sharing)
-    after, events = thread._called_back(me, me.program[0])
+    after, events = thread._invoke_callback(me, me.program[0])
     assert [(e.partition, e.first, e.last) for e in events] == [("src-0", 0, 1), ("src-1", 4, 4)]
     assert after.consumer.acknowledging.completed == ()

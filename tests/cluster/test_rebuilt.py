@@ -11,7 +11,7 @@ from kipviz.cluster.real.rebuilt_cluster import (
     Entry,
     PassedOver,
     _groups,
-    _marked,
+    _remove_marked,
     _transactions,
 )
 from kipviz.core.table import Table
@@ -125,8 +125,8 @@ def test_a_marker_leaves_the_partitions_that_its_transaction_still_waits_for():
     role, _ = _transactions(role, entry(STATE, waiting, another, ongoing))
     groups = GroupCoordinator(OFFSETS)
     roles = Table.of({"groups": groups, "transactions": role})
-    roles = _marked(roles, "out-0", Batch(5, (), producer_id=9, control="COMMIT"))
-    roles = _marked(roles, "out-0", Batch(6, (), producer_id=7, control="COMMIT"))
+    roles = _remove_marked(roles, "out-0", Batch(5, (), producer_id=9, control="COMMIT"))
+    roles = _remove_marked(roles, "out-0", Batch(6, (), producer_id=7, control="COMMIT"))
     left = {n: t.partitions for n, t in roles["transactions"].transactions.items()}
     assert left == {"my-txn": ("out-1",), "another": ("out-0",), "ongoing": ("out-0",)}
     assert roles["groups"] is groups

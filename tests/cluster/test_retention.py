@@ -79,4 +79,4 @@ def test_what_is_committed_again_is_counted_anew() -> None:
 def test_how_old_an_offset_is_is_in_its_coordinator() -> None:
     world = after(MODERN, "kafka", "A week without new records")
     (first,) = running(world, retention.OFFSET_AGE)
-    assert causes._set_in(world, first) == [("roles", (4, "group_coordinator", HERE))]
+    assert causes._list_setters(world, first) == [("roles", (4, "group_coordinator", HERE))]

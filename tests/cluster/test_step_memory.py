@@ -54,14 +54,14 @@ def test_a_remembered_step_has_the_world_the_events_and_the_checks_of_the_step(s
 def test_the_same_run_again_is_all_remembered() -> None:
     other = model_of("kip-1289-share-commit").remembering()
     taken = 0
-    carry_out = other._taken
+    carry_out = other._apply_action
 
     def counted(*given: object) -> object:
         nonlocal taken
         taken += 1
         return carry_out(*given)  # type: ignore[arg-type]
 
-    other._taken = counted  # type: ignore[method-assign, assignment]
+    other._apply_action = counted  # type: ignore[method-assign, assignment]
     counts = []
     for _ in range(2):
         taken, world = 0, other.initial()

@@ -46,7 +46,7 @@ def fails(record):
 @pytest.fixture(autouse=True)
 def _nothing_stays(monkeypatch):
     monkeypatch.setattr(catalogue, "_brought", {})
-    own_code._loaded.cache_clear()
+    own_code._load_module.cache_clear()
 
 
 @pytest.fixture

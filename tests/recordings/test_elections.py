@@ -425,4 +425,4 @@ def test_an_answer_that_kafka_apis_gives_does_not_show_that_a_coordinator_has_lo
     office = acceptor._office
     asked = next(x for x in acceptor.exchanges if x.api == "END_TXN")
     answer = asked.response.set("errorCode", error.value)
-    assert bool(list(office._shown([asked.but(response=answer)]))) is shows
+    assert bool(list(office._list_shown([asked.but(response=answer)]))) is shows

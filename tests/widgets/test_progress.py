@@ -209,8 +209,8 @@ def test_a_comparison_that_was_stopped_says_nothing_of_clocks() -> None:
     assert stopped.stopped
     assert not of_evidence(moved).stopped
     assert stopped.refused
-    assert report._told_of(moved, "+00:00", judge).clock == ""
-    assert report._told_of(moved, "+00:00", in_this_process).clock != ""
+    assert report._make_report(moved, "+00:00", judge).clock == ""
+    assert report._make_report(moved, "+00:00", in_this_process).clock != ""
 
 
 def test_the_marks_of_a_rebuilt_run_are_known_when_it_was_replayed(

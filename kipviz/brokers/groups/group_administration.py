@@ -90,7 +90,7 @@ def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
         return ListGroupsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = [state.lower() for state in request.states]
     types = [kind.lower() for kind in request.types]
-    found = (_listed(me, group_id) for group_id in known_groups(me))
+    found = (_make_listing(me, group_id) for group_id in known_groups(me))
     return ListGroupsResponse(
         Errors.NONE,
         tuple(
@@ -119,7 +119,7 @@ def on_describe_groups(
         gone = DescribeGroupsResponse(error, group_id, DEAD)
         return Effects(me, replies=(Reply(reply_to, gone),), checks=checks)
     if error is not Errors.NONE:
-        return _answered(me, request, reply_to, checks)
+        return _respond(me, request, reply_to, checks)
     group = me.classic_groups.get(group_id) or ClassicGroup()
     stable = group.state is GroupState.STABLE
     members = tuple(
@@ -154,7 +154,7 @@ def on_consumer_group_describe(
     group_id, seen = request.group_id, as_replicated(me, on)
     checks = _is_there(me, seen, group_id, CONSUMER)
     if error_of(checks) is not Errors.NONE:
-        return _answered(me, request, reply_to, checks)
+        return _respond(me, request, reply_to, checks)
     group = seen.groups.get(group_id)
     if group is None:
         given = ((name, epoch) for (known, name), epoch in me.members.items() if known == group_id)
@@ -183,7 +183,7 @@ def on_consumer_group_describe(
         topics, refused = tuple(dict.fromkeys(map(topic_of, held))), TOPIC_REFUSED
         checks = (*checks, compare("topics it may describe", topics, allowed, allowed, refused))
         if not allowed:
-            return _answered(me, request, reply_to, checks)
+            return _respond(me, request, reply_to, checks)
     answer = ConsumerGroupDescribeResponse(
         Errors.NONE,
         group_id,
@@ -259,7 +259,7 @@ def on_offset_delete(
     group_id = request.group_id
     checks = _is_there(me, me, group_id, CLASSIC, CONSUMER)
     if error_of(checks) is not Errors.NONE:
-        return _answered(me, request, reply_to, checks)
+        return _respond(me, request, reply_to, checks)
     found = {p: _deletable(me, group_id, p, on) for p in request.partitions}
     results = tuple(PartitionResult(p, error_of(made)) for p, made in found.items())
     checks += tuple(check for made in found.values() for check in made)
@@ -287,13 +287,15 @@ def on_offset_fetch_of_groups(
     """
     checks: Checks = (has_loaded(me.loading),)
     if error_of(checks) is not Errors.NONE:
-        return _answered(me, request, reply_to, checks)
+        return _respond(me, request, reply_to, checks)
     group_id, stable = request.group_id, request.require_stable
     seen = me if stable else as_replicated(me, on)
     pending = group_retention.pending_of(me, group_id)
     unstable = on.rules.pending_offset(stable, request.version)
     told = tuple(
-        _fetched(partition, committed.offset, unstable if partition in pending else Errors.NONE)
+        _make_fetched_offset(
+            partition, committed.offset, unstable if partition in pending else Errors.NONE
+        )
         for (known, partition), committed in seen.offsets.items()
         if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
     )
@@ -335,7 +337,7 @@ def state_of(group: ConsumerGroup) -> str:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def _listed(me: GroupCoordinator, group_id: str) -> GroupListing:
+def _make_listing(me: GroupCoordinator, group_id: str) -> GroupListing:
     kind = kind_of(me, group_id)
     shared, classic, group = (
         me.share_groups.get(group_id),
@@ -358,7 +360,7 @@ def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
     return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
 
 
-def _fetched(partition: str, offset: int, error: Errors) -> FetchedOffset:
+def _make_fetched_offset(partition: str, offset: int, error: Errors) -> FetchedOffset:
     return FetchedOffset(partition, -1 if error else offset, error)
 
 
@@ -372,6 +374,6 @@ def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context)
     yield compare("topics of the group", topic, tuple(read), free, Errors.GROUP_SUBSCRIBED_TO_TOPIC)
 
 
-def _answered(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _respond(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
     answer = refused(request, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

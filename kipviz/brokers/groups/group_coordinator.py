@@ -289,7 +289,7 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     enlisting = add_to_transaction.still_waiting(me.enlisting)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
-    refused = [_refused(me, w, moved, on) for w in enlisting]
+    refused = [_reject_waiting(me, w, moved, on) for w in enlisting]
     members = classic_membership.on_resigned(me)
     operators = share_administration.refused_all(me, Errors.NOT_COORDINATOR)
     replies = (*owed.replies, *members, *operators)
@@ -483,10 +483,12 @@ def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context)
         lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
         missing = offset_topics.missing_checks(lost)
         return _stage(me, waiting, on).after((*missing, *answered))
-    return _refused(me, waiting, add_to_transaction.meaning_checks(answered), on)
+    return _reject_waiting(me, waiting, add_to_transaction.meaning_checks(answered), on)
 
 
-def _refused(me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context) -> Effects:
+def _reject_waiting(
+    me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context
+) -> Effects:
     """Reject requests that waited for the addition to the transaction; missing partitions keep their own error."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)

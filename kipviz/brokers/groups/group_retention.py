@@ -44,7 +44,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRe
     found: list[GroupRetention | OffsetRetention] = []
     for group_id in known:
         if is_counted_together(me, group_id):
-            found += [GroupRetention(group_id)] if _forgotten(me, group_id) else []
+            found += [GroupRetention(group_id)] if _make_tombstones(me, group_id) else []
         else:
             found += [OffsetRetention(p, group_id) for _, p in _single(me, group_id)]
     return tuple(found)
@@ -61,7 +61,7 @@ def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: 
     """
     group_id = timer.group_id
     if isinstance(timer, GroupRetention):
-        records = _forgotten(me, group_id)
+        records = _make_tombstones(me, group_id)
     else:
         place = (group_id, timer.partition)
         last = not any(known == group_id and (known, p) != place for known, p in me.offsets)
@@ -118,7 +118,7 @@ def _single(me: GroupCoordinator, group_id: str) -> list[tuple[str, str]]:
     ]
 
 
-def _forgotten(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
+def _make_tombstones(me: GroupCoordinator, group_id: str) -> tuple[Value, ...]:
     """Return the tombstones for everything that can expire of a group that has no members now."""
     pending = pending_of(me, group_id)
     places = tuple(place for place in me.offsets if place[0] == group_id)

@@ -102,7 +102,7 @@ def on_share_group_describe(
         lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
     )
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        return _reject(me, request, reply_to, checks)
     group = seen_now.share_groups[request.group_id]
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
@@ -113,7 +113,7 @@ def on_share_group_describe(
         denied = Errors.TOPIC_AUTHORIZATION_FAILED
         checks = (*checks, compare("rights", source, allowed, allowed, denied))
         if not allowed:
-            return _refused(me, request, reply_to, checks)
+            return _reject(me, request, reply_to, checks)
     answer = ShareGroupDescribeResponse(
         Errors.NONE,
         request.group_id,
@@ -138,7 +138,7 @@ def on_describe_share_group_offsets(
     """
     checks = _available_checks(me, request.group_id)
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        return _reject(me, request, reply_to, checks)
     group = me.share_groups.get(request.group_id) or ShareGroup()
     partitions = request.partitions or group.initialized
     known = tuple(p for p in partitions if topic_of(p) in on.image.topic_ids)
@@ -169,7 +169,7 @@ def on_alter_share_group_offsets(
         lambda: (_empty_check(group),),
     )
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        return _reject(me, request, reply_to, checks)
     epoch = on.rules.reset_epoch(group.epoch)
     known = tuple((p, start) for p, start in request.starts if p in on.image.leaders)
     unknown = tuple(p for p, _ in request.starts if p not in on.image.leaders)
@@ -210,7 +210,7 @@ def on_delete_share_group_offsets(
     group_id, topic = request.group_id, request.topic
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        return _reject(me, request, reply_to, checks)
     group = me.share_groups[group_id]
     here = tuple(p for p in group.initialized if topic_of(p) == topic)
     if not here and topic in group.deleting:
@@ -240,7 +240,7 @@ def on_delete_groups(
     group_id = request.group_id
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, checks)
+        return _reject(me, request, reply_to, checks)
     group = me.share_groups[group_id]
     again = (p for p in on.image.leaders if topic_of(p) in group.deleting)
     partitions = tuple(dict.fromkeys((*group.initialized, *group.initializing, *again)))
@@ -266,7 +266,7 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
         again = Check("answer of the coordinator", _about(asked, on), error)
         return _ask(me, waiting, asked, on).after((again,))
     told = Check("answer of the coordinator", _about(asked, on), error, error)
-    return _noted(me, waiting, asked, answer, on).after((told,))
+    return _note_answer(me, waiting, asked, answer, on).after((told,))
 
 
 def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
@@ -321,7 +321,7 @@ def _about(asked: Message, on: Context) -> str:
     return _partition(getattr(asked, "key"), on)  # noqa: B009  every such request has one
 
 
-def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _reject(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
     refusal = Reply(reply_to, refused(request, error_of(checks)))
     return Effects(me, replies=(refusal,), checks=checks)
 
@@ -355,9 +355,9 @@ def _operate(
     waiting = Operating(request, reply_to, tag, asked, (), results)
     noted = written(me, records, (), None, on) if records else Effects(me)
     if not asked:
-        done = _finished(noted.state, waiting, on.after(noted))
+        done = _finish(noted.state, waiting, on.after(noted))
         return with_effects(done.state, noted, done)
-    parts = [noted.but(state=noted.state.but(operating=_with(noted.state, tag, waiting)))]
+    parts = [noted.but(state=noted.state.but(operating=_replace_operating(noted.state, tag, waiting)))]
     for message in asked:
         now = next(o for o in parts[-1].state.operating if o.tag == tag)
         parts.append(_ask(parts[-1].state, now, message, on.after(*parts)))
@@ -374,17 +374,17 @@ def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context
     error = Errors.COORDINATOR_NOT_AVAILABLE
     nobody = Check("share coordinator", _about(message, on), broker, error)
     unavailable = refused(message, error)
-    return _noted(me, waiting, message, unavailable, on).after((nobody,))
+    return _note_answer(me, waiting, message, unavailable, on).after((nobody,))
 
 
-def _noted(
+def _note_answer(
     me: GroupCoordinator, waiting: Operating, asked: Message, answer: Message, on: Context
 ) -> Effects:
     left = tuple(m for m in waiting.asked if m != asked)
     waiting = waiting.but(asked=left, answers=(*waiting.answers, answer))
     if left:
-        return Effects(me.but(operating=_with(me, waiting.tag, waiting)))
-    return _finished(me.but(operating=_with(me, waiting.tag)), waiting, on)
+        return Effects(me.but(operating=_replace_operating(me, waiting.tag, waiting)))
+    return _finish(me.but(operating=_replace_operating(me, waiting.tag)), waiting, on)
 
 
 def _waiting_for(
@@ -396,14 +396,14 @@ def _waiting_for(
     return next((each for each in asked if getattr(each[1], "key") == key), None)  # noqa: B009
 
 
-def _with(me: GroupCoordinator, tag: str, *now: Operating) -> tuple[Operating, ...]:
+def _replace_operating(me: GroupCoordinator, tag: str, *now: Operating) -> tuple[Operating, ...]:
     return (*(o for o in me.operating if o.tag != tag), *now)
 
 
-def _finished(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     match done.request:
         case DescribeShareGroupOffsets():
-            return _described(me, done, on)
+            return _respond_with_offsets(me, done, on)
         case AlterShareGroupOffsets():
             return _altered(me, done, on)
         case DeleteShareGroupOffsets():
@@ -412,7 +412,7 @@ def _finished(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
             return _group_deleted(me, done, on)
 
 
-def _described(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _respond_with_offsets(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     found = [ShareOffset(result.partition) for result in done.results]
     for answer in done.answers:
         assert isinstance(answer, ReadShareGroupStateSummaryResponse)

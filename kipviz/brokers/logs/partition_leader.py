@@ -257,7 +257,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
         done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
         return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
-    me = _ended(me, marker)
+    me = _end_verification(me, marker)
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
     wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
     return Effects(
@@ -288,7 +288,7 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     replies = (*owed.replies, *parked)
     done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
     return with_effects(
-        None, done, *_refused(me, add_to_transaction.still_waiting(me.verifying), moved)
+        None, done, *_reject_waiting(me, add_to_transaction.still_waiting(me.verifying), moved)
     )
 
 
@@ -359,7 +359,7 @@ def _append(
         if error_of(checks) is not Errors.NONE:
             return _refuse(me, request, reply_to, checks)
         base_offset, appends = batch.base_offset, True
-        me = _begun(me, batch) if batch.transactional else me
+        me = _drop_verification(me, batch) if batch.transactional else me
     answer = ProduceResponse(
         Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
     )
@@ -415,7 +415,7 @@ def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> Partitio
     return me.but(verifications=without(me.verifications, producer_id))
 
 
-def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
+def _drop_verification(me: PartitionLeader, batch: Batch) -> PartitionLeader:
     """Remove the verification of a producer whose batch is appended: its transaction is now open here.
 
     Waiting requests with another epoch lose their guard with it; those with the same epoch need none.
@@ -430,7 +430,7 @@ def _begun(me: PartitionLeader, batch: Batch) -> PartitionLeader:
     return me.but(verifications=left, verifying=tuple(others))
 
 
-def _ended(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
+def _end_verification(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
     """Remove the verification of a producer whose transaction a marker has ended, and its waiting requests' guards."""
     who = marker.producer_id
     if survives_marker(me.verifications, who, marker.producer_epoch):
@@ -439,7 +439,7 @@ def _ended(me: PartitionLeader, marker: WriteMarker) -> PartitionLeader:
     return me.but(verifying=tuple(waiting), verifications=without(me.verifications, who))
 
 
-def _refused(
+def _reject_waiting(
     me: PartitionLeader, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
     requests = ((w.request, w.reply_to) for w in waiting)

@@ -326,11 +326,11 @@ def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
     for batch in log.batches:
         if batch.last_offset >= up_to:
             break
-        fresh = append(_without(fresh, log.forgotten), batch)
-    return _without(fresh, log.forgotten)
+        fresh = append(_remove_forgotten(fresh, log.forgotten), batch)
+    return _remove_forgotten(fresh, log.forgotten)
 
 
-def _without(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> PartitionLog:
+def _remove_forgotten(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> PartitionLog:
     """Remove the producers that were forgotten at the end of a log."""
     for producer_id, at in forgotten:
         if at == log.end_offset:

@@ -108,7 +108,7 @@ def _join_checked(
     if error in (Errors.NONE, Errors.MEMBER_ID_REQUIRED) and request.member_id == NO_MEMBER:
         return _first_time(me, group, request, reply_to, on)
     if error is not Errors.NONE:
-        return _refused(me, request, reply_to, error)
+        return _reject(me, request, reply_to, error)
     assert group is not None, "who comes with a name has it from this group"
     if request.member_id in group.pending:
         return effects(me, request.group_id, _new(group, request, reply_to, on), on)
@@ -170,7 +170,7 @@ def on_sync_group(
     """
     checks = _sync_checks(me, request)
     if error_of(checks) is not Errors.NONE:
-        return _refused(me, request, reply_to, error_of(checks)).after(checks)
+        return _reject(me, request, reply_to, error_of(checks)).after(checks)
     group, name = me.classic_groups[request.group_id], request.member_id
     group = group.but(unsynced=tuple(each for each in group.unsynced if each != name))
     member = group.members[name]
@@ -255,7 +255,7 @@ def on_heartbeat(
     """
     if me.loading:
         loading = looked_at("loading", True)
-        return _refused(me, request, reply_to, Errors.NONE).after((loading,))
+        return _reject(me, request, reply_to, Errors.NONE).after((loading,))
     checks = _heartbeat_checks(me, request)
     answer = Reply(reply_to, HeartbeatResponse(error_of(checks)))
     waiting, replies = respond_when_replicated(on.log(me.shard), answer)
@@ -289,7 +289,7 @@ def on_leave_group(
     """
     loaded = has_loaded(me.loading)
     if loaded.error is not Errors.NONE:
-        return _refused(me, request, reply_to, loaded.error).after((loaded,))
+        return _reject(me, request, reply_to, loaded.error).after((loaded,))
     if request.group_id in me.groups:
         return group_membership.on_leave_group(me, request, reply_to, on).after((loaded,))
     group = me.classic_groups.get(request.group_id)
@@ -297,7 +297,9 @@ def on_leave_group(
         unknown = Errors.UNKNOWN_MEMBER_ID
         gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.leavers)
         nobody = (compare("member id", m.member_id, None, False, unknown) for m in gone)
-        return Effects(me, replies=(Reply(reply_to, _left(gone)),), checks=(loaded, *nobody))
+        return Effects(
+            me, replies=(Reply(reply_to, _make_leave_response(gone)),), checks=(loaded, *nobody)
+        )
     done, results = Done(group, checks=(loaded,)), []
     for leaver in request.leavers:
         name, error = leaver.member_id, Errors.NONE
@@ -312,7 +314,7 @@ def on_leave_group(
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE:
             done = out(done.group, name, IT_LEFT, on).after(done)
-    answer = Reply(reply_to, _left(tuple(results)))
+    answer = Reply(reply_to, _make_leave_response(tuple(results)))
     if done.group is group:
         return effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
@@ -322,7 +324,7 @@ def on_leave_group(
     return effects(me, request.group_id, done.but(then=answer), on)
 
 
-def _left(results: tuple[Left, ...]) -> LeaveGroupResponse:
+def _make_leave_response(results: tuple[Left, ...]) -> LeaveGroupResponse:
     first, *further = results
     return LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
 
@@ -432,7 +434,7 @@ def _first_time(
         before = classic_group.holder_of(group, request.instance_id)
         request = request.but(member_id=name)
         if before:
-            done = _taken_over(group, before, request, reply_to, on)
+            done = _replace_static_member(group, before, request, reply_to, on)
         else:
             done = _new(group, request, reply_to, on)
     else:
@@ -477,7 +479,7 @@ def _again(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Conte
     return start_or_complete(classic_group.with_member(group, request.member_id, member), on)
 
 
-def _taken_over(
+def _replace_static_member(
     group: ClassicGroup, before: str, request: JoinGroup, reply_to: ReplyTo, on: Context
 ) -> Done:
     """Let a restarted static member take its own place.
@@ -509,5 +511,5 @@ def _taken_over(
     return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 
-def _refused(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
+def _reject(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
     return Effects(me, replies=(Reply(reply_to, refused(request, error)),))

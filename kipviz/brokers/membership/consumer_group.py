@@ -267,12 +267,14 @@ def _next(
     got = tuple(p for p in wanted if _owner(group, p, name) is None)
     waits = len(got) < len(wanted)
     if revoking and _still_has(owned, revoking):
-        return _at(member, epoch, UNREVOKED, kept, revoking)
+        return _advance_member(member, epoch, UNREVOKED, kept, revoking)
     held = tuple(sorted((*kept, *((p, group.target_epoch) for p in got))))
-    return _at(member, group.target_epoch, UNRELEASED if waits else STABLE, held, ())
+    return _advance_member(member, group.target_epoch, UNRELEASED if waits else STABLE, held, ())
 
 
-def _at(member: GroupMember, epoch: int, state: str, assigned: Held, revoking: Held) -> GroupMember:
+def _advance_member(
+    member: GroupMember, epoch: int, state: str, assigned: Held, revoking: Held
+) -> GroupMember:
     """Return the member at an epoch, which may be its current one."""
     return member.but(
         epoch=epoch,

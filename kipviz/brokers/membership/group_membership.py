@@ -82,11 +82,11 @@ def on_consumer_group_heartbeat(
     joins = request.member_epoch == JOINING
     group = me.groups.get(request.group_id) or ConsumerGroup()
     taken = static_members.takeover_records(group, request)
-    group = _after(group, taken)
+    group = _replay_records(group, taken)
     known = group.members.get(request.member_id)
     before = known or GroupMember("")
-    subscribed = _subscribed(me, request, group, known, on)
-    after, moved = _reconciled(_after(group, subscribed), request)
+    subscribed = _make_subscription_records(me, request, group, known, on)
+    after, moved = _reconcile_member(_replay_records(group, subscribed), request)
     records = (*taken, *subscribed, *moved)
     member = after.members[request.member_id]
     whole = request.topics is not None and request.owned is not None
@@ -100,7 +100,7 @@ def on_consumer_group_heartbeat(
     because = "it joined" if known is None else "it moved towards its target"
     if taken:
         because = f"it takes the place of {request.instance_id}"
-    event = _moved(request.group_id, request.member_id, before, member, because)
+    event = _make_assignment_events(request.group_id, request.member_id, before, member, because)
     done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return assignment_interval.begun(done, records, request.group_id, on)
 
@@ -129,7 +129,7 @@ def _heartbeat_checks(
         regex, wrong = request.regex, Errors.INVALID_REGULAR_EXPRESSION
         yield compare("regular expression", regex, None, subscriptions.is_regular(regex), wrong)
     if not leaves:
-        group = _after(group, static_members.takeover_records(group, request))
+        group = _replay_records(group, static_members.takeover_records(group, request))
     known = group.members.get(name)
     if known is not None:
         yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
@@ -198,8 +198,12 @@ def on_leave_group(
     told = LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
     events: tuple[Event, ...] = ()
     for name in gone:
-        events += _moved(group_id, name, group.members[name], GroupMember(""), TAKEN_OUT)
-    done = written(me, _gone(group, group_id, *gone), events, Reply(reply_to, told), on)
+        events += _make_assignment_events(
+            group_id, name, group.members[name], GroupMember(""), TAKEN_OUT
+        )
+    done = written(
+        me, _make_leave_records(group, group_id, *gone), events, Reply(reply_to, told), on
+    )
     return done.after(checks)
 
 
@@ -221,8 +225,8 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """
     group_id, name, because = _running(me)[timer]
     member = me.groups[group_id].members[name]
-    event = _moved(group_id, name, member, GroupMember(""), because)
-    return written(me, _gone(me.groups[group_id], group_id, name), event, None, on)
+    event = _make_assignment_events(group_id, name, member, GroupMember(""), because)
+    return written(me, _make_leave_records(me.groups[group_id], group_id, name), event, None, on)
 
 
 def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str, str]]:
@@ -245,13 +249,15 @@ def _leave(
         away = static_members.away(request.group_id, request.member_id, member)
         told = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING_STATIC)
         return written(me, (away,), (), Reply(reply_to, told), on)
-    records = _gone(group, request.group_id, request.member_id)
+    records = _make_leave_records(group, request.group_id, request.member_id)
     answer = ConsumerGroupHeartbeatResponse(Errors.NONE, request.member_id, LEAVING)
-    event = _moved(request.group_id, request.member_id, member, GroupMember(""), "it left")
+    event = _make_assignment_events(
+        request.group_id, request.member_id, member, GroupMember(""), "it left"
+    )
     return written(me, records, event, Reply(reply_to, answer), on)
 
 
-def _subscribed(
+def _make_subscription_records(
     me: GroupCoordinator,
     request: ConsumerGroupHeartbeat,
     group: ConsumerGroup,
@@ -267,14 +273,14 @@ def _subscribed(
             *subscriptions.resolved(request, group, on),
             GroupEpochRecord(group_id, group.epoch + 1),
         )
-        group = _after(group, records)
+        group = _replay_records(group, records)
     else:
         assert known is not None, "who is not known brings a subscription"
         records = subscriptions.moved(request, known)
         found = subscriptions.changed_regex_records(group_id, group, on)
         if found or _topic_changed(group, on):
             records = (*records, *found, GroupEpochRecord(group_id, group.epoch + 1))
-        group = _after(group, records)
+        group = _replay_records(group, records)
     waits = group_id in me.fresh or target_waits(group.members.values(), on)
     if group.epoch == group.target_epoch or waits:
         return records
@@ -302,7 +308,7 @@ def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
     return bool(topics) and given != there
 
 
-def _reconciled(
+def _reconcile_member(
     group: ConsumerGroup, request: ConsumerGroupHeartbeat
 ) -> tuple[ConsumerGroup, tuple[Value, ...]]:
     name = request.member_id
@@ -321,7 +327,7 @@ def _reconciled(
     return consumer_group.replayed(group, record), (record,)
 
 
-def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
+def _make_leave_records(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]:
     """Return the records of members that left; a group without members gets its empty target at once."""
     if not names:
         return ()
@@ -333,14 +339,14 @@ def _gone(group: ConsumerGroup, group_id: str, *names: str) -> tuple[Value, ...]
     return (*tombstones, GroupEpochRecord(group_id, epoch), *last)
 
 
-def _after(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:
+def _replay_records(group: ConsumerGroup, records: tuple[Value, ...]) -> ConsumerGroup:
     for record in records:
         assert isinstance(record, consumer_group.GroupRecord)
         group = consumer_group.replayed(group, record)
     return group
 
 
-def _moved(
+def _make_assignment_events(
     group_id: str, name: str, before: GroupMember, after: GroupMember, because: str
 ) -> tuple[Event, ...]:
     if (before.epoch, before.assigned) == (after.epoch, after.assigned):

@@ -71,18 +71,22 @@ def on_share_group_heartbeat(
     known = group.members.get(name)
     if request.member_epoch == LEAVING:
         answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
-        event = _moved(group_id, name, known or ShareMember(), ShareMember(), "it left")
-        left = written(me, _gone(group, group_id, name), event, Reply(reply_to, answer), on)
+        event = _make_assignment_events(
+            group_id, name, known or ShareMember(), ShareMember(), "it left"
+        )
+        left = written(
+            me, _make_leave_records(group, group_id, name), event, Reply(reply_to, answer), on
+        )
         return left.after(checks)
     records: tuple[Value, ...] = ()
     if request.topic and (known is None or known.topic != request.topic):
         records = (ShareGroupMemberRecord(group_id, name, request.topic),)
     if records or share_group.unassigned(group):
         records = (*records, ShareGroupEpochRecord(group_id, group.epoch + 1))
-    group = _after(group, records)
+    group = _replay_records(group, records)
     asked, more = _initializing(group, group_id, on)
-    records = (*records, *more, *_target(_after(group, more), group_id, on))
-    group = _after(group, (*more, *_target(_after(group, more), group_id, on)))
+    records = (*records, *more, *_target(_replay_records(group, more), group_id, on))
+    group = _replay_records(group, (*more, *_target(_replay_records(group, more), group_id, on)))
     member = group.members[name]
     after = member.but(epoch=group.target_epoch, partitions=member.target)
     if after != member:
@@ -98,7 +102,7 @@ def on_share_group_heartbeat(
     told = Assignment(after.partitions) if new else None
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
-    event = _moved(group_id, name, known or ShareMember(), after, because)
+    event = _make_assignment_events(group_id, name, known or ShareMember(), after, because)
     done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
     return done if records and not done.appends else done.but(requests=asked)
 
@@ -112,12 +116,12 @@ def on_initialized(
     partition; after an error that heartbeat initializes it again.
     Clause: KIP-932 "InitializeShareGroupState"; GroupCoordinatorService.handlePersisterInitializeResponse.
     """
-    return _noted(me, answer.key, on, there=answer.error is Errors.NONE)
+    return _write_initialized(me, answer.key, on, there=answer.error is Errors.NONE)
 
 
 def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
     """Initialize the state again later, because the connection to the share coordinator broke."""
-    return _noted(me, key, on, there=False)
+    return _write_initialized(me, key, on, there=False)
 
 
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
@@ -127,8 +131,10 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """
     group_id, name = running(me)[timer]
     group = me.share_groups[group_id]
-    event = _moved(group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE)
-    return written(me, _gone(group, group_id, name), event, None, on)
+    event = _make_assignment_events(
+        group_id, name, group.members[name], ShareMember(), HEARD_NO_MORE
+    )
+    return written(me, _make_leave_records(group, group_id, name), event, None, on)
 
 
 def running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
@@ -230,7 +236,7 @@ def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRe
     return (*changed, ShareGroupTargetEpochRecord(group_id, group.epoch))
 
 
-def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
+def _write_initialized(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
     group_id, topic_id, index = key.rsplit(":", 2)
     topic = next((t for t, known in on.image.topic_ids.items() if known == topic_id), "")
     partition, group = f"{topic}-{index}", me.share_groups.get(group_id)
@@ -242,7 +248,7 @@ def _noted(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effec
     return written(me, (record,), (), None, on)
 
 
-def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
+def _make_leave_records(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
     """Return the records of a member that left; a group without members gets its empty target at once."""
     tombstones = tuple(ShareGroupTombstone(group_id, name, of) for of in OF_A_MEMBER)
     epoch = group.epoch + 1
@@ -250,14 +256,14 @@ def _gone(group: ShareGroup, group_id: str, name: str) -> tuple[Value, ...]:
     return (*tombstones, ShareGroupEpochRecord(group_id, epoch), *last)
 
 
-def _after(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:
+def _replay_records(group: ShareGroup, records: tuple[Value, ...]) -> ShareGroup:
     for record in records:
         assert isinstance(record, ShareGroupRecord)
         group = share_group.replayed(group, record)
     return group
 
 
-def _moved(
+def _make_assignment_events(
     group_id: str, name: str, before: ShareMember, after: ShareMember, because: str
 ) -> tuple[Event, ...]:
     if (before.epoch, before.partitions) == (after.epoch, after.partitions):

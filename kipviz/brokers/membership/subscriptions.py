@@ -69,7 +69,7 @@ def resolved(
     """Return the record of the topics that match a new expression."""
     if not request.regex or request.regex in group.regexes:
         return ()
-    return (RegexRecord(request.group_id, request.regex, _found(request.regex, on)),)
+    return (RegexRecord(request.group_id, request.regex, _match_topics(request.regex, on)),)
 
 
 def changed_regex_records(
@@ -77,7 +77,7 @@ def changed_regex_records(
 ) -> tuple[RegexRecord, ...]:
     """Return the records of expressions that match other topics now, because topics were created or deleted."""
     used = dict.fromkeys(member.regex for member in group.members.values() if member.regex)
-    now = {regex: _found(regex, on) for regex in used}
+    now = {regex: _match_topics(regex, on) for regex in used}
     return tuple(
         RegexRecord(group_id, regex, topics)
         for regex, topics in now.items()
@@ -85,7 +85,7 @@ def changed_regex_records(
     )
 
 
-def _found(regex: str, on: Context) -> tuple[str, ...]:
+def _match_topics(regex: str, on: Context) -> tuple[str, ...]:
     """Return the topics whose whole name an expression matches.
 
     Source: TopicRegexResolver.resolveRegularExpressions.

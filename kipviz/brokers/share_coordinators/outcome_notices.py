@@ -38,10 +38,10 @@ def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tupl
     """Return the notices to share-partition leaders whose transactional acknowledgements a marker has just resolved."""
     if not on.rules.outcome_news():
         return ()
-    return tuple(_told(after, before, on))
+    return tuple(_make_notices(after, before, on))
 
 
-def _told(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterator[Request]:
+def _make_notices(me: ShareCoordinator, before: ShareCoordinator, on: Context) -> Iterator[Request]:
     for key, state in me.states.items():
         known = before.states.get(key)
         pending = me.pending_votes(key)

@@ -258,7 +258,7 @@ def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
     waited = moved if owed.replies else ()
     done = Effects(None, replies=owed.replies, local=owed.local, checks=waited)
-    return with_effects(None, done, *_refused(me, me.enlisting, moved))
+    return with_effects(None, done, *_reject_waiting(me, me.enlisting, moved))
 
 
 def replay(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> ShareCoordinator:
@@ -366,7 +366,7 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
         if vote in kept or state is None:
             continue
         committed = batch.control == COMMIT
-        decided = tuple(_decided(s, vote, rules, committed=committed) for s in vote.staged)
+        decided = tuple(_apply_decision(s, vote, rules, committed=committed) for s in vote.staged)
         # A commit is final. An abort only restores the delivery: if the leader has dropped the acknowledgement in the
         # meantime (its response was lost), what it wrote since then stays.
         joined = rules.outcome_join(state.batches, decided, committed, state.start_offset)
@@ -378,7 +378,9 @@ def _replay_marker(me: ShareCoordinator, batch: Batch, rules: BrokerRules) -> Sh
     return share_pending.completed(me, batch, rules) if rules.pending_resolver() else me
 
 
-def _decided(staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool) -> StateBatch:
+def _apply_decision(
+    staged: StagedBatch, vote: Vote, rules: BrokerRules, *, committed: bool
+) -> StateBatch:
     """Return the outcome of a transactional acknowledgement: a commit applies it, an abort frees the records.
 
     With a dead-letter queue, archived becomes ARCHIVING: the leader that learns of it makes the copy.
@@ -475,7 +477,7 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
     mine = WaitingForReplicas(batch.last_offset, reply)
     owed = resigned((*me.waiting, mine), Errors.NOT_COORDINATOR)
     step = (compare("log in step", None, False, False, Errors.NOT_COORDINATOR),)
-    refused = _refused(me, me.enlisting, step)
+    refused = _reject_waiting(me, me.enlisting, step)
     done = Effects(
         ShareCoordinator(me.shard, loading=True),
         replies=owed.replies,
@@ -496,7 +498,7 @@ def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context)
     return _answer_stage(me, waiting.request, waiting.reply_to, refused)
 
 
-def _refused(
+def _reject_waiting(
     me: ShareCoordinator, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
     requests = ((w.request, w.reply_to) for w in add_to_transaction.still_waiting(waiting))

@@ -103,7 +103,7 @@ def held_checks(records: Records, offsets: Iterable[int], member_id: str) -> Ite
         if record is None:
             continue  # a gap of the log between two fetches
         yield looked_at("records", run.offsets)
-        yield from _held(record, member_id)
+        yield from _check_holder(record, member_id)
 
 
 @in_order
@@ -115,15 +115,15 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
     """
     if is_staged_again(me, request):
         error = on.rules.stage_retry()
-        yield looked_at("records", ", ".join(run.offsets for run in _named(me, request)))
+        yield looked_at("records", ", ".join(run.offsets for run in _group_records(me, request)))
         yield Check("equal staging before", None, True, error)
         return
-    for run in _named(me, request):
+    for run in _group_records(me, request):
         yield looked_at("records", run.offsets)
         there = run.record is not None
         yield compare("in flight", None, there, there, Errors.INVALID_RECORD_STATE)
         assert run.record is not None
-        yield from _held(run.record, request.member_id)
+        yield from _check_holder(run.record, request.member_id)
     for offset, count in request.deliveries:
         record = me.records.get(offset)
         found = record.delivery_count if record is not None else None
@@ -151,7 +151,7 @@ def _state(run: Alike) -> Iterator[Check]:
         yield looked_at("staged by producer id and epoch", staged)
 
 
-def _held(record: InFlight, member_id: str) -> Iterator[Check]:
+def _check_holder(record: InFlight, member_id: str) -> Iterator[Check]:
     """Check that a member may acknowledge one record, in Kafka's order."""
     error, state, ongoing = Errors.INVALID_RECORD_STATE, record.state, record.ongoing
     yield compare("record state", S.ACQUIRED, state, state is S.ACQUIRED, error)
@@ -162,7 +162,7 @@ def _held(record: InFlight, member_id: str) -> Iterator[Check]:
     yield looked_at("delivery count", record.delivery_count)
 
 
-def _named(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...]:
+def _group_records(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...]:
     return alike(me.records, offsets_of(request.acknowledgements))
 
 

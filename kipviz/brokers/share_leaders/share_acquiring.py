@@ -85,7 +85,7 @@ def serve(me: SharePartition, on: Context) -> Effects:
             continue
         catch = caught(me, parked.request, on)
         request = parked.request
-        checks += (*catch_checks(me, request, catch, on), *_acknowledged(parked))
+        checks += (*catch_checks(me, request, catch, on), *_check_acknowledgements(parked))
         if catch.too_early:
             me, followed = log_start_moved(me, on.log(me.partition).start_offset)
             events += followed
@@ -124,7 +124,7 @@ def catch_checks(
     )
 
 
-def _acknowledged(parked: ParkedFetch) -> tuple[Check, ...]:
+def _check_acknowledgements(parked: ParkedFetch) -> tuple[Check, ...]:
     """Return the error of the acknowledgements that came with a fetch, as a check."""
     error = parked.acknowledge_error
     refused = error is not Errors.NONE
@@ -334,7 +334,7 @@ def _acquire(
     for offset in catch.spare:
         records = records.set(offset, InFlight(S.AVAILABLE))
     last = max((*new, *catch.spare), default=-1)
-    delivered = _delivered(me, runs, on)
+    delivered = _fetch_acquired(me, runs, on)
     me = me.but(records=records, next_offset=max(me.next_offset, last + 1))
     error = parked.acknowledge_error
     return me, ShareFetchResponse(parked.error, me.partition, error, delivered, runs), events
@@ -361,7 +361,7 @@ def free_lock(me: SharePartition, first: int) -> int:
     return first
 
 
-def _delivered(
+def _fetch_acquired(
     me: SharePartition, runs: tuple[AcquiredRecords, ...], on: Context
 ) -> tuple[FetchedRecord, ...]:
     """Return the acquired records; a marker's offset has none."""

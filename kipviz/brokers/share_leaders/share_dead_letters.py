@@ -91,16 +91,16 @@ def answered(
             letter = letter.but(creations=0)
         if made or (asks_again and letter.creations < ATTEMPTS_MAX):
             return _send(me.but(dead_letters=(letter, *me.dead_letters[1:])), on)
-        return _gone_on(_finished(me, NOT_COPIED), on)
+        return _start_next_copy(_finish_first(me, NOT_COPIED), on)
     copied = answer is not None and answer.error is Errors.NONE
     asks_again = answer is None or answer.error in COPY_RETRY
     if asks_again and letter.attempts < ATTEMPTS_MAX:
         again = letter.but(attempts=letter.attempts + 1)
         return _send(me.but(dead_letters=(again, *me.dead_letters[1:])), on)
-    return _gone_on(_finished(me, COPIED if copied else NOT_COPIED), on)
+    return _start_next_copy(_finish_first(me, COPIED if copied else NOT_COPIED), on)
 
 
-def _gone_on(done: Copying, on: Context) -> Copying:
+def _start_next_copy(done: Copying, on: Context) -> Copying:
     """Start the next copy, after one that is done."""
     following = _send(done.effects.state, on)
     events = (*done.effects.events, *following.effects.events)
@@ -132,13 +132,13 @@ def _send(me: SharePartition, on: Context) -> Copying:
             me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
             asked = Request(CHANNEL, broker, message, ROLE, me.key, str(me.incarnation))
             return Copying(Effects(me, requests=(asked,), events=events), finished)
-        given_up = _finished(me, NOT_COPIED)
+        given_up = _finish_first(me, NOT_COPIED)
         me, events = given_up.effects.state, (*events, *given_up.effects.events)
         finished += given_up.finished
     return Copying(Effects(me, events=events), finished)
 
 
-def _finished(me: SharePartition, because: str) -> Copying:
+def _finish_first(me: SharePartition, because: str) -> Copying:
     """Complete the first entry of the queue: its records are archived, with or without a copy."""
     letter, records, events = me.dead_letters[0], me.records, []
     finished = []

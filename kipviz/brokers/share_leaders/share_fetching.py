@@ -80,8 +80,8 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
     call = SessionCall(reply_to, request)
-    taken = _acknowledged(me, call, asked.acknowledgements, on).after(checks)
-    begun = _begun(taken, request, on)
+    taken = _apply_acknowledgements(me, call, asked.acknowledgements, on).after(checks)
+    begun = _begin_call(taken, request, on)
     if request.session_epoch != FINAL_EPOCH:
         return begun
     return share_partition_leader.closed(begun, request, reply_to, on)
@@ -104,7 +104,7 @@ def on_share_acknowledge(
         answer = ShareAcknowledgeResponse(error_of(checks), request.partition)
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     call = SessionCall(reply_to, request, fetched=())
-    done = _acknowledged(me, call, request.parts, on).after(checks)
+    done = _apply_acknowledgements(me, call, request.parts, on).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
     return share_partition_leader.closed(done, request, reply_to, on)
@@ -135,10 +135,10 @@ def gathered(done: Effects, on: Context) -> Effects:
             owed=tuple(p for p in call.owed if p != told.partition),
             acknowledged=(*call.acknowledged, (told.partition, told.error)),
         )
-        me = _with(me, call, known)
+        me = _replace_call(me, call, known)
     done = done.but(state=me, replies=tuple(replies))
     for call in me.waiting:
-        tried = _tried(done.state, call, on)
+        tried = _try_acquire(done.state, call, on)
         done = with_effects(tried.state, done, tried)
     return done
 
@@ -149,7 +149,7 @@ def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
     return me if len(left) == len(me.waiting) else me.but(waiting=left)
 
 
-def _acknowledged(
+def _apply_acknowledgements(
     me: ShareLeader,
     call: SessionCall,
     every: tuple[PartitionAcknowledgements, ...],
@@ -196,14 +196,14 @@ def _part_checks(
         yield compare("share-partition in memory", None, there, there, error)
 
 
-def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
+def _begin_call(done: Effects, request: ShareFetch, on: Context) -> Effects:
     """Check for each partition of the last call whether it can be read here, and load those not in memory."""
     me: ShareLeader = done.state
     call = me.waiting[-1]
     session = me.sessions[request.group_id, request.member_id]
     wanted = session.partitions if request.session_epoch != FINAL_EPOCH else ()
     if not wanted or request.max_records <= 0:
-        return done.but(state=_with(me, call, call.but(fetched=())))
+        return done.but(state=_replace_call(me, call, call.but(fetched=())))
     parts: list[Effects] = []
     refused: list[tuple[str, Errors]] = []
     ordered = rotated(wanted, request.session_epoch)
@@ -221,7 +221,7 @@ def _begun(done: Effects, request: ShareFetch, on: Context) -> Effects:
         parts.append(kept.after((*checks, status)))
         me = parts[-1].state
     going = call.but(partitions=ordered, refused=tuple(refused))
-    return with_effects(_with(me, call, going), done, *parts)
+    return with_effects(_replace_call(me, call, going), done, *parts)
 
 
 @in_order
@@ -248,13 +248,13 @@ def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Ch
         yield compare("rights", source, allowed, allowed, Errors.TOPIC_AUTHORIZATION_FAILED)
 
 
-def _tried(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+def _try_acquire(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
     """Acquire records if there are some, and respond once every acknowledgement has its result."""
     done = Effects(me)
     asked = call.request
     if call.fetched is None and isinstance(asked, ShareFetch):
         ready, looked = _ready(me, call, asked, on)
-        done = _fetched(me, call, asked, on) if ready else done.after(looked)
+        done = _acquire_records(me, call, asked, on) if ready else done.after(looked)
         me = done.state
         call = next(c for c in me.waiting if c.reply_to == call.reply_to)
     if call.fetched is None or call.owed:
@@ -295,7 +295,9 @@ def _ready(
     return ready, tuple(looked)
 
 
-def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context) -> Effects:
+def _acquire_records(
+    me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
+) -> Effects:
     """Acquire records from one partition after the other, up to the requested number."""
     left = request.max_records
     found: list[FetchedPartition] = []
@@ -313,7 +315,7 @@ def _fetched(me: ShareLeader, call: SessionCall, request: ShareFetch, on: Contex
         left -= sum(run.last - run.first + 1 for run in answer.acquired)
         found += answer.fetched
     refused = tuple(FetchedPartition(partition, error) for partition, error in call.refused)
-    me = _with(me, call, call.but(fetched=(*found, *refused)))
+    me = _replace_call(me, call, call.but(fetched=(*found, *refused)))
     full = tuple(part.partition for part in found if part.acquired)
     after = _after_turn(me, request, full)
     return Effects(after, events=tuple(events), checks=tuple(checks))
@@ -371,5 +373,5 @@ def _key(call: SessionCall, partition: str, on: Context) -> str:
     return on.image.share_key(call.request.group_id, partition)
 
 
-def _with(me: ShareLeader, call: SessionCall, known: SessionCall) -> ShareLeader:
+def _replace_call(me: ShareLeader, call: SessionCall, known: SessionCall) -> ShareLeader:
     return me.but(waiting=tuple(known if c is call else c for c in me.waiting))

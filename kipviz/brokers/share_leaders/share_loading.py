@@ -42,7 +42,7 @@ def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context)
         records = records.set(offset, InFlight(S.AVAILABLE))
     for batch in answer.batches:
         for offset in range(max(batch.first, start), batch.last + 1):
-            records = records.set(offset, _found(batch, on.delivery_count_limit(me.group_id)))
+            records = records.set(offset, _load_record(batch, on.delivery_count_limit(me.group_id)))
     for p in answer.pending:
         for offset in range(max(p.staged.first, start), p.staged.last + 1):
             vote = InFlight(
@@ -84,7 +84,7 @@ def is_malformed(answer: ReadShareGroupStateResponse) -> bool:
     return any(b.first < answer.start_offset or b.last < b.first for b in answer.batches)
 
 
-def _found(batch: StateBatch, limit: int) -> InFlight:
+def _load_record(batch: StateBatch, limit: int) -> InFlight:
     """Return a record as loaded; a suspect record keeps the ends of its batch."""
     record = InFlight(
         batch.state,

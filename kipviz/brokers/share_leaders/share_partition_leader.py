@@ -226,9 +226,9 @@ def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: 
         kept, because = keep(me, done), "it was refused by the share coordinator"
         if isinstance(answer, ReadShareGroupStateResponse) and share.status is Status.ACTIVE:
             because = share_writes.LOOKED.get(answer.error, because)
-        return _ended(drop(kept.state, key, because, gone, kept), on)
+        return _end_sessions(drop(kept.state, key, because, gone, kept), on)
     served = share_acquiring.serve(done.state, on)
-    told = _ended(keep(me, with_effects(served.state, done, served)), on)
+    told = _end_sessions(keep(me, with_effects(served.state, done, served)), on)
     write = share.writes[0]
     if write.enlists is None or write.reply_to is None or not _is_written(answer):
         return told
@@ -249,7 +249,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     if key not in me.shares or me.shares[key] is not share:
         return _leave(me, done.but(events=()))
     served = share_acquiring.serve(done.state, on)
-    return _ended(keep(me, with_effects(served.state, done, served)), on)
+    return _end_sessions(keep(me, with_effects(served.state, done, served)), on)
 
 
 def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
@@ -421,10 +421,10 @@ def closed(
 ) -> Effects:
     """Close a session after its last request, once the acknowledgements in it are durable or failed."""
     last = Closing(request.group_id, request.member_id, reply_to)
-    return _ended(done.but(state=done.state.but(closing=(*done.state.closing, last))), on)
+    return _end_sessions(done.but(state=done.state.but(closing=(*done.state.closing, last))), on)
 
 
-def _ended(done: Effects, on: Context) -> Effects:
+def _end_sessions(done: Effects, on: Context) -> Effects:
     """End the sessions whose last request no longer waits for the share coordinator.
 
     The connection is remembered until it breaks; then the broker checks whether the group has another member here.

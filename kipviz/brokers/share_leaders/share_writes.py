@@ -124,7 +124,7 @@ def acknowledge(
         checks += acknowledgement_checks.batch_checks(me, batch, on)
         error = error_of(checks)
         if error is not Errors.NONE:
-            return _refused(me, renewed, member_id, checks), error
+            return _reject_all(me, renewed, member_id, checks), error
         offsets_in = range(max(batch.first, me.start_offset), batch.last + 1)
         checks += acknowledgement_checks.held_checks(records, offsets_in, member_id)
         error = error_of(checks)
@@ -133,17 +133,17 @@ def acknowledge(
             if before is None:
                 continue  # a gap of the log between two fetches
             if not acknowledgement_checks.is_held_by(before, member_id):
-                return _refused(me, renewed, member_id, checks), error
+                return _reject_all(me, renewed, member_id, checks), error
             if batch.type == AcknowledgeType.RENEW:
                 renewed.append(offset)
                 continue
-            after = _begun(before, _acknowledged(me, offset, batch.type, on))
+            after = _begin_transition(before, _apply_acknowledgement(me, offset, batch.type, on))
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, "acknowledged by the member"))
     answer = ShareAcknowledgeResponse(Errors.NONE, me.partition)
     if renewed:
-        records, again = _renewed(me, records, tuple(renewed), member_id)
+        records, again = _renew_locks(me, records, tuple(renewed), member_id)
         events += again
     if not offsets:
         replies = () if with_fetch else (Reply(reply_to, answer),)
@@ -156,15 +156,15 @@ def acknowledge(
     return done.but(events=tuple(events)).after(checks), Errors.NONE
 
 
-def _refused(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
+def _reject_all(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
     """Leave everything unchanged, except for locks that were renewed before the rejection."""
     if not renewed:
         return Effects(me, checks=checks)
-    records, events = _renewed(me, me.records, tuple(renewed), member_id)
+    records, events = _renew_locks(me, me.records, tuple(renewed), member_id)
     return Effects(me.but(records=records), events=events, checks=checks)
 
 
-def _renewed(
+def _renew_locks(
     me: SharePartition, records: Table[int, InFlight], offsets: tuple[int, ...], member_id: str
 ) -> tuple[Table[int, InFlight], tuple[Event, ...]]:
     """Restart the acquisition locks of some records; nothing becomes durable (KIP-1222).
@@ -180,7 +180,9 @@ def _renewed(
     )
 
 
-def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Context) -> InFlight:
+def _apply_acknowledgement(
+    me: SharePartition, offset: int, kind: AcknowledgeType, on: Context
+) -> InFlight:
     record = me.records[offset]
     match kind:
         case AcknowledgeType.ACCEPT:
@@ -195,7 +197,7 @@ def _acknowledged(me: SharePartition, offset: int, kind: AcknowledgeType, on: Co
             raise AssertionError(f"a type that was not validated: {kind!r}")
 
 
-def _begun(before: InFlight, after: InFlight) -> InFlight:
+def _begin_transition(before: InFlight, after: InFlight) -> InFlight:
     """Start a transition: the record has the new state, and the lock runs until that is durable."""
     return after.but(ongoing=True, before_member=before.member_id, lock=before.lock)
 
@@ -301,7 +303,7 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
     records, events, offsets = me.records, [], []
     for offset, before in me.records.items():
         if before.state is S.ACQUIRED and not before.ongoing and before.member_id == member_id:
-            after = _begun(before, share_partition.released(me, offset, on))
+            after = _begin_transition(before, share_partition.released(me, offset, on))
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, SESSION_CLOSED))
@@ -325,7 +327,7 @@ def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -
         done = on.rules.commit_target(before.staged_type) is S.ACKNOWLEDGED
         kind = AcknowledgeType.ACCEPT if done else AcknowledgeType.REJECT
         after = (
-            _acknowledged(me, offset, kind, on)
+            _apply_acknowledgement(me, offset, kind, on)
             if marker.committed
             else share_outcomes.aborted(me, before, on)
         )
@@ -404,7 +406,7 @@ def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEP
     """Repeat the request that was in flight, up to the persister's limit, then fail it with an error."""
     write, me = me.writes[0], me.but(on_wire=False)
     if _tried_enough(write):
-        return _failed(me.but(writes=me.writes[1:]), write, error, on)
+        return _fail_write(me.but(writes=me.writes[1:]), write, error, on)
     again = write.but(attempts=min(write.attempts + 1, ATTEMPTS_MAX))
     repeated = (
         Check("answer of the coordinator", write.purpose, error),
@@ -429,14 +431,14 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         return resend(me, on, error), Errors.NONE
     me = me.but(writes=me.writes[1:], on_wire=False)
     if error is not Errors.NONE:
-        return _failed(me, write, error, on), _gone(write, error)
-    checks = _answered(me, write, error)
+        return _fail_write(me, write, error, on), _drop_error(write, error)
+    checks = _check_answer(me, write, error)
     if isinstance(answer, ReadShareGroupStateResponse):
         refreshes = write.purpose == "refresh"
         if not refreshes and share_loading.is_malformed(answer):
             error = Errors.UNKNOWN_SERVER_ERROR
             sound = compare("state well-formed", None, False, False, error)
-            return _failed(me, write, error, on, (*checks, sound)), error
+            return _fail_write(me, write, error, on, (*checks, sound)), error
         read = (
             share_loading.refreshed(me, answer, on)
             if refreshes
@@ -444,7 +446,7 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
         )
         if read is None and refreshes:
             error = Errors.FENCED_STATE_EPOCH
-            failed = _failed(me, write, error, on, (*checks, *_made_anew(me, answer)))
+            failed = _fail_write(me, write, error, on, (*checks, *_made_anew(me, answer)))
             return failed, Errors.NOT_LEADER_OR_FOLLOWER
         if read is None:
             return Effects(me, checks=checks), Errors.OFFSET_NOT_AVAILABLE
@@ -470,12 +472,12 @@ def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects
             noted = _write(done.state, PendingWrite(NOTE, _NOTHING, known), on)
             done = with_effects(noted.state, done, noted)
     asked = write.offsets or tuple(done.state.records.keys())
-    copied = _copied(share_dead_letters.enqueue(done.state, asked, on), on)
+    copied = _write_copied(share_dead_letters.enqueue(done.state, asked, on), on)
     sent = send(copied.state, on)
     return with_effects(sent.state, done, copied, sent), Errors.NONE
 
 
-def _answered(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
+def _check_answer(me: SharePartition, write: PendingWrite, error: Errors) -> Checks:
     """Return the share coordinator's error and the records of the write, as checks."""
     told = Check("answer of the coordinator", write.purpose, error, error)
     return (*acknowledgement_checks.states(me.records, write.offsets), told)
@@ -489,7 +491,7 @@ def _made_anew(me: SharePartition, answer: ReadShareGroupStateResponse) -> Itera
     yield compare("votes pending or decided", None, False, False, error)
 
 
-def _gone(write: PendingWrite, error: Errors) -> Errors:
+def _drop_error(write: PendingWrite, error: Errors) -> Errors:
     """Return the error with which a share-partition is dropped after a failed request, NONE if it is kept.
 
     A query that finds no state at all, because it was deleted, will find no outcome later either (our inference).
@@ -507,11 +509,13 @@ def on_dead_letter(
 ) -> Effects:
     """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost."""
     return (
-        _copied(share_dead_letters.answered(me, answer, on), on) if me.dead_letters else Effects(me)
+        _write_copied(share_dead_letters.answered(me, answer, on), on)
+        if me.dead_letters
+        else Effects(me)
     )
 
 
-def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
+def _write_copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
     """Write to the share coordinator which records are archived now, whatever the result."""
     done = copying.effects
     if not copying.finished:
@@ -520,11 +524,11 @@ def _copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
     return with_effects(told.state, done, told)
 
 
-def _failed(
+def _fail_write(
     me: SharePartition, write: PendingWrite, error: Errors, on: Context, because: Checks = ()
 ) -> Effects:
     """Complete the work that waited for a failed write; a staging gets another error (our inference)."""
-    checks = because or _answered(me, write, error)
+    checks = because or _check_answer(me, write, error)
     if write.purpose == "stage":
         error = Errors.COORDINATOR_NOT_AVAILABLE if error in RETRY else TOLD.get(error, error)
     else:
@@ -544,7 +548,7 @@ def _failed(
     if write.fetch is not None:
         me = _acknowledged_fetch(me, write.fetch, error)
     # The write only reported an expired lock: its records are copied whether it succeeded or not.
-    copied = _copied(share_dead_letters.enqueue(me, write.offsets, on), on)
+    copied = _write_copied(share_dead_letters.enqueue(me, write.offsets, on), on)
     sent = send(copied.state, on)
     local = share_outcomes.answered(me, write, error)
     done = Effects(me, replies=replies, local=local, events=events, checks=checks)

@@ -63,7 +63,7 @@ def gathered(done: Effects, on: Context) -> Effects:
         if len(known.results) < len(parts_of(call.request)):
             me = me.but(calls=(*others, known))
             continue
-        me, results, undone = _decided(me.but(calls=others), known, on)
+        me, results, undone = _decide_parts(me.but(calls=others), known, on)
         events += undone
         checks += _result_checks(known, results)
         replies.append(Reply(call.reply_to, told(results)))
@@ -91,7 +91,7 @@ def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -
             yield Check("staged with the others", partition, True, error)
 
 
-def _decided(
+def _decide_parts(
     me: ShareLeader, call: StagingCall, on: Context
 ) -> tuple[ShareLeader, tuple[tuple[str, Errors], ...], tuple[Event, ...]]:
     """Release what was staged if the design stages all parts or none; the error is then the first one.

@@ -46,7 +46,7 @@ def on_init_producer_id_of_group(
     if error is not Errors.NONE:
         refused = InitProducerIdResponse(error)
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    parts = [_seen(me, request, on).after(checks)]
+    parts = [_log_assignment(me, request, on).after(checks)]
     me = parts[0].state
     aborts, waits = on.rules.older_transaction()
     open_ones = tuple(_left_open(me, request))
@@ -79,7 +79,9 @@ def _checks(
     yield replicas_check(me.shard, on)
 
 
-def _seen(me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context) -> Effects:
+def _log_assignment(
+    me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context
+) -> Effects:
     """Log a producer's assignment, unless it is unchanged."""
     assert request.transactional_id is not None, "refused before"
     record = GroupAssignmentRecord(

@@ -166,12 +166,12 @@ class _Work:
         broken: list[set[str]] = []
         first = None
         for budget, properties in asked:
-            judged = self._searched(design, budget, properties, to_the_first=False)
+            judged = self._search_design(design, budget, properties, to_the_first=False)
             broken.append({c.asked for c in judged.cells if c.verdict == BREAKS})
             if broken[-1]:
                 first = first or judged
             else:
-                held.append(_tried(judged))
+                held.append(_summarize_search(judged))
             if self.stopped:
                 break
         return Ablated((), design.name, first, tuple(held)), broken
@@ -183,21 +183,21 @@ class _Work:
         asked: tuple[tuple[FaultBudget, tuple[Property, ...]], ...],
     ) -> Ablated:
         """Search with some rules switched off, smaller budgets first, until something breaks."""
-        without = design.but(**{rule: _off(rule) for rule in off})
+        without = design.but(**{rule: _off_option(rule) for rule in off})
         held: list[Tried] = []
         for budget, properties in asked:
-            judged = self._searched(without, budget, properties, to_the_first=True)
+            judged = self._search_design(without, budget, properties, to_the_first=True)
             if judged.explored.counterexamples:
                 return Ablated(off, without.name, judged, tuple(held))
-            held.append(_tried(judged))
+            held.append(_summarize_search(judged))
             if self.stopped:
                 break
         sampled = None
         if self._runs and not self.stopped and not all(each.complete for each in held):
-            sampled = self._sampled(design, without)
+            sampled = self._sample_runs(design, without)
         return Ablated(off, without.name, None, tuple(held), sampled)
 
-    def _sampled(self, design: Design, without: Design) -> Sampled:
+    def _sample_runs(self, design: Design, without: Design) -> Sampled:
         """Make seeded runs until one breaks a property that the design itself keeps in all of them."""
         if self._not_to_blame is None:
             self._not_to_blame = {v.broken for v in self._seeded(design) if v.status == BREAKS}
@@ -215,7 +215,7 @@ class _Work:
                 return
             yield run(Task(self._scenario.name, design.name, self._profile, seed))
 
-    def _searched(
+    def _search_design(
         self,
         design: Design,
         budget: FaultBudget,
@@ -237,11 +237,11 @@ class _Work:
         return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
 
 
-def _off(rule: str) -> str:
+def _off_option(rule: str) -> str:
     return slot_named(rule).options[1].name
 
 
-def _tried(judged: Judged) -> Tried:
+def _summarize_search(judged: Judged) -> Tried:
     explored = judged.explored
     sure = explored.complete and not explored.undecided
     return Tried(budget_words(judged.budget), explored.states, sure, explored.timers)

@@ -56,7 +56,7 @@ class Coverage:
         Raises:
             ValueError: if the task names an unknown scenario, design or fault profile.
         """
-        for moment in moments(task, self._watched(task)):
+        for moment in moments(task, self._watch_model(task)):
             self.take_in(moment.action, moment.outcome)
 
     def take_in(self, action: ClusterAction, outcome: Outcome) -> None:
@@ -67,7 +67,7 @@ class Coverage:
             if isinstance(event, MessageDelivered) and event.way == "request":
                 self._note(*_handler(type(event.message)))
             elif isinstance(event, MessageSent) and event.way == "response":
-                self._answered(message)
+                self._count_answer(message)
 
     def rows(self) -> tuple[Fired, ...]:
         """Return every rule with its count, ordered by name."""
@@ -90,13 +90,13 @@ class Coverage:
         key = (role, rule, guard)
         self._times[key] = self._times.get(key, 0) + 1
 
-    def _answered(self, message: Any) -> None:
+    def _count_answer(self, message: Any) -> None:
         api = API_OF.get(type(message))
         if api is not None and isinstance(message, api.response):
             for error in _errors(message):
                 self._note(*_handler(api.request), error)
 
-    def _watched(self, task: Task) -> ClusterModel:
+    def _watch_model(self, task: Task) -> ClusterModel:
         """Return the task's model with slots that report each question."""
         story, chosen = scenario(task.scenario), design(task.design)
         known = story.model(chosen, profiles.faults(task.faults).budget)

@@ -110,9 +110,9 @@ class Decided:
                     state = state.but(open=outputs.appended(state.open, event))
                     if event.control and outcome.world.image.features.transaction_version < 2:
                         opened, ended = outputs.end_late_batches(state.open, event)
-                        state = _committed(state.but(open=opened), ended)
+                        state = _count_outputs(state.but(open=opened), ended)
                 case TransactionDecided():
-                    state = _decided(state, event)
+                    state = _count_decision(state, event)
                 case LeaderMoved(partition=partition):
                     opened = outputs.truncated(state.open, partition, outcome.world)
                     state = state.but(open=opened)
@@ -151,7 +151,7 @@ def seeded(
             if not steps:
                 raise
             how = f"the model failed: {type(error).__name__}"
-        found.setdefault(_ended(world, tally, how), []).append((task, steps))
+        found.setdefault(_describe_end(world, tally, how), []).append((task, steps))
     return found
 
 
@@ -182,7 +182,7 @@ def group_seeds(
     count = sum(group.count for group in groups)
     budget = model_of(groups[0].task).spec.budget if groups and groups[0].task else FaultBudget()
     sentence = f"{count:,} seeded runs, {faults}{'' if whole else ', stopped before the others'}"
-    return Outcomes(scenario, design, budget, _sorted(groups), sentence)
+    return Outcomes(scenario, design, budget, _sort_groups(groups), sentence)
 
 
 def group_interleavings(
@@ -206,7 +206,9 @@ def group_interleavings(
     count = sum(group.count for group in groups)
     size = f"{explored.states:,} states"
     size = size if explored.complete else f"{size}, not complete ({explored.stopped})"
-    return Outcomes(scenario, design, budget, _sorted(groups), f"{count:,} final states of {size}")
+    return Outcomes(
+        scenario, design, budget, _sort_groups(groups), f"{count:,} final states of {size}"
+    )
 
 
 def endings(
@@ -231,7 +233,7 @@ class _Finals(Search):
     def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
         """Record a final state; the search is breadth first, so the first state of an outcome has a shortest run."""
         if is_over(self.model, world):
-            ended = _ended(world, states[0])
+            ended = _describe_end(world, states[0])
             count, first = self.finals.get(ended, (0, number))
             self.finals[ended] = (count + 1, first)
         super().note(number, world, states, depth)
@@ -256,7 +258,7 @@ def _finds_nothing(model: Model, world: World, lookup: ClusterAction) -> bool:
     return bool(model.search_key(after) == model.search_key(world))
 
 
-def _ended(world: World, tally: Tally, how: str = "") -> Ended:
+def _describe_end(world: World, tally: Tally, how: str = "") -> Ended:
     known: dict[str, str] = {}
     starts: dict[str, int] = {}
     for role in world.roles.values():
@@ -292,19 +294,19 @@ def _sources(world: World) -> list[str]:
     return names
 
 
-def _decided(state: Tally, event: TransactionDecided) -> Tally:
+def _count_decision(state: Tally, event: TransactionDecided) -> Tally:
     opened, ended = outputs.decided(state.open, event)
     commits, aborts = state.decided
     counts = (commits + event.committed, aborts + (not event.committed))
-    return _committed(state.but(open=opened, decided=counts), ended)
+    return _count_outputs(state.but(open=opened, decided=counts), ended)
 
 
-def _committed(state: Tally, ended: tuple[Output, ...]) -> Tally:
+def _count_outputs(state: Tally, ended: tuple[Output, ...]) -> Tally:
     committed = state.committed
     for record, _ in ended:
         committed = committed.set(record, committed.get(record, 0) + 1)
     return state.but(committed=committed)
 
 
-def _sorted(groups: list[Group]) -> tuple[Group, ...]:
+def _sort_groups(groups: list[Group]) -> tuple[Group, ...]:
     return tuple(sorted(groups, key=lambda g: (-g.count, g.steps, fingerprint(g.ended))))

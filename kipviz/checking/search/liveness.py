@@ -105,7 +105,7 @@ def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -
         if not pending.things or seen[here] in futures.resolved:
             futures.resolved.update(seen.values())
             return steps
-        for action in _ordered(model, world):
+        for action in _order_actions(model, world):
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)
             if model.search_key(after) not in seen:
@@ -138,7 +138,7 @@ def _search(
         if tried % ASK_EVERY == 0 and not go_on():
             return Settled("cancelled", _due(fewest), len(before), len(fewest.things))
         tried += 1
-        for action in _ordered(model, world):
+        for action in _order_actions(model, world):
             outcome = model.step(world, action)
             after = outcome.world.but(budget=TIMERS)
             due = _PROPERTY.observe(pending, action, outcome)
@@ -167,6 +167,6 @@ def _due(pending: Open) -> str:
     return ", ".join(f"{thing} is {how}" for thing, how in pending.things.items())
 
 
-def _ordered(model: ClusterModel, world: World) -> list[ClusterAction]:
+def _order_actions(model: ClusterModel, world: World) -> list[ClusterAction]:
     actions: list[Any] = [a for a in model.enabled(world) if a.KIND in ORDER]
     return sorted(actions, key=lambda a: ORDER.index(a.KIND))

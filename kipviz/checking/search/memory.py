@@ -58,11 +58,11 @@ def _groups(root: Path) -> list[int | None]:
         parts = [part for part in path.split("/") if part]
         for depth in range(len(parts) + 1):
             folder = root / place / Path(*parts[:depth])
-            found.append(_left(_text(folder / limit), _text(folder / usage)))
+            found.append(_memory_left(_text(folder / limit), _text(folder / usage)))
     return found
 
 
-def _left(limit: str, usage: str) -> int | None:
+def _memory_left(limit: str, usage: str) -> int | None:
     """Return the difference; None for a group without a limit, whose limit reads "max" or exceeds any machine."""
     if not (limit.strip().isdecimal() and usage.strip().isdecimal()):
         return None

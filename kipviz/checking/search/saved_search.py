@@ -102,12 +102,12 @@ def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
                 parent, enabled = before, search.model.enabled(worlds[before][0])
             world, states, depth = worlds[before]
             if graph.by[number] >= len(enabled):
-                raise SearchFileError(_moved_on(path, number))
+                raise SearchFileError(_render_other_model(path, number))
             after, observed = search.take(world, states, enabled[graph.by[number]])
             worlds[number] = (after, observed, depth + 1)
         world, states, depth = worlds[number]
         if search.key(world, states) != key:
-            raise SearchFileError(_moved_on(path, number))
+            raise SearchFileError(_render_other_model(path, number))
         if number < kept.expanded:
             search.depth = depth
         search.note(number, world, states, depth)
@@ -115,7 +115,7 @@ def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
             search.queue.pop()
 
 
-def _moved_on(path: Any, number: int) -> str:
+def _render_other_model(path: Any, number: int) -> str:
     return (
         f"{path} belongs to another model: state {number:,} comes out differently; search again from "
         "the start"

@@ -82,7 +82,7 @@ class Renaming:
         rest = (world.up, world.budget, world.cuts, world.next_producer_id)
         mark = self._rest.get(rest)
         if mark is None:
-            cuts = sorted(_renamed(self, cut) for cut in world.cuts)
+            cuts = sorted(_rename_partition(self, cut) for cut in world.cuts)
             shape = [*map(self._shape, (world.up, world.budget, world.next_producer_id)), cuts]
             mark = self._rest[rest] = digest_of(_encode(shape))
         # The image contains names of partitions and brokers only.
@@ -145,7 +145,7 @@ def renamed(value: Any, renaming: Renaming) -> Any:
     if isinstance(value, World):
         parts = {f: renamed(getattr(value, f), renaming) for f in value.__struct_fields__}
         due = sorted(parts["deadlines"], key=lambda d: (d.kind, d.place))
-        cuts = sorted(_renamed(renaming, cut) for cut in value.cuts)
+        cuts = sorted(_rename_partition(renaming, cut) for cut in value.cuts)
         return World(**(parts | {"cuts": tuple(cuts), "deadlines": tuple(due)}))
     if isinstance(value, Log):
         return Log.of(renamed(each, renaming) for each in value)
@@ -158,7 +158,7 @@ def renamed(value: Any, renaming: Renaming) -> Any:
     return value
 
 
-def _renamed(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
+def _rename_partition(renaming: Renaming, cut: tuple[str, str]) -> tuple[str, str]:
     """Return a network partition with the new names in it, its hosts in order."""
     one, other = ([renaming.word(host) for host in hosts_on(side)] for side in cut)
     return ordered(one, other)

@@ -110,7 +110,7 @@ def read_head(text: str) -> Head:
             raise BadBits(str(wrong)) from None
         fields = {name: getattr(first, name) for name in _FirstHead.__struct_fields__}
         packed = bytes_of(first.story) if first.story else b""
-        return Head(**{**fields, "story": _unpacked(packed)})
+        return Head(**{**fields, "story": _unpack_document(packed)})
     names = text.split(".")
     if len(names) != 3:
         raise BadBits("it does not start with a story and a design")
@@ -123,7 +123,7 @@ def read_head(text: str) -> Head:
     packed = body.raw()
     body.end()
     scenario, design = _unescaped(names[0]), _unescaped(names[1])
-    story = _unpacked(packed)
+    story = _unpack_document(packed)
     return Head(scenario, design, budget, kafka, kipviz, ends, dice, settings, story)
 
 
@@ -147,7 +147,7 @@ def _integer(body: BitReader) -> int:
     return int(text)
 
 
-def _unpacked(packed: bytes) -> str:
+def _unpack_document(packed: bytes) -> str:
     """Return a document from its packed bytes, "" from none.
 
     Raises:

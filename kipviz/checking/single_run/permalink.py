@@ -181,7 +181,7 @@ def open_link(text: str) -> Run:
         BadLink: if the text is no complete permalink, or names an unknown story or design.
     """
     link = read(text)
-    scenario, model, head = _opened(link.head)
+    scenario, model, head = _open_head(link.head)
     replay = _Replay(model, link)
     changes = replay.changes
     if head.kafka != model.spec.kafka_version:
@@ -208,7 +208,7 @@ def open_link(text: str) -> Run:
     )
 
 
-def _opened(text: str) -> tuple[Scenario, ClusterModel, Head]:
+def _open_head(text: str) -> tuple[Scenario, ClusterModel, Head]:
     try:
         head = read_head(text)
         design = design_named(head.design)

@@ -124,7 +124,7 @@ class TimersAtRest:
     def rests(self, world: World) -> bool:
         """Return whether nothing new can happen before a timer expires."""
         own = self.cluster.enabled(world)
-        return not any(action.KIND in WORK for action in own) and self._settled(world, own)
+        return not any(action.KIND in WORK for action in own) and self._is_settled(world, own)
 
     def why_not(self, world: World, action: ClusterAction) -> str | None:
         """Return the reason why an action is not possible, or None if it is."""
@@ -140,7 +140,7 @@ class TimersAtRest:
         timed = type(action) in TIMERS or type(action) is Tick
         if not timed or action not in self.at_rest(world):
             return self.cluster.step(world, action)
-        outcome = self.cluster.step(_lent(world), action)
+        outcome = self.cluster.step(_lend_timers(world), action)
         return outcome.but(world=outcome.world.but(budget=world.budget))
 
     # -- rest ------------------------------------------------------------------------------------
@@ -157,12 +157,12 @@ class TimersAtRest:
     def _at_rest(self, world: World, own: _Actions) -> _Actions:
         if any(action.KIND in WORK for action in own):
             return ()
-        lent = self.cluster.enabled(_lent(world))
+        lent = self.cluster.enabled(_lend_timers(world))
         timers = [a for a in lent if type(a) in TIMERS or (type(a) is Tick and a not in own)]
         found = tuple(a for a in timers if not isinstance(a, RunOut) or _runs_out(world, a))
-        return found if found and self._settled(world, own) else ()
+        return found if found and self._is_settled(world, own) else ()
 
-    def _settled(self, world: World, own: _Actions) -> bool:
+    def _is_settled(self, world: World, own: _Actions) -> bool:
         asked, settled = self._asked
         if asked is not world:
             settled = self._brings_nothing(world, own)
@@ -243,7 +243,7 @@ def places_at_rest(
 # -- pieces ------------------------------------------------------------------------------------------
 
 
-def _lent(world: World) -> World:
+def _lend_timers(world: World) -> World:
     """Return the world with one more of each timer in its budget."""
     budget = world.budget
     more = {field: getattr(budget, field) + 1 for field in TIMERS.values()}
@@ -254,16 +254,18 @@ def _runs_out(world: World, action: RunOut) -> bool:
     """Return whether a role's timer expires in a quiescent cluster, and no client resets it."""
     match action.timer:
         case MemberSession(member_id):
-            return member_id not in _heard(world, action.broker, "member_id")
+            return member_id not in _reachable_clients(world, action.broker, "member_id")
         case TransactionLiveness(transactional_id):
-            return transactional_id not in _heard(world, action.broker, "transactional_id")
+            return transactional_id not in _reachable_clients(
+                world, action.broker, "transactional_id"
+            )
         case MemberRebalance() | GroupRebalance() | GroupSync() | AppendTimeout():
             return True
         case _:
             return False
 
 
-def _heard(world: World, broker: int, name: str) -> Iterator[str]:
+def _reachable_clients(world: World, broker: int, name: str) -> Iterator[str]:
     """Yield what identifies the running clients that can reach a coordinator."""
     for app in world.applications.values():
         for client in app.clients if app.alive else ():

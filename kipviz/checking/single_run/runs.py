@@ -358,7 +358,7 @@ def load(path: str | os.PathLike[str], *, recover: bool = False) -> Run:
             f"Kafka {model.spec.kafka_version}",
         )
     if loaded.damaged:
-        changes.insert(0, f"{os.fspath(path)} was damaged: {_lost(loaded)}")
+        changes.insert(0, f"{os.fspath(path)} was damaged: {_render_loss(loaded)}")
     try:
         chapters = msgspec.convert(loaded.header.get("chapters", []), tuple[Chapter, ...])
         task = msgspec.convert(loaded.header.get("task"), Task | None)
@@ -411,7 +411,7 @@ def _kept_nodes(loaded: Loaded) -> tuple[dict[int, int], list[dict[int, int]]]:
     return {n: n for n in range(len(nodes))}, nodes
 
 
-def _lost(loaded: Loaded) -> str:
+def _render_loss(loaded: Loaded) -> str:
     """Return what could not be recovered from a damaged file, in words."""
     if not loaded.lost:
         return "everything was repaired"
@@ -489,7 +489,7 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
     trace = run.trace.last()
     found = []
     for prop in properties:
-        states = _observed(trace, prop)
+        states = _observe_branch(trace, prop)
         at = -1
         finding = prop.finding(states[-1])
         status, reason = finding.status, finding.reason
@@ -518,7 +518,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
     if type(run.model) is not ClusterModel or run.error:
         return judged
     trace = run.trace.last()
-    states = [_observed(trace, prop)[-1] for prop in PROPERTIES]
+    states = [_observe_branch(trace, prop)[-1] for prop in PROPERTIES]
     later = {
         each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
     }
@@ -535,7 +535,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
     )
 
 
-def _observed(trace: Trace, prop: Property) -> list[Any]:
+def _observe_branch(trace: Trace, prop: Property) -> list[Any]:
     """Return a property's memory at every step of a branch: the trace's own, or computed again."""
     nodes = [trace.node(node) for node in trace.line]
     if prop in trace.observers:

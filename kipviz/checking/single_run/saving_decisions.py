@@ -69,7 +69,7 @@ def decisions(
     going = True
     found = []
     for slot, option in _others(made.run.design, made.run.scenario.spec):
-        decision = _tried(made, slot, option)
+        decision = _judge_decision(made, slot, option)
         if decision.saves and bounds is not None and going:
 
             def told(states: int, depth: int, name: str = decision.design) -> bool:
@@ -109,7 +109,7 @@ def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
     ]
 
 
-def _tried(made: Breaking, slot: Slot, option: Option) -> Decision:
+def _judge_decision(made: Breaking, slot: Slot, option: Option) -> Decision:
     design = made.run.design.but(**{slot.name: option.name})
     decision = Decision(slot.name, option.name, option.sentence, design.name, FAILS)
     try:

@@ -249,11 +249,11 @@ def rows(task: Task) -> Iterator[EventRow]:
                 known |= {(row.source, row.offset): row.state} if row.state else {}
                 yield row
             if isinstance(event, SharePartitionLoaded):
-                yield from _found(base.but(step=step), event, moment.outcome.world, known)
+                yield from _loaded_states(base.but(step=step), event, moment.outcome.world, known)
     yield base.but(step=step + 1, kind="run_ended")
 
 
-def _found(
+def _loaded_states(
     base: EventRow, event: SharePartitionLoaded, world: World, known: dict[tuple[str, int], str]
 ) -> Iterator[EventRow]:
     """Yield the states in which a new share-partition leader finds the records.

@@ -61,12 +61,14 @@ class TimersRan(Value, frozen=True):
     @property
     def sentence(self) -> str:
         """The line below a verdict or a table of verdicts."""
-        told = [_told("Timers that expired because nothing else could happen", self.at_rest)]
+        told = [
+            _render_timers("Timers that expired because nothing else could happen", self.at_rest)
+        ]
         if self.due:
-            told.append(_told("Timers that expired when they were due", self.due))
+            told.append(_render_timers("Timers that expired when they were due", self.due))
         if self.early or not self.due:
             when = "Timers that expired earlier, at any moment, as often as the faults allow"
-            told.append(_told(when, self.early))
+            told.append(_render_timers(when, self.early))
         return " ".join((*told, RESOLVING) if self.asks_for_ever else told)
 
     @property
@@ -112,5 +114,5 @@ def all_timers_ran(searches: Iterable[TimersRan]) -> TimersRan:
     return timers_ran(noted, asks_for_ever=any(each.asks_for_ever for each in every))
 
 
-def _told(what: str, names: tuple[str, ...]) -> str:
+def _render_timers(what: str, names: tuple[str, ...]) -> str:
     return f"{what}: {'; '.join(names) or 'none'}."

@@ -57,7 +57,7 @@ def breaking(run: Run, broken: str = "") -> Breaking:
     cut, _ = run.trace.jump(line[first.step]).only(())
     told = Run(run.scenario.but(title=title), run.design, run.model, cut, settings=run.settings)
     if saved is not None:
-        told = _beside(told, saved, sentence)
+        told = _add_branch(told, saved, sentence)
     return Breaking(first.property, first.reason, told, saved, sentence)
 
 
@@ -78,7 +78,7 @@ def _sentence(
     return f"{without}: an ordinary step, so no accident is needed to break it."
 
 
-def _beside(run: Run, saved: Saving, sentence: str) -> Run:
+def _add_branch(run: Run, saved: Saving, sentence: str) -> Run:
     """Add the run without the saving step as a branch."""
     trace, line = run.trace, run.trace.line
     other = trace.jump(line[saved.at])

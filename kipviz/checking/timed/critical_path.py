@@ -358,7 +358,7 @@ class _Clockwork:
         if place is not None and place in self._timers:
             _, due, cause = self._timers[place]
             if due < self._now:
-                return self._after(step, ())
+                return self._wait_after(step, ())
             took = due - self._timed.at_us(cause)
             return _Waiting(due, cause, ((TIMER, took),) if took else ())
         match action:
@@ -367,13 +367,13 @@ class _Clockwork:
             case Replicate() | Load():
                 fetch = _us(times.broker_round_trip_ms)
                 if isinstance(action, Load):
-                    return self._after(step, ((LOADED, fetch),))
+                    return self._wait_after(step, ((LOADED, fetch),))
                 # The leader flushes, a follower fetches and flushes, and its next fetch informs the leader.
-                return self._after(step, ((APPENDED, fetch + 2 * _us(times.fsync_ms)),))
+                return self._wait_after(step, ((APPENDED, fetch + 2 * _us(times.fsync_ms)),))
             case Refresh():
-                return self._after(step, ((LOOKED_UP, _us(times.look_up_ms)),))
+                return self._wait_after(step, ((LOOKED_UP, _us(times.look_up_ms)),))
             case _:
-                return self._after(step, ())
+                return self._wait_after(step, ())
 
     def _arrival(self, source: str, broker: int, way: str, sent: int, step: int) -> _Waiting:
         """Return when a message arrives: after its time in flight, and not before the previous one."""
@@ -390,9 +390,9 @@ class _Clockwork:
         if at + hop[1] >= self._now:
             due = at + hop[1] + sum(took for _, took in handled)
             return _Waiting(due, by, (hop, *handled))
-        return self._after(step, handled)
+        return self._wait_after(step, handled)
 
-    def _after(self, step: int, stretches: tuple[Stretch, ...]) -> _Waiting:
+    def _wait_after(self, step: int, stretches: tuple[Stretch, ...]) -> _Waiting:
         return _Waiting(self._now + sum(took for _, took in stretches), step, stretches)
 
     @property

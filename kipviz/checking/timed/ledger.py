@@ -66,7 +66,7 @@ class Ledger(Value, frozen=True):
     @property
     def objects(self) -> tuple[tuple[str, int], ...]:
         """The number of clients of each class."""
-        return _counted(Counter(owner.kind for owner in self.owners))
+        return _sort_counts(Counter(owner.kind for owner in self.owners))
 
     @property
     def threads(self) -> int:
@@ -127,7 +127,7 @@ def ledger(trace: Trace) -> Ledger:
         for client in app.clients
         if client.source in used
     ]
-    return Ledger(tuple(owners), _counted(between))
+    return Ledger(tuple(owners), _sort_counts(between))
 
 
 def _used_by(app: Application, line: Line) -> tuple[str, ...]:
@@ -176,5 +176,5 @@ def _bound_to(client: Client) -> str:
     return client.manager.session if isinstance(client, Producer) else ""
 
 
-def _counted(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _sort_counts(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items()))

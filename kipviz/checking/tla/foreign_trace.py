@@ -73,7 +73,7 @@ def read_foreign(path: str, data: bytes) -> Foreign:
     if len(data) > BYTES_MAX:
         raise TraceFileError(f"{path} has more than {BYTES_MAX:,} bytes, more than any trace needs")
     if data.lstrip()[:1] != b"{":
-        return _printed(path, data)
+        return _decode_printed(path, data)
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as wrong:
@@ -122,10 +122,10 @@ def _named_in(path: str, at: int, state: Mapping[str, Any]) -> Named:
             f"{path}: {place} names no action: a trace names it in a variable called {ACTION}, or in "
             f"{ACTION_TAKEN}, as quint run --mbt writes it"
         )
-    return Named(name, place, _picked(given) if isinstance(given, dict) else {})
+    return Named(name, place, _unwrap_options(given) if isinstance(given, dict) else {})
 
 
-def _picked(given: Mapping[str, Any]) -> dict[str, Any]:
+def _unwrap_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Unwrap Quint's options: return the values that were picked."""
     found = {}
     for name, value in given.items():
@@ -180,7 +180,7 @@ def _dumped(path: str, actions: list[Any]) -> Foreign:
     return Foreign("TLC", tuple(steps[number] for number in sorted(steps)))
 
 
-def _printed(path: str, data: bytes) -> Foreign:
+def _decode_printed(path: str, data: bytes) -> Foreign:
     try:
         text = data.decode()
     except UnicodeDecodeError:

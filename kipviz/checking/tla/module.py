@@ -181,7 +181,7 @@ class _Writing:
             search = next(
                 n for n, s in enumerate(self._reached.searches) if s.design.name == designs[0]
             )
-            asked = self._asked(slot, search)
+            asked = self._ask_slot(slot, search)
             written = formula(slot, option.choose, names)
             if written is not None:
                 yield f"{own}{of} == {written}"
@@ -199,7 +199,7 @@ class _Writing:
                 yield f"  {sign} Design \\in {{{under}}} -> {operator}_{word(option.name)}{of}"
         yield ""
 
-    def _asked(self, slot: Slot, search: int) -> list[tuple[tuple[str, ...], str]]:
+    def _ask_slot(self, slot: Slot, search: int) -> list[tuple[tuple[str, ...], str]]:
         """Return each question to a slot with the answer of a search's design."""
         return [
             (
@@ -248,12 +248,12 @@ class _Writing:
             first, *keys = variable.place
             yield from _comment(f"{first} {', '.join(map(str, keys))}".strip())
             if variable.place[0] == PROMISE:
-                rows = list(self._remembered(variable.place[1], variable.values))
+                rows = list(self._render_memory(variable.place[1], variable.values))
             else:
                 rows = records(variable.values)
             yield f"{name}_values == <<"
             yield from (
-                f"  {tla(_numbered(number, record))}{',' if number < len(rows) else ''}"
+                f"  {tla(_number_term(number, record))}{',' if number < len(rows) else ''}"
                 for number, record in enumerate(rows, 1)
             )
             yield ">>"
@@ -298,7 +298,7 @@ class _Writing:
         at = [each.place for each in self._reached.variables].index((PROMISE, name))
         return self._variables[at]
 
-    def _remembered(self, name: str, values: tuple[Any, ...]) -> Iterator[Term]:
+    def _render_memory(self, name: str, values: tuple[Any, ...]) -> Iterator[Term]:
         prop = next(each for each in self._reached.properties if each.name == name)
         for state in values:
             found = prop.finding(state)
@@ -361,7 +361,7 @@ class _Writing:
         yield "Spec == Init /\\ [][Next]_vars"
 
 
-def _numbered(number: int, term: Term) -> Record:
+def _number_term(number: int, term: Term) -> Record:
     fields = term.fields if isinstance(term, Record) else (("is", term),)
     return Record((("id", number), *fields))
 

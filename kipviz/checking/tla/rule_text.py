@@ -159,7 +159,7 @@ class _Translation:
         if len(node.ops) != 1:
             raise _NoFormula
         op, right = type(node.ops[0]), node.comparators[0]
-        left = self._beside(node.left, right)
+        left = self._translate_side(node.left, right)
         if op in (ast.In, ast.NotIn) and isinstance(right, ast.Tuple | ast.List | ast.Set):
             sign = "\\in" if op is ast.In else "\\notin"
             return f"({left} {sign} {{{', '.join(map(self.value, right.elts))}}})"
@@ -167,9 +167,9 @@ class _Translation:
             op = ast.Eq if op is ast.Is else ast.NotEq
         if op not in _COMPARED:
             raise _NoFormula
-        return f"({left} {_COMPARED[op]} {self._beside(right, node.left)})"
+        return f"({left} {_COMPARED[op]} {self._translate_side(right, node.left)})"
 
-    def _beside(self, node: ast.expr, other: ast.expr) -> str:
+    def _translate_side(self, node: ast.expr, other: ast.expr) -> str:
         """Translate one side of a comparison: beside a number, a member of an enum is its number."""
         if self._is_member(node) and not self._is_member(other):
             member = self._from_outside(node)

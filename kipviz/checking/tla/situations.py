@@ -104,9 +104,9 @@ def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
 
     possible = {step.before: row_of(step) for step in steps}
     states = (s for s in range(len(variables[0].at)) if s not in reached.broken)
-    known = _known(reached, ((state, possible.get(state)) for state in states))
+    known = _collect_known(reached, ((state, possible.get(state)) for state in states))
     for here in known.values():
-        if _mixed(here, rules.admits):
+        if _mixes_rows(here, rules.admits):
             raise NotWhole(
                 "what these designs do in one state differs by more than what their rules are asked there: write a module for each"
             )
@@ -123,11 +123,13 @@ def deed(reached: Reached, rules: Rules, steps: Sequence[Step]) -> Deed:
             for s in steps
         )
         order = (*(p for p in promises if p != n), *still, *changed, n)
-        updates.append(Update(n, _told(_decisive(_known(reached, after), order, rules))))
+        updates.append(
+            Update(n, _drop_idle_rows(_decisive(_collect_known(reached, after), order, rules)))
+        )
     return Deed(situations, tuple(updates), tuple(changed))
 
 
-def _told(rows: tuple[Situation, ...]) -> tuple[Situation, ...]:
+def _drop_idle_rows(rows: tuple[Situation, ...]) -> tuple[Situation, ...]:
     """Return the rows that change something, without answers that make no difference."""
     thens: dict[Numbers, set[Numbers]] = {}
     for row in rows:
@@ -138,7 +140,7 @@ def _told(rows: tuple[Situation, ...]) -> tuple[Situation, ...]:
     return tuple(Situation(when, asked, row.then) for (when, asked), row in told.items())
 
 
-def _known(reached: Reached, outcomes: Any) -> dict[tuple[int, ...], _Known]:
+def _collect_known(reached: Reached, outcomes: Any) -> dict[tuple[int, ...], _Known]:
     found: dict[tuple[int, ...], _Known] = {}
     for state, row in outcomes:
         key = tuple(each.at[state] for each in reached.variables)
@@ -156,7 +158,7 @@ def _decisive(
     kept = tuple(range(len(order)))
     for variable in order:
         place = kept.index(variable)
-        fewer = _without(known, place, rules.admits)
+        fewer = _forget_variable(known, place, rules.admits)
         if fewer is not None:
             kept, known = (*kept[:place], *kept[place + 1 :]), fewer
     return tuple(
@@ -166,7 +168,7 @@ def _decisive(
     )
 
 
-def _without(
+def _forget_variable(
     known: dict[tuple[int, ...], _Known],
     place: int,
     admits: Callable[[int, tuple[Asked, ...]], bool],
@@ -184,10 +186,10 @@ def _without(
             return None
         fewer[shorter] = _Known(there.own | here.own, there.rows | here.rows)
         joined[shorter] = None
-    return None if any(_mixed(fewer[key], admits) for key in joined) else fewer
+    return None if any(_mixes_rows(fewer[key], admits) for key in joined) else fewer
 
 
-def _mixed(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) -> bool:
+def _mixes_rows(here: _Known, admits: Callable[[int, tuple[Asked, ...]], bool]) -> bool:
     """Return whether a design admits another row than its own."""
     return any(
         row != own and admits(design, row[0])

@@ -81,7 +81,7 @@ def varying(values: Sequence[object]) -> list[Term]:
         columns = {
             name: [getattr(value, name) for value in values] for name in firsts.__struct_fields__
         }
-        return _joined(
+        return _join_columns(
             {
                 name: _column(column, hints[name])
                 for name, column in columns.items()
@@ -172,7 +172,7 @@ def _column(values: Sequence[object], kind: object) -> list[Term]:
     return [term_of(value, kind) for value in values]
 
 
-def _joined(columns: dict[str, list[Term]], rows: int) -> list[Term]:
+def _join_columns(columns: dict[str, list[Term]], rows: int) -> list[Term]:
     return [
         Record(tuple((name, column[at]) for name, column in columns.items())) for at in range(rows)
     ]

@@ -136,10 +136,10 @@ def _actions(path: str, trace: Foreign, model: Model) -> tuple[ClusterAction, ..
         found = [action for action in possible if _is(step, world, action)]
         if len(found) != 1:
             where = f"{path}: step {number} ({step.place}), {shown(step.name)},"
-            names = _listed(world, found or possible)
+            names = _render_actions(world, found or possible)
             if found:
                 raise TraceFileError(f"{where} may be any of {names}: give its arguments")
-            more = model.enabled(_lent(world))  # actions that only the fault budget excludes
+            more = model.enabled(_lend_faults(world))  # actions that only the fault budget excludes
             close = next((a for a in (*met, *more) if _is(step, world, a)), None)
             why = f": {model.why_not(world, close)}" if close else _like(step, possible)
             raise TraceFileError(f"{where} is not possible there{why}. Possible are {names}")
@@ -182,7 +182,7 @@ def _as_given(value: object) -> Any:
     return value if isinstance(value, bool | int | str) else term_of(value)
 
 
-def _lent(world: World) -> World:
+def _lend_faults(world: World) -> World:
     """Return the world with one more of every fault in its budget."""
     budget = world.budget
     return world.but(
@@ -195,7 +195,7 @@ def _like(step: Named, possible: Sequence[ClusterAction]) -> str:
     return f"; the nearest name is {nearest(step.name, names)[0]}" if names else ""
 
 
-def _listed(world: World, actions: Sequence[ClusterAction]) -> str:
+def _render_actions(world: World, actions: Sequence[ClusterAction]) -> str:
     names = [
         f"{name_of_action(action)} ({named(world, action).on_screen})"
         for action in actions[:LISTED_MAX]

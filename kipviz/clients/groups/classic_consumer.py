@@ -104,7 +104,7 @@ def poll(me: ClassicConsumer) -> ClassicConsumer:
     if mine.unread is not None:
         return _read(me.but(coordinator=mine.but(unread=None)), mine.unread)
     under_way = mine.joining is not None or mine.state in BETWEEN
-    return _prepared(me) if mine.rejoin and not under_way else me
+    return _prepare_join(me) if mine.rejoin and not under_way else me
 
 
 def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
@@ -226,12 +226,14 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
         case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
             answer.error in NOT_ALLOWED
         ):
-            return _thrown(me, type(answer).__name__.removesuffix("Response"), answer.error)
+            return _throw_out_of_poll(
+                me, type(answer).__name__.removesuffix("Response"), answer.error
+            )
         case OffsetCommitResponse():
             return _on_committed(me, answer)
         case OffsetFetchResponse():
             known = group_reading.on_offset(me, answer)
-            return known or _thrown(me, "OffsetFetch", answer.error)
+            return known or _throw_out_of_poll(me, "OffsetFetch", answer.error)
         case FetchResponse():
             return group_reading.on_records(me, answer)
         case ListOffsetsResponse():
@@ -301,7 +303,7 @@ def on_timer(me: ClassicConsumer, timer: TimerOfClient) -> ClassicConsumer:
 # -- pieces -----------------------------------------------------------------------------------------
 
 
-def _prepared(me: ClassicConsumer) -> ClassicConsumer:
+def _prepare_join(me: ClassicConsumer) -> ClassicConsumer:
     """Prepare to join: an eager consumer revokes all partitions first (onPartitionsRevoked, -Lost).
 
     A cooperative consumer keeps them, unless it has lost its generation or its member id, or no longer subscribes to
@@ -320,7 +322,7 @@ def _prepared(me: ClassicConsumer) -> ClassicConsumer:
 
 def _again(me: ClassicConsumer) -> ClassicConsumer:
     """Join again after a back-off."""
-    return _prepared(me).but(backing_off=True)
+    return _prepare_join(me).but(backing_off=True)
 
 
 def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
@@ -338,7 +340,7 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
     mine = me.coordinator
     if mine.state is not S.PREPARING_REBALANCE:
         # It has left since it sent the request. A consumer that is in poll() again joins again.
-        return _prepared(me) if me.polling and mine.state is S.UNJOINED else me
+        return _prepare_join(me) if me.polling and mine.state is S.UNJOINED else me
     match answer.error:
         case Errors.NONE:
             made: tuple[Assigned, ...] = ()
@@ -355,11 +357,11 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
             named = mine.but(member_id=answer.member_id, generation=NO_GENERATION)
             return me.but(coordinator=named)
         case Errors.UNKNOWN_MEMBER_ID:
-            return _prepared(_reset(me, forget=True))
+            return _prepare_join(_reset(me, forget=True))
         case error if error in RETRIABLE:
             return _again(me)
         case error:
-            return _thrown(me, "JoinGroup", error)
+            return _throw_out_of_poll(me, "JoinGroup", error)
 
 
 def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsumer:
@@ -374,12 +376,12 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
         )
         me = me.but(coordinator=stable, subscription=me.subscription.owning(answer.partitions))
         # Only a cooperative consumer had partitions left to revoke. It revokes them and joins again.
-        return _prepared(me) if gone and me.polling else me
+        return _prepare_join(me) if gone and me.polling else me
     if error is Errors.REBALANCE_IN_PROGRESS:
-        return _prepared(me)
+        return _prepare_join(me)
     if error in OUT:
-        return _prepared(_reset(me, forget=error is not Errors.ILLEGAL_GENERATION))
-    return _again(me) if error in RETRIABLE else _thrown(me, "SyncGroup", error)
+        return _prepare_join(_reset(me, forget=error is not Errors.ILLEGAL_GENERATION))
+    return _again(me) if error in RETRIABLE else _throw_out_of_poll(me, "SyncGroup", error)
 
 
 def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
@@ -391,8 +393,8 @@ def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
     elif error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
     else:
-        return _thrown(me, "Heartbeat", error)
-    return _prepared(me) if me.polling else me
+        return _throw_out_of_poll(me, "Heartbeat", error)
+    return _prepare_join(me) if me.polling else me
 
 
 def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicConsumer:
@@ -406,7 +408,7 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
     return group_reading.on_committed(me, answer)
 
 
-def _thrown(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
+def _throw_out_of_poll(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
     """Throw out of poll(); the next poll() tries to join again."""
     if request not in {"Fetch", "OffsetFetch"}:
         me = _reset(me, forget=False)

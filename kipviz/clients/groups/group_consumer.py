@@ -298,7 +298,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
         out = mine.to(S.UNSUBSCRIBED).but(member_epoch=0, told=None)
         return me.but(membership=out, polling=False, done=True)
     if answer.error in FENCING:
-        return _fenced(me)
+        return _fence_member(me)
     if answer.error in RETRIABLE:
         return me.but(membership=mine.but(beat=True, told=None))
     if answer.error is not Errors.NONE:
@@ -330,7 +330,7 @@ def _reconcile(me: GroupConsumer) -> GroupConsumer:
     )
 
 
-def _fenced(me: GroupConsumer) -> GroupConsumer:
+def _fence_member(me: GroupConsumer) -> GroupConsumer:
     """Lose all partitions and join again; with a listener, which must learn of the loss, in poll()."""
     mine = me.membership.to(S.FENCED).but(target=(), beat=False)
     again = mine.joining if me.polling or not mine.listener else mine

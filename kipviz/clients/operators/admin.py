@@ -245,9 +245,11 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
     with the epoch in the log and as of transaction version 0.
     """
     if partition != me.partition:
-        return _failed(me, f"IllegalArgumentException: describeProducers({partition}) comes first")
+        return _fail_call(
+            me, f"IllegalArgumentException: describeProducers({partition}) comes first"
+        )
     if not me.candidates:
-        return _failed(me, f"KafkaException: no transaction to abort is known in {partition}")
+        return _fail_call(me, f"KafkaException: no transaction to abort is known in {partition}")
     oldest = min(me.candidates, key=lambda p: p.start_offset)
     marker = WriteTxnMarkers(
         oldest.producer_id,
@@ -359,7 +361,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
     if me.several:
-        return _heard(me, request, answer)
+        return _keep_answer(me, request, answer)
     error = _error_of(answer)
     name = type(request).__name__
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
@@ -367,7 +369,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     if error in _repeated_after(request):
         return me.but(queue=(request, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
-        return _failed(me, f"{name}: {error.name}")
+        return _fail_call(me, f"{name}: {error.name}")
     match answer:
         case ListTransactionsResponse():
             me = me.but(listings=(*me.listings, *answer.transactions))
@@ -386,7 +388,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
         case ListGroupsResponse():
             me = me.but(groups=(*me.groups, *answer.groups))
         case DescribeGroupsResponse() | ConsumerGroupDescribeResponse():
-            return _described(me, answer)
+            return _keep_description(me, answer)
         case DescribeAclsResponse():
             me = me.but(acls=answer.acls)
         case DeleteAclsResponse():
@@ -441,7 +443,7 @@ def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
     return ask(me, kind(first, tuple(further))).but(several=bool(further))
 
 
-def _heard(me: Admin, request: Message, answer: Message) -> Admin:
+def _keep_answer(me: Admin, request: Message, answer: Message) -> Admin:
     """Keep the response for each of several groups; the call ends when no request is left."""
     heard = several_groups.heard(request, answer, _repeated_after(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
@@ -453,7 +455,7 @@ def _heard(me: Admin, request: Message, answer: Message) -> Admin:
     return me if me.queue else me.but(done=True)
 
 
-def _failed(me: Admin, error: str) -> Admin:
+def _fail_call(me: Admin, error: str) -> Admin:
     return me.but(queue=(), done=True, error=error, finding=False, removing=False)
 
 
@@ -462,7 +464,7 @@ def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
     return LeaveGroup(group_id, first.member_id, first.instance_id, tuple(further))
 
 
-def _described(me: Admin, answer: GroupDescription) -> Admin:
+def _keep_description(me: Admin, answer: GroupDescription) -> Admin:
     """Keep the description of a group, or remove its members next: static ones by their instance ids."""
     me = me.but(group=answer)
     leavers = tuple(

@@ -36,7 +36,7 @@ def appended(me: P, partition: str, records: Records) -> P:
 
     Records that an earlier send() left in the partition are in the same batch, in front.
     """
-    me, records = _taken_along(me, partition, records)
+    me, records = _add_stray_records(me, partition, records)
     kept = me.accumulator
     if kept.is_full:
         blocked = kept.but(blocked=((partition, records),))
@@ -63,7 +63,7 @@ def left_behind(me: P, partition: str, records: Records) -> P:
     state = me.manager.state
     if state in DROPPING or (state is S.ABORTING_TRANSACTION and _is_ending(me)):
         return me
-    stray = OutgoingBatch(partition, (*_of(me, partition), *records), serial=NO_SERIAL)
+    stray = OutgoingBatch(partition, (*_stray_records(me, partition), *records), serial=NO_SERIAL)
     return _with_stray(me, (*_of_others(me, partition), stray))
 
 
@@ -81,11 +81,11 @@ def goes_along(me: Producer, partition: str) -> bool:
     return manager.state is S.COMMITTING_TRANSACTION and _is_ending(me) and listed
 
 
-def _taken_along(me: P, partition: str, records: Records) -> tuple[P, Records]:
+def _add_stray_records(me: P, partition: str, records: Records) -> tuple[P, Records]:
     """Return the records to send, including those that an earlier send() left in the partition."""
     if not me.accumulator.stray:
         return me, records
-    return _with_stray(me, _of_others(me, partition)), (*_of(me, partition), *records)
+    return _with_stray(me, _of_others(me, partition)), (*_stray_records(me, partition), *records)
 
 
 def _is_ending(me: Producer) -> bool:
@@ -100,5 +100,5 @@ def _of_others(me: Producer, partition: str) -> tuple[OutgoingBatch, ...]:
     return tuple(b for b in me.accumulator.stray if b.partition != partition)
 
 
-def _of(me: Producer, partition: str) -> Records:
+def _stray_records(me: Producer, partition: str) -> Records:
     return tuple(r for b in me.accumulator.stray if b.partition == partition for r in b.records)

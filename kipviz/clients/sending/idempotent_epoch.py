@@ -69,7 +69,7 @@ def on_identity(me: P, message: Message) -> P:
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
         error=f"InitProducerId: {message.error.name}",
     )
-    return _given_up(me, batches)
+    return _fail_batches(me, batches)
 
 
 def on_disconnected(me: P, broker: int) -> P:
@@ -90,13 +90,13 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
         return _bumped(me, batch.partition) if bumps else me
     me = failed(me, (batch,), error)
     if error in FATAL_OF_PRODUCE:
-        return _given_up(_managed(me, state=S.FATAL_ERROR), me.accumulator.batches)
+        return _fail_batches(_managed(me, state=S.FATAL_ERROR), me.accumulator.batches)
     return _bumped(me, batch.partition) if me.idempotence else me
 
 
 def failed(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
     """Fail batches: their Futures get the error, and the producer continues."""
-    return _managed(_given_up(me, batches), error=f"Produce: {error.name}")
+    return _managed(_fail_batches(me, batches), error=f"Produce: {error.name}")
 
 
 def settled(me: P) -> P:
@@ -113,7 +113,7 @@ def settled(me: P) -> P:
     return me if me.accumulator.batches else _managed(me, done=True)
 
 
-def _given_up(me: P, gone: tuple[OutgoingBatch, ...]) -> P:
+def _fail_batches(me: P, gone: tuple[OutgoingBatch, ...]) -> P:
     lost = tuple(r.value for b in gone for r in b.records)
     return without(me, *gone).but(failed=(*me.failed, *lost))
 

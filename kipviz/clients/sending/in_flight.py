@@ -103,7 +103,7 @@ def next_batches(me: Producer, partitions: Iterable[str]) -> tuple[OutgoingBatch
     shouldStopDrainBatchesForPartition, shouldBackoff.
     """
     found = (_next_of(me, partition) for partition in partitions)
-    return tuple(_numbered(me, batch) for batch in found if batch is not None)
+    return tuple(_number_batch(me, batch) for batch in found if batch is not None)
 
 
 def request_of(me: Producer, batch: OutgoingBatch, version: int) -> Produce:
@@ -130,7 +130,7 @@ def _put_on_wire(me: P, partition: str, broker: int, request: int) -> P:
     """Note that the next batch of a partition is in flight; a new batch gets its sequence now."""
     batch = _next_of(me, partition)
     assert batch is not None, partition
-    numbered = _numbered(me, batch)
+    numbered = _number_batch(me, batch)
     if me.idempotence and batch.base_sequence < 0:
         known, identity = me.partition_map, me.manager.identity
         if not me.is_transactional and known.of.get(partition) != identity:
@@ -291,7 +291,7 @@ def _next_of(me: Producer, partition: str) -> OutgoingBatch | None:
     return None if stale or partition in known.unresolved else batch
 
 
-def _numbered(me: Producer, batch: OutgoingBatch) -> OutgoingBatch:
+def _number_batch(me: Producer, batch: OutgoingBatch) -> OutgoingBatch:
     """Assign a batch its sequence, and its identity if a plain producer may change that, unless it has them."""
     if not me.idempotence or batch.base_sequence >= 0:
         return batch

@@ -132,7 +132,7 @@ def _session_settled(me: Application, rules: ClientRules) -> Application:
         manager = manager.but(transaction_started=True)
     counted = rules.session_sequences(tuple(p.partition_map.sequences for p in producers))
     told = tuple(
-        _told(
+        _notify_producer(
             p.but(partition_map=p.partition_map.but(sequences=c, shared=len(producers) > 1)),
             manager,
             rules,
@@ -160,7 +160,7 @@ def _votes(
     # A session that did not wait for the acknowledgement may have no transaction left that could fail.
     if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
         return manager, me
-    return _failed(manager, managing.failed(manager, Failure(answer, answer.error))), me
+    return _fail_manager(manager, managing.failed(manager, Failure(answer, answer.error))), me
 
 
 def _failures(
@@ -170,13 +170,13 @@ def _failures(
     for client in producers:
         told = client.manager
         if told.state in IN_ERROR and rules.session_failure():
-            manager = _failed(manager, manager.but(state=told.state, error=told.error))
+            manager = _fail_manager(manager, manager.but(state=told.state, error=told.error))
             # Below transaction version 2 a failed batch leaves a gap: the next epoch closes it.
             manager = manager.but(bump=manager.bump or told.bump)
     return manager
 
 
-def _failed(manager: TransactionManager, failed: TransactionManager) -> TransactionManager:
+def _fail_manager(manager: TransactionManager, failed: TransactionManager) -> TransactionManager:
     """Return a session's manager in its error state, unless it has an error, aborts, or has sent its EndTxn."""
     over = manager.state in IN_ERROR or manager.state is S.ABORTING_TRANSACTION
     if over or isinstance(manager.on_wire, EndTxn):
@@ -208,7 +208,7 @@ def _allowed(me: Producer, added: tuple[str, ...], waits: set[str]) -> Producer:
     return me.but(manager=me.manager.but(to_add=(), partitions=(*added, *free)))
 
 
-def _told(me: Producer, manager: TransactionManager, rules: ClientRules) -> Producer:
+def _notify_producer(me: Producer, manager: TransactionManager, rules: ClientRules) -> Producer:
     """Pass the identity and the state of its session to a bound producer."""
     me = me.but(manager=me.manager.but(version=manager.version))
     if me.manager.identity != manager.identity:

@@ -82,7 +82,7 @@ def resume_target(target: str) -> Resumed | None:
     return None if target in (STORED, IN_DOUBT) else resumed_identity(target)
 
 
-def _kept(me: Application, line: Line) -> PreparedTxnState:
+def _stored_identity(me: Application, line: Line) -> PreparedTxnState:
     """Return the identity that a database stored for the transaction that resume() continues."""
     database = me.others[NAME]
     assert isinstance(database, ExternalDatabase)
@@ -98,7 +98,7 @@ def why_no_resume(me: Application, line: Line) -> str:
     """
     if line.call is not Call.RESUME or line.target not in (STORED, IN_DOUBT):
         return ""
-    if _kept(me, line).has_transaction:
+    if _stored_identity(me, line).has_transaction:
         return ""
     return (
         "IllegalArgumentException: resume() needs a producer id and an epoch from 0, not -1 and -1"
@@ -112,7 +112,7 @@ def resume(me: Application, line: Line, rules: ClientRules) -> Application:
         "resume() is a call of a session, or of a producer by reflection"
     )
     if line.target in (STORED, IN_DOUBT):
-        kept, name = _kept(me, line), client.manager.transactional_id
+        kept, name = _stored_identity(me, line), client.manager.transactional_id
         identity = Resumed(name, kept.producer_id, kept.producer_epoch)
     else:
         identity = resumed_identity(line.target)

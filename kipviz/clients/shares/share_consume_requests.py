@@ -155,7 +155,7 @@ def _on_acknowledged(
     # A ShareAcknowledge opens no session, so it cannot be sent again.
     error = Errors.NETWORK_EXCEPTION if unknown else answer.error
     lost = unknown or me.closed
-    me = _acknowledged(me, request, error, answer)
+    me = _note_results(me, request, error, answer)
     me = me.but(sessions=me.sessions.lost if lost else me.sessions.advanced)
     if me.by_session and not me.closed:
         return commit_next(me)
@@ -171,10 +171,10 @@ def _on_fetched(
     me: ShareConsumer, request: ShareFetch, answer: ShareFetchResponse
 ) -> ShareConsumer:
     if answer.error in NOT_ALLOWED:
-        me = _acknowledged(me, request, answer.error)
+        me = _note_results(me, request, answer.error)
         return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
     if answer.error is not Errors.NONE:
-        return _reopen(_acknowledged(me, request, Errors.NETWORK_EXCEPTION))
+        return _reopen(_note_results(me, request, Errors.NETWORK_EXCEPTION))
     if me.by_session:
         return _answered_by_session(me, request, answer)
     broker = me.sessions.broker
@@ -183,7 +183,7 @@ def _on_fetched(
         # Records come first; the error is thrown by a poll() that finds nothing else.
         me = me.but(sessions=me.sessions.advanced)
         return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
-    me = _acknowledged(me, request, answer.acknowledge_error)
+    me = _note_results(me, request, answer.acknowledge_error)
     me = with_error(me, answer.acknowledge_error).but(sessions=me.sessions.advanced)
     me = me.but(current_fetch=me.current_fetch.but(gaps=fresh.gaps))
     fetch = me.current_fetch
@@ -192,7 +192,7 @@ def _on_fetched(
     from_here = fetch.but(delivered_by=broker)
     if me.gathers:
         me = me.but(current_fetch=from_here.but(gaps=()), partition=answer.partition)
-        return _ask_the_rest(_beside(me, fresh, answer))
+        return _ask_the_rest(_add_records(me, fresh, answer))
     several = me.subscription.has_several
     if fresh.batch:
         if several:
@@ -203,7 +203,7 @@ def _on_fetched(
     return _ask_on(me.but(partition=answer.partition, current_fetch=from_here))
 
 
-def _beside(
+def _add_records(
     me: ShareConsumer, fresh: Held, part: FetchedPartition | ShareFetchResponse
 ) -> ShareConsumer:
     """Add the records of a partition to the others."""
@@ -223,10 +223,10 @@ def _answered_by_session(
     topic that it may not read. Source: handleShareFetchSuccess.
     """
     me = me.but(sessions=me.sessions.advanced)
-    me = _acknowledged(me, request, Errors.NONE, answer)
+    me = _note_results(me, request, Errors.NONE, answer)
     broker = me.sessions.broker
     for part in answer.fetched:
-        me = _beside(me, share_holding.fresh(part, broker), part)
+        me = _add_records(me, share_holding.fresh(part, broker), part)
     if not me.records and any(part.error in NOT_ALLOWED for part in answer.fetched):
         refused = Errors.TOPIC_AUTHORIZATION_FAILED.name
         return me.but(done=True, error=f"ShareFetch: {refused}", asking=())
@@ -284,7 +284,7 @@ def on_timer(me: ShareConsumer, timer: TimerOfClient) -> ShareConsumer:
     return _again(me.but(resting=False))
 
 
-def _acknowledged(
+def _note_results(
     me: ShareConsumer,
     request: Message | None,
     error: Errors,
@@ -331,7 +331,7 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
         return lost.but(sessions=me.sessions.lost) if here else lost
     if me.on_wire is not None and me.on_wire_broker == broker:
         fetching = isinstance(me.on_wire, ShareFetch)
-        me = _acknowledged(me, me.on_wire, Errors.NETWORK_EXCEPTION)
+        me = _note_results(me, me.on_wire, Errors.NETWORK_EXCEPTION)
         me = me.but(on_wire=None, on_wire_broker=-1)
         if fetching:
             return _reopen(me)
@@ -352,7 +352,7 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
 def _unsent(me: ShareConsumer) -> ShareConsumer:
     """Fail the acknowledgements that were not sent yet: they belong to the lost session."""
     if isinstance(me.to_send, ShareAcknowledge):
-        me = _acknowledged(me, me.to_send, Errors.NETWORK_EXCEPTION)
+        me = _note_results(me, me.to_send, Errors.NETWORK_EXCEPTION)
         me = with_error(me, Errors.NETWORK_EXCEPTION).but(to_send=None, done=True)
     return without_commit(me)
 
@@ -362,7 +362,7 @@ def without_commit(me: ShareConsumer) -> ShareConsumer:
     committing = me.acknowledging.committing
     if not committing:
         return me
-    me = _acknowledged(me, acknowledging(me, committing), Errors.NETWORK_EXCEPTION)
+    me = _note_results(me, acknowledging(me, committing), Errors.NETWORK_EXCEPTION)
     return me.but(acknowledging=me.acknowledging.but(committing=()))
 
 

@@ -103,7 +103,7 @@ def commit_sync(me: ShareConsumer) -> ShareConsumer:
         return requesting.commit_next(
             requesting.owing(requesting.with_error(me, Errors.NONE), owed)
         )
-    me, said = _taken(me)
+    me, said = _take_acknowledged(me)
     me = requesting.with_error(me, Errors.NONE)
     if not said:
         return me.but(done=True)
@@ -118,7 +118,7 @@ def commit_async(me: ShareConsumer) -> ShareConsumer:
     An acknowledgement belongs to the session in which its records were delivered, and fails if that is lost.
     Source: ShareConsumeRequestManager.failPendingAcknowledgementsCannotBeSent.
     """
-    me, said = _taken(me)
+    me, said = _take_acknowledged(me)
     committing = in_order((*me.acknowledging.committing, *said))
     me = me.but(acknowledging=me.acknowledging.but(committing=committing))
     return me if me.sessions.epoch else requesting.without_commit(me)
@@ -129,7 +129,7 @@ def close(me: ShareConsumer) -> ShareConsumer:
 
     In implicit mode the last batch is not accepted. Source: ShareConsumeRequestManager.acknowledgeOnClose.
     """
-    me, said = _taken(me)
+    me, said = _take_acknowledged(me)
     said = in_order((*me.acknowledging.committing, *said))
     me = me.but(
         closed=True,
@@ -142,7 +142,7 @@ def close(me: ShareConsumer) -> ShareConsumer:
     return me.but(to_send=last, done=False)
 
 
-def _taken(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:
+def _take_acknowledged(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:
     """Remove the acknowledged records from the batch, and return their acknowledgements with the gaps."""
     fetch = me.current_fetch
     told = {offset for offset, _ in fetch.verdicts}

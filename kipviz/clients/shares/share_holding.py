@@ -100,17 +100,19 @@ def of_session(
 
 def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:
     """Note that a producer stages some records of a partition."""
-    return _staged(held, partition, lambda staged: tuple(sorted({*staged, *offsets})))
+    return _change_staged(held, partition, lambda staged: tuple(sorted({*staged, *offsets})))
 
 
 def given_back(
     held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]
 ) -> tuple[Held, ...]:
     """Count records as not staged, because their staging failed."""
-    return _staged(held, partition, lambda staged: tuple(o for o in staged if o not in offsets))
+    return _change_staged(
+        held, partition, lambda staged: tuple(o for o in staged if o not in offsets)
+    )
 
 
-def _staged(
+def _change_staged(
     held: tuple[Held, ...],
     partition: str,
     after: Callable[[tuple[int, ...]], tuple[int, ...]],

@@ -85,7 +85,7 @@ def settle(me: Application, rules: ClientRules) -> Application:
             dropped += client.manager.dropped
             me = me.with_client(client.but(manager=client.manager.but(dropped=())))
     if dropped and rules.dropped_staging():
-        me = me.but(consumer=_given_back(consumer, dropped))
+        me = me.but(consumer=_give_back_staged(consumer, dropped))
     waits = _next_is_poll(me) and rules.poll_while_staging(_unanswered(me))
     if waits == consumer.handover.poll_waits:
         return me
@@ -93,7 +93,9 @@ def settle(me: Application, rules: ClientRules) -> Application:
     return me.but(consumer=me.consumer.but(handover=consumer.handover.but(poll_waits=waits)))
 
 
-def _given_back(consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]) -> ShareConsumer:
+def _give_back_staged(
+    consumer: ShareConsumer, dropped: tuple[TxnShareAcknowledge, ...]
+) -> ShareConsumer:
     """Count records as not staged, because their staging was rejected, or abandoned with its transaction."""
     fetch = consumer.current_fetch
     beside, back = fetch.beside, set()

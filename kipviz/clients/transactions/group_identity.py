@@ -26,9 +26,9 @@ def settle(me: Application) -> Application:
         return me
     manager = producer.manager
     if not manager.group_id:
-        return _joined(me, consumer)
+        return _return_from_init(me, consumer)
     if consumer.coordinator.listening:
-        return _returned(me, producer, consumer)
+        return _resume_poll(me, producer, consumer)
     new = consumer.polling and consumer.state is S.STABLE
     member = consumer.coordinator.metadata
     if not new or member == manager.member_at_init or manager.state not in OF_A_GROUP:
@@ -46,7 +46,7 @@ def why_it_waits(me: Application) -> str | None:
     return f"{line.call.value}() of {me.name} waits for its consumer, which has not joined yet"
 
 
-def _joined(me: Application, consumer: ClassicConsumer) -> Application:
+def _return_from_init(me: Application, consumer: ClassicConsumer) -> Application:
     """Let initTransactions(consumer) return when the consumer has joined, or its join has failed."""
     waits = consumer.polling and consumer.state is not S.STABLE
     if not consumer.coordinator.listening or waits:
@@ -84,7 +84,7 @@ def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str
     return with_batches(me, flying).but(manager=manager)
 
 
-def _returned(me: Application, producer: Producer, consumer: ClassicConsumer) -> Application:
+def _resume_poll(me: Application, producer: Producer, consumer: ClassicConsumer) -> Application:
     """Let poll() continue when the producer has its identity, or throw the producer's error."""
     manager = producer.manager
     if manager.state is ProducerState.INITIALIZING:

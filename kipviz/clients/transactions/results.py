@@ -91,7 +91,7 @@ def why_it_waits(me: Application) -> str | None:
 
 def joined(me: Application, client: Producer, result: Result) -> Application:
     """Let one more thread wait for a result."""
-    return _with(me, client, result, result.but(threads=(*result.threads, me.thread)))
+    return _keep_change(me, client, result, result.but(threads=(*result.threads, me.thread)))
 
 
 def left(
@@ -99,18 +99,18 @@ def left(
 ) -> Application:
     """Let the current thread return from its call, with or without its result."""
     others = tuple(thread for thread in result.threads if thread != me.thread)
-    return _with(me, client, result, result.but(threads=others, acked=not timed_out))
+    return _keep_change(me, client, result, result.but(threads=others, acked=not timed_out))
 
 
 def settle(me: Application) -> Application:
     """End the results whose responses the producers of a process have received."""
     for client in me.clients if me.workers else ():
         if isinstance(client, Producer) and client.manager.results:
-            me = me.with_client(_settled(client))
+            me = me.with_client(_keep_results(client))
     return me
 
 
-def _settled(me: Producer) -> Producer:
+def _keep_results(me: Producer) -> Producer:
     manager = me.manager
     waiting = sum(isinstance(m, TxnOffsetCommit) for m in (manager.on_wire, *manager.queue))
     asked = sum(r.call == FORGOTTEN and not r.ended for r in manager.results)
@@ -146,7 +146,7 @@ def _needed(results: tuple[Result, ...]) -> tuple[Result, ...]:
     )
 
 
-def _with(me: Application, client: Producer, before: Result, after: Result) -> Application:
+def _keep_change(me: Application, client: Producer, before: Result, after: Result) -> Application:
     changed = tuple(after if r is before else r for r in client.manager.results)
     return me.with_client(_keeping(client, changed))
 

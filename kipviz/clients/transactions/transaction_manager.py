@@ -164,12 +164,12 @@ def init_transactions(
             keep_prepared_txn=keep_prepared_txn,
             heartbeat_interval_ms=me.heartbeat_interval_ms if told_ms < 0 else told_ms,
         )
-    return _to(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
+    return _change_state(me, S.INITIALIZING).but(queue=(*me.queue, request), done=False, error="")
 
 
 def begin_transaction(me: TransactionManager) -> TransactionManager:
     """Begin a transaction, purely locally."""
-    return _to(me, S.IN_TRANSACTION).but(transaction_started=False)
+    return _change_state(me, S.IN_TRANSACTION).but(transaction_started=False)
 
 
 def resume(
@@ -258,7 +258,9 @@ def prepared_when_flushed(me: TransactionManager, *, incomplete: bool) -> Transa
     if not me.preparing or waits or me.state is not S.IN_TRANSACTION:
         return me
     prepared = PreparedTxnState(me.producer_id, me.producer_epoch)
-    return _to(me, S.PREPARED_TRANSACTION).but(preparing=False, prepared=prepared, done=True)
+    return _change_state(me, S.PREPARED_TRANSACTION).but(
+        preparing=False, prepared=prepared, done=True
+    )
 
 
 def ends_at_once(me: TransactionManager) -> bool:
@@ -274,7 +276,7 @@ def end_transaction(
     A transaction in which nothing was sent ends locally. It ends in the version in which it began; the next one has the
     version that the cluster has reported by then, and a client that comes from below 2 bumps its epoch before.
     """
-    me = _to(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
+    me = _change_state(me, S.COMMITTING_TRANSACTION if committed else S.ABORTING_TRANSACTION)
     end = EndTxn(
         me.transactional_id,
         me.producer_id,
@@ -283,7 +285,7 @@ def end_transaction(
         5 if me.implicit else LAST_END_TXN,
     )
     if ends_at_once(me) and not incomplete:
-        me = _to(_with_finalized(me), S.READY)
+        me = _change_state(_with_finalized(me), S.READY)
         return me.but(done=True, error="", prepared=PreparedTxnState())
     if not committed:
         # Queued requests are still sent, and go before the end (TransactionManager.Priority).
@@ -400,7 +402,7 @@ def on_answer(
             assert isinstance(request, InitProducerId)
             version = me.finalized if request.producer_id < 0 else me.version
             if isinstance(request, InitProducerIdOfGroup):
-                me = _forgotten(me)
+                me = _forget_identity(me)
             return _initialised(me.but(version=version, bump=False), message), None
         case AddPartitionsToTxnResponse():
             added = (*me.partitions, *message.partitions)
@@ -434,7 +436,7 @@ def on_answer(
             raise AssertionError(f"no producer asked for {type(message).__name__}")
 
 
-def _forgotten(me: TransactionManager) -> TransactionManager:
+def _forget_identity(me: TransactionManager) -> TransactionManager:
     """Forget the state of the previous identity (KIP-447, first draft)."""
     return me.but(partitions=(), to_add=(), transaction_started=False)
 
@@ -443,9 +445,11 @@ def _initialised(me: TransactionManager, answer: InitProducerIdResponse) -> Tran
     """Use the identity; a transaction that was kept is prepared, whichever producer wrote it."""
     me = me.but(producer_id=answer.producer_id, producer_epoch=answer.producer_epoch, done=True)
     if not isinstance(answer, InitProducerId2PcResponse) or answer.ongoing_txn_producer_id < 0:
-        return _to(me, S.READY)
+        return _change_state(me, S.READY)
     prepared = PreparedTxnState(answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch)
-    return _to(me, S.PREPARED_TRANSACTION).but(prepared=prepared, transaction_started=True)
+    return _change_state(me, S.PREPARED_TRANSACTION).but(
+        prepared=prepared, transaction_started=True
+    )
 
 
 def _begins_anew(me: TransactionManager) -> TransactionManager:
@@ -459,9 +463,9 @@ def _begins_anew(me: TransactionManager) -> TransactionManager:
     """
     me = me.but(partitions=(), transaction_started=False)
     if not me.bump:
-        return _to(me, S.READY).but(done=True)
+        return _change_state(me, S.READY).but(done=True)
     asked = any(isinstance(m, InitProducerId) for m in me.queue)
-    return _to(me, S.INITIALIZING).but(bump=asked, done=not asked)
+    return _change_state(me, S.INITIALIZING).but(bump=asked, done=not asked)
 
 
 def ended_locally(me: TransactionManager, *, incomplete: bool) -> TransactionManager:
@@ -540,9 +544,9 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
     abortable = abortable and not poisoned
     completing = (S.COMMITTING_TRANSACTION, S.ABORTING_TRANSACTION)
     fails_batch = of_batch and me.state not in completing
-    me = _to(me, S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
+    me = _change_state(me, S.ABORTABLE_ERROR if abortable else S.FATAL_ERROR)
     if isinstance(about, InitProducerId) and error in NOT_ALLOWED:
-        me = _to(me, S.UNINITIALIZED)
+        me = _change_state(me, S.UNINITIALIZED)
     return stagings.dropping(me, about, *me.queue).but(
         queue=(),
         to_add=(),
@@ -569,7 +573,7 @@ def restarted(me: TransactionManager) -> TransactionManager:
     )
 
 
-def _to(me: TransactionManager, state: ProducerState) -> TransactionManager:
+def _change_state(me: TransactionManager, state: ProducerState) -> TransactionManager:
     """Change the state; `TRANSITIONS` has the valid next states.
 
     A manager that follows a session has no life cycle of its own.

@@ -445,7 +445,7 @@ class CrashingBroker(Behaviour[CrashBroker]):
             for (source, to), c in world.connections.items()
             if to == broker or host_of(source) == host
         )
-        yield "records not replicated", str(sum(_above(world.logs[p]) for p in led))
+        yield "records not replicated", str(sum(_unreplicated_count(world.logs[p]) for p in led))
         yield "crashes left", str(world.budget.crash_broker)
 
     def name(self, world: World, action: CrashBroker) -> ActionName:
@@ -550,7 +550,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         yield "leader", f"Broker {held.leader}, {epoch}" if led else f"nobody, {epoch}"
         yield "replicas", listed(tuple(f"Broker {b}" for b in held.replicas))
         yield f"Broker {action.to}", "up" if action.to in world.up else "down"
-        yield "records not replicated", str(_above(world.logs[action.partition]))
+        yield "records not replicated", str(_unreplicated_count(world.logs[action.partition]))
         yield "moves left", str(world.budget.move_leader)
 
     def name(self, world: World, action: MoveLeader) -> ActionName:
@@ -581,5 +581,5 @@ def _several_groups_share(world: World) -> bool:
     return len(groups) > 1
 
 
-def _above(log: PartitionLog) -> int:
+def _unreplicated_count(log: PartitionLog) -> int:
     return log.end_offset - log.high_watermark

@@ -49,7 +49,7 @@ def offered(spec: ClusterSpec, world: World) -> Iterator[Cut]:
     A person may take any other one: a cluster of n hosts has about 3^n / 2 pairs of sets.
     """
     yield from _cuts_of_two(world.up, world.applications.keys(), world.cuts)
-    named = _named(spec.splits, hosts_of(spec)) if spec.splits else ()
+    named = _named_partitions(spec.splits, hosts_of(spec)) if spec.splits else ()
     yield from (cut for cut in named if why_no_cut(spec, world, cut) is None)
 
 
@@ -138,7 +138,7 @@ def _holds_apart(cuts: tuple[tuple[str, str], ...], one: str, other: str) -> boo
 
 
 @lru_cache(maxsize=64)
-def _named(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
+def _named_partitions(splits: tuple[str, ...], hosts: tuple[str, ...]) -> tuple[Cut, ...]:
     """Return the network partitions that a spec names, without those of two hosts, which are offered anyway."""
     cuts = (Cut(*sides(*two_sides(text), hosts)) for text in splits)
     return tuple(cut for cut in cuts if not are_two(cut.one, cut.other))

@@ -168,7 +168,7 @@ class RebuiltModel(ClusterModel):
         }
         world = world.but(logs=Table.of({**dict(world.logs.items()), **logs}))
         for position, entry in enumerate(self.entries[: self.skipped]):
-            world, _ = self._elected(world, position)
+            world, _ = self._apply_elections(world, position)
             world, _ = self._read(world, entry)
         return world
 
@@ -181,7 +181,7 @@ class RebuiltModel(ClusterModel):
         position = self.position(world)
         if position == len(self.entries):
             return ()
-        after, _ = self._elected(world, position)
+        after, _ = self._apply_elections(world, position)
         entry = self.entries[position]
         leader = after.image.leader_of(entry.partition)
         return (ReadLog(entry.partition, entry.batch.base_offset, entry.at, leader),)
@@ -208,7 +208,7 @@ class RebuiltModel(ClusterModel):
             raise NotEnabled(action, why)
         position = self.position(world)
         entry = self.entries[position]
-        world, elected = self._elected(world, position)
+        world, elected = self._apply_elections(world, position)
         after, events = self._read(world, entry)
         events = (*elected, *events)
         elapsed = entry.at_ms - self.entries[position - 1].at_ms if position else 0
@@ -243,7 +243,7 @@ class RebuiltModel(ClusterModel):
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _elected(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
+    def _apply_elections(self, world: World, position: int) -> tuple[World, tuple[Event, ...]]:
         """Apply the elections that came before a batch was written."""
         events: list[Event] = []
         for each in self._elected_after.get(position, ()):
@@ -256,10 +256,10 @@ class RebuiltModel(ClusterModel):
         batch, name = entry.batch, entry.partition
         log = replicate(append(world.logs[name], batch))
         key = role_key(world.image.leader_of(name), name)
-        role, told = self._replayed(world.roles[key], entry)
+        role, told = self._replay_batch(world.roles[key], entry)
         roles = world.roles.set(key, role) if role is not world.roles[key] else world.roles
         if batch.control:
-            roles = _marked(roles, name, batch)
+            roles = _remove_marked(roles, name, batch)
         appended = BatchAppended(
             name,
             batch.base_offset,
@@ -270,7 +270,7 @@ class RebuiltModel(ClusterModel):
         )
         return world.but(logs=world.logs.set(name, log), roles=roles), (appended, *told)
 
-    def _replayed(self, role: Any, entry: Entry) -> tuple[Any, tuple[Event, ...]]:
+    def _replay_batch(self, role: Any, entry: Entry) -> tuple[Any, tuple[Event, ...]]:
         """Let the leader's role replay a batch."""
         batch = entry.batch
         if isinstance(role, TransactionCoordinator):
@@ -285,7 +285,7 @@ class RebuiltModel(ClusterModel):
                 and not (isinstance(r, ShareUpdateRecord) and r.key not in role.states)
             )
             role = share_coordinator.replay(role, batch.but(records=read), self._brokers)
-            return role.but(states=_without(role.states, entry.gone)), ()
+            return role.but(states=_delete_keys(role.states, entry.gone)), ()
         return role, ()
 
 
@@ -308,7 +308,7 @@ def elect_rebuilt(
     return world.but(image=image, roles=roles)
 
 
-def _without(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
+def _delete_keys(table: Table[Any, Any], gone: tuple[str, ...]) -> Table[Any, Any]:
     """Delete the keys of tombstones; a key of two names is written with a space between them."""
     for key in table.keys() if gone else ():
         if (key if isinstance(key, str) else " ".join(key)) in gone:
@@ -332,9 +332,9 @@ def _groups(role: GroupCoordinator, entry: Entry) -> tuple[GroupCoordinator, tup
     if batch.control:
         role = group_state.replay(role, batch)
     role = role.but(
-        offsets=_without(role.offsets, entry.gone),
-        groups=_without(role.groups, entry.gone),
-        share_groups=_without(role.share_groups, entry.gone),
+        offsets=_delete_keys(role.offsets, entry.gone),
+        groups=_delete_keys(role.groups, entry.gone),
+        share_groups=_delete_keys(role.share_groups, entry.gone),
     )
     offsets = tuple(r for r in batch.records if isinstance(r, OffsetCommitRecord))
     staged = offsets if batch.transactional else ()
@@ -368,10 +368,10 @@ def _transactions(
             committed = record.state is TransactionState.PREPARE_COMMIT
             pid = record.producer_id if before is None else before.producer_id
             events.append(TransactionDecided(record.transactional_id, pid, epoch, committed))
-    return role.but(transactions=_without(role.transactions, entry.gone)), tuple(events)
+    return role.but(transactions=_delete_keys(role.transactions, entry.gone)), tuple(events)
 
 
-def _marked(roles: Table[Any, Any], partition: str, batch: Batch) -> Table[Any, Any]:
+def _remove_marked(roles: Table[Any, Any], partition: str, batch: Batch) -> Table[Any, Any]:
     """Remove a partition that has its marker; the rest is what a transaction waits for."""
     for key, role in roles.items():
         if not isinstance(role, TransactionCoordinator):

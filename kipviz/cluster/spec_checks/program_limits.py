@@ -38,8 +38,8 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
         known = ", ".join(kind.name for kind in AcknowledgeType if kind >= 0)
         return f"{called} says one of {known} of a record, not {AcknowledgeType.UNKNOWN.name}"
     of = CALLS[line.call].of
-    if line.client and line.client not in _named(app, of):
-        known = ", ".join(map(repr, ("", *_named(app, of))))
+    if line.client and line.client not in _nameable_clients(app, of):
+        known = ", ".join(map(repr, ("", *_nameable_clients(app, of))))
         return f"{called} is a call of one of {known}, not of {line.client!r}"
     member = drained_by(line)
     if member and member not in app.further_members:
@@ -59,7 +59,7 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     return ""
 
 
-def _named(app: ApplicationSpec, of: str) -> tuple[str, ...]:
+def _nameable_clients(app: ApplicationSpec, of: str) -> tuple[str, ...]:
     """Return the clients that a line can name, of the kind that has its call."""
     if of == CONSUMER:
         own = tuple(thread.consumer for thread in app.threads if thread.consumer)

@@ -39,7 +39,9 @@ class Duration(Value, frozen=True):
     values: Callable[[ClusterSpec], tuple[int, ...]]
 
 
-def _of(name: str, occurs: Callable[[ClusterSpec], bool]) -> Callable[..., tuple[int, ...]]:
+def _durations_of(
+    name: str, occurs: Callable[[ClusterSpec], bool]
+) -> Callable[..., tuple[int, ...]]:
     """Return a value of the cluster's `durations` if it can occur."""
     return lambda spec: (getattr(spec.durations, name),) if occurs(spec) else ()
 
@@ -221,7 +223,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a silent member is removed from a regular group",
         SHIPPED,
         "KIP-848; GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
-        _of("consumer_session_timeout_ms", joins_by_heartbeat),
+        _durations_of("consumer_session_timeout_ms", joins_by_heartbeat),
     ),
     Duration(
         "group.consumer.heartbeat.interval.ms",
@@ -230,7 +232,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a member's next heartbeat is due, from when the last one was sent",
         SHIPPED,
         "KIP-848; AbstractHeartbeatRequestManager",
-        _of("consumer_heartbeat_interval_ms", joins_by_heartbeat),
+        _durations_of("consumer_heartbeat_interval_ms", joins_by_heartbeat),
     ),
     Duration(
         "session.timeout.ms",
@@ -239,7 +241,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a silent member is removed from a classic group",
         SHIPPED,
         "KIP-62, KIP-735; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
-        _of("session_timeout_ms", joins_classic),
+        _durations_of("session_timeout_ms", joins_classic),
     ),
     Duration(
         "heartbeat.interval.ms",
@@ -248,7 +250,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a classic member's next heartbeat is due",
         SHIPPED,
         "KIP-62; AbstractCoordinator.HeartbeatThread",
-        _of("heartbeat_interval_ms", joins_classic),
+        _durations_of("heartbeat_interval_ms", joins_classic),
     ),
     Duration(
         "group.initial.rebalance.delay.ms",
@@ -276,7 +278,7 @@ DURATIONS: tuple[Duration, ...] = (
         SHIPPED,
         "KIP-62, KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout, "
         "AbstractCoordinator.HeartbeatThread, AbstractHeartbeatRequestManager.poll",
-        _of("max_poll_interval_ms", joins),
+        _durations_of("max_poll_interval_ms", joins),
     ),
     Duration(
         "group.share.session.timeout.ms",
@@ -285,7 +287,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a silent member is removed from a share group",
         SHIPPED,
         "KIP-932; GroupMetadataManager.scheduleShareGroupSessionTimeout",
-        _of("share_session_timeout_ms", joins_shares),
+        _durations_of("share_session_timeout_ms", joins_shares),
     ),
     Duration(
         "group.share.heartbeat.interval.ms",
@@ -294,7 +296,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a share group member's next heartbeat is due",
         SHIPPED,
         "KIP-932; ShareHeartbeatRequestManager",
-        _of("share_heartbeat_interval_ms", joins_shares),
+        _durations_of("share_heartbeat_interval_ms", joins_shares),
     ),
     Duration(
         "transactional.id.expiration.ms",
@@ -303,7 +305,7 @@ DURATIONS: tuple[Duration, ...] = (
         "an unused transactional id expires, in the scan that finds it",
         SHIPPED,
         "KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
-        _of("transactional_id_expiration_ms", expires),
+        _durations_of("transactional_id_expiration_ms", expires),
     ),
     Duration(
         "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -312,7 +314,7 @@ DURATIONS: tuple[Duration, ...] = (
         "the coordinator scans for unused transactional ids",
         SHIPPED,
         "TransactionStateManagerConfig",
-        _of("transactional_id_scan_ms", expires),
+        _durations_of("transactional_id_scan_ms", expires),
     ),
     Duration(
         "producer.id.expiration.ms",
@@ -321,7 +323,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a log expires a silent producer, in the check that finds it",
         SHIPPED,
         "KIP-854; ProducerStateManager.isProducerExpired",
-        _of("producer_id_expiration_ms", forgets),
+        _durations_of("producer_id_expiration_ms", forgets),
     ),
     Duration(
         "producer.id.expiration.check.interval.ms",
@@ -330,7 +332,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a log scans for silent producers",
         SHIPPED,
         "TransactionLogConfig (internal); UnifiedLog",
-        _of("producer_id_scan_ms", forgets),
+        _durations_of("producer_id_scan_ms", forgets),
     ),
     Duration(
         "offsets.retention.minutes",
@@ -348,7 +350,7 @@ DURATIONS: tuple[Duration, ...] = (
         "the coordinator scans for unneeded offsets",
         SHIPPED,
         "KIP-211; GroupCoordinatorService",
-        _of("offsets_retention_check_ms", forgets_offsets),
+        _durations_of("offsets_retention_check_ms", forgets_offsets),
     ),
     Duration(
         "retry.backoff.ms",
@@ -366,7 +368,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a batch that failed several times is sent again",
         SHIPPED,
         "KIP-580; ExponentialBackoff, without its jitter",
-        _of("retry_backoff_max_ms", pipelines),
+        _durations_of("retry_backoff_max_ms", pipelines),
     ),
     Duration(
         "fetch.max.wait.ms",
@@ -375,7 +377,9 @@ DURATIONS: tuple[Duration, ...] = (
         "a poll() without new records fetches again",
         SHIPPED,
         "ConsumerConfig; the brokers wait in Kafka, the client here",
-        _of("fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or limits_sessions(spec)),
+        _durations_of(
+            "fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or limits_sessions(spec)
+        ),
     ),
     Duration(
         "max.block.ms",
@@ -384,7 +388,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a blocking call returns without its result",
         SHIPPED,
         "KIP-98, KIP-1319; KafkaProducer",
-        _of("max_block_ms", lambda spec: looks_up(spec) or times_calls_out(spec)),
+        _durations_of("max_block_ms", lambda spec: looks_up(spec) or times_calls_out(spec)),
     ),
     Duration(
         "metadata.max.idle.ms",
@@ -393,7 +397,7 @@ DURATIONS: tuple[Duration, ...] = (
         "the metadata of an unused topic expires",
         SHIPPED,
         "KIP-526; ProducerMetadata",
-        _of("metadata_max_idle_ms", looks_up),
+        _durations_of("metadata_max_idle_ms", looks_up),
     ),
     Duration(
         "request.timeout.ms",
@@ -402,7 +406,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a client closes the connection of a request without a response; a by_duration reset without a record asks again",
         SHIPPED,
         "NetworkClient.handleTimedOutRequests",
-        _of("request_timeout_ms", lambda spec: gives_up(spec) or resets_by_time(spec)),
+        _durations_of("request_timeout_ms", lambda spec: gives_up(spec) or resets_by_time(spec)),
     ),
     Duration(
         "delivery.timeout.ms",
@@ -411,7 +415,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a batch expires, from when it was made",
         SHIPPED,
         "KIP-91; RecordAccumulator.expiredBatches",
-        _of("delivery_timeout_ms", expires_batches),
+        _durations_of("delivery_timeout_ms", expires_batches),
     ),
     Duration(
         "log.retention.ms",
@@ -429,7 +433,7 @@ DURATIONS: tuple[Duration, ...] = (
         "a job scans for expired data",
         SHIPPED,
         "LogManager.cleanupLogs",
-        _of("log_retention_check_ms", retains),
+        _durations_of("log_retention_check_ms", retains),
     ),
 )
 

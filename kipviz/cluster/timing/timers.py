@@ -173,7 +173,7 @@ def restarted_timers(before: World, world: World, events: Iterable[Event]) -> It
                 yield CLIENT, (source, HeartbeatInterval())
             case MessageDelivered(source, broker, "request", message):
                 if not _is_refused(source, broker, events):
-                    yield from _heard(world, broker, message)
+                    yield from _restarted_timers(world, broker, message)
             case MessageDelivered(source, broker, "response"):
                 yield ASKED, (source, broker)
             case _:
@@ -194,7 +194,7 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
     )
 
 
-def _heard(world: World, broker: int, message: Message) -> Iterator[Place]:
+def _restarted_timers(world: World, broker: int, message: Message) -> Iterator[Place]:
     """Return the timers that an accepted heartbeat restarts at its coordinator."""
     if not api_of(message).heartbeat:
         return
@@ -269,7 +269,7 @@ def _of_roles(
                     latest = left + spec.durations.transactional_id_scan_ms
                     yield Deadline(EXPIRY, (timer.transactional_id,), left, latest)
                 else:
-                    takes = _left(spec, role, timer, context(key[0]))
+                    takes = _duration_of(spec, role, timer, context(key[0]))
                     if takes is not None:
                         yield Deadline(TIMER, (*key, timer), takes, takes)
             for delay in role_delays.delays(role):
@@ -337,7 +337,7 @@ def _is_ongoing(transaction: TransactionMetadata) -> bool:
     return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
 
 
-def _left(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) -> int | None:
+def _duration_of(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) -> int | None:
     """Return the duration of a role's timer that starts now; None for one without a duration."""
     durations = spec.durations
     match timer:

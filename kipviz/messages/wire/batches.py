@@ -69,13 +69,13 @@ def _put_record(out: Writer, delta: int, record: DataRecord) -> None:
     inner.put(f"{path}.timestampDelta", "varlong", varint(0), told=False)
     inner.put(f"{path}.offsetDelta", "varint", varint(delta))
     inner.put(f"{path}.key", "varint string", varint(-1), told=False)
-    inner.put(f"{path}.value", "varint string", _sized(record.value))
+    inner.put(f"{path}.value", "varint string", _encode_sized(record.value))
     headers = [("origin", record.origin)] if record.origin else []
     inner.put(f"{path}.headersCount", "varint", varint(len(headers)))
     for key, value in headers:
         inner.heading(f"{path}.Header[]")
-        inner.put(f"{path}.Header[].key", "varint string", _sized(key))
-        inner.put(f"{path}.Header[].value", "varint string", _sized(value))
+        inner.put(f"{path}.Header[].key", "varint string", _encode_sized(key))
+        inner.put(f"{path}.Header[].value", "varint string", _encode_sized(value))
     out.heading(path)
     out.put(f"{path}.length", "varint", varint(len(inner.data)))
     out.append(inner.done())
@@ -86,6 +86,6 @@ def varint(value: int) -> bytes:
     return unsigned_varint(value * 2 if value >= 0 else -value * 2 - 1)
 
 
-def _sized(text: str) -> bytes:
+def _encode_sized(text: str) -> bytes:
     raw = text.encode("utf-8", "replace")  # as in Java's getBytes
     return varint(len(raw)) + raw

@@ -94,13 +94,17 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
     """Return the schema of a kind of message in an iteration, and its version."""
     schema = KINDS[kind].schema
     if kind is TxnShareAcknowledge:
-        return _rekeyed(schema, of, _without(schema.fields, acknowledgements.DELIVERIES.name)), 0
+        return _rekeyed(
+            schema, of, _drop_fields(schema.fields, acknowledgements.DELIVERIES.name)
+        ), 0
     if kind is TxnShareAcknowledgeResponse:
-        fields = _without(_without(schema.fields, "CurrentLeader"), "NodeEndpoints")
+        fields = _drop_fields(_drop_fields(schema.fields, "CurrentLeader"), "NodeEndpoints")
         return _rekeyed(schema, of, fields), 0
     if kind in (WriteShareGroupState, ReadShareGroupStateResponse) and of.staged_fields:
         version = kind.VERSION + 1
-        fields = _without(_staged(schema.fields, of, version), share_state.PENDING_VOTES.name)
+        fields = _drop_fields(
+            _mark_staged(schema.fields, of, version), share_state.PENDING_VOTES.name
+        )
         return schema.but(versions=f"0-{version}", fields=fields, status=DRAFT), version
     return schema, kind.VERSION
 
@@ -113,7 +117,7 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
     """
     schema, version = schema_of(type(message), of)
     if isinstance(message, WriteShareGroupState | ReadShareGroupStateResponse):
-        message = message.but(batches=tuple(_known(batch, of) for batch in message.batches))
+        message = message.but(batches=tuple(_drop_unknown(batch, of) for batch in message.batches))
     if isinstance(message, TxnShareAcknowledge):
         message = message.but(deliveries=())
         for batch in message.acknowledgements:
@@ -130,7 +134,7 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
     return framed(encode(header, header_version(schema, version), values, client), body)
 
 
-def _known(batch: StateBatch, of: Iteration) -> StateBatch:
+def _drop_unknown(batch: StateBatch, of: Iteration) -> StateBatch:
     """Return a batch without the staged fields that an iteration does not have."""
     if STAGED_STATE not in of.staged_fields:
         batch = batch.but(staged_state=-1)
@@ -143,18 +147,18 @@ def _rekeyed(schema: Schema, of: Iteration, fields: tuple[Field, ...]) -> Schema
     return schema.but(key=of.key, fields=fields, status=DRAFT)
 
 
-def _without(fields: tuple[Field, ...], name: str) -> tuple[Field, ...]:
+def _drop_fields(fields: tuple[Field, ...], name: str) -> tuple[Field, ...]:
     """Return fields, and those inside them, without the ones of a name."""
     return tuple(
-        field.but(fields=_without(field.fields, name)) for field in fields if field.name != name
+        field.but(fields=_drop_fields(field.fields, name)) for field in fields if field.name != name
     )
 
 
-def _staged(fields: tuple[Field, ...], of: Iteration, version: int) -> tuple[Field, ...]:
+def _mark_staged(fields: tuple[Field, ...], of: Iteration, version: int) -> tuple[Field, ...]:
     """Return fields with the staged ones of a state batch as plain fields from a version on."""
     found = []
     for field in fields:
-        inside = _staged(field.fields, of, version)
+        inside = _mark_staged(field.fields, of, version)
         if field.name == share_state.STATE_BATCHES.name:
             kept = tuple(f for f in inside if f.name not in _TYPES)
             added = (

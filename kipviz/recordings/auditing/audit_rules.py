@@ -87,7 +87,7 @@ def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
     """Yield the findings that one piece of evidence shows by itself."""
     match evidence:
         case Damaged():
-            yield _damaged(evidence)
+            yield _report_damage(evidence)
         case ShareState():
             yield from _share(evidence)
         case _:
@@ -158,7 +158,7 @@ class _Tally:
             self._turn[partition] = self._turn.get(partition, 0) + 1
 
     def _marker(self, partition: str) -> Held | None:
-        own, marks = self.own[partition], self._matched(partition)
+        own, marks = self.own[partition], self._count_matched(partition)
         if self._turn.get(partition, 0) < own - marks:
             return None
         if partition not in self._left:
@@ -168,7 +168,7 @@ class _Tally:
             self._left[partition] = islice(there, max(0, marks - own), None)
         return next(self._left[partition])
 
-    def _matched(self, partition: str) -> int:
+    def _count_matched(self, partition: str) -> int:
         own, marks = self.own[partition], self.marks.get(partition, 0)
         return marks if marks <= own else self.with_data[partition] or own
 
@@ -443,7 +443,7 @@ class _Offsets:
                 count, first = self._outputs.get(name, (0, decision))
                 first = min(first, decision, key=lambda each: (each.log, each.offset))
                 self._outputs[name] = (count + 1, first)
-        elif any(_wrote(marks[p], counts_agree=tally.is_whole(p)) for p in users):
+        elif any(_has_batch(marks[p], counts_agree=tally.is_whole(p)) for p in users):
             self._both[name] = None
         elif all(_is_whole(around.end_of(p)) for p in users):
             where = (
@@ -485,7 +485,7 @@ class _Offsets:
             )
 
 
-def _wrote(mark: Held | None, *, counts_agree: bool) -> bool:
+def _has_batch(mark: Held | None, *, counts_agree: bool) -> bool:
     """Return whether a partition has a batch of a transaction; True if its marker is not distinguishable from others."""
     return not counts_agree or (mark is not None and mark.batches > 0)
 
@@ -529,7 +529,7 @@ def _irregular(each: Irregular, name: str) -> LogFinding:
     )
 
 
-def _damaged(each: Damaged) -> LogFinding:
+def _report_damage(each: Damaged) -> LogFinding:
     return LogFinding(
         "damaged",
         each.partition,

@@ -170,9 +170,9 @@ class PartitionFold:
             behind = first_offset_of(content.part.segment)
             if before >= 0:
                 behind = int(fields["base_offset"][before] + fields["last_delta"][before]) + 1
-            yield self._damaged(content.part, each, behind)
+            yield self._note_damage(content.part, each, behind)
 
-    def _damaged(self, part: LogPart, damage: Damage, offset: int) -> Damaged:
+    def _note_damage(self, part: LogPart, damage: Damage, offset: int) -> Damaged:
         place = (part.segment, damage.start + part.start, damage.end - damage.start)
         return Damaged(self.partition, *place, damage.why, offset)
 
@@ -183,7 +183,7 @@ class PartitionFold:
         for k in np.flatnonzero(data):
             batch = whole_batch(content, int(positions[k]), int(fields["length"][k]) + 12)
             if isinstance(batch, Damage):
-                yield self._damaged(content.part, batch, int(fields["base_offset"][k]))
+                yield self._note_damage(content.part, batch, int(fields["base_offset"][k]))
                 continue
             try:
                 said = decode(Segment("", (batch,)), CONSUMER_OFFSETS)
@@ -202,7 +202,7 @@ class PartitionFold:
             if isinstance(batch, Damage):
                 place = int(np.searchsorted(positions, at))
                 if place < len(positions) and positions[place] == at:
-                    yield self._damaged(content.part, batch, int(fields["base_offset"][place]))
+                    yield self._note_damage(content.part, batch, int(fields["base_offset"][place]))
                 continue
             try:
                 said = decode(Segment("", (batch,)), self.topic)
@@ -215,7 +215,7 @@ class PartitionFold:
     def _unreadable(
         self, part: LogPart, at: int, batch: LoggedBatch, problem: RecordingError
     ) -> Damaged:
-        return self._damaged(part, Damage(at, at + batch.size, problem.why), batch.base_offset)
+        return self._note_damage(part, Damage(at, at + batch.size, problem.why), batch.base_offset)
 
 
 def _rows_of(content: PartContent, chosen: Numbers) -> Numbers:

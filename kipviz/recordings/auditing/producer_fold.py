@@ -169,7 +169,7 @@ class ProducerFold:
             pairs = np.concatenate((self.ended, with_data, rows[stops[early]]))
             self.ended = _by_producer(pairs)
         done = closed & ~early
-        yield from self._held(whole[done], rows[stops[done]])
+        yield from self._list_held(whole[done], rows[stops[done]])
         self.open = whole[~closed]
         if self.groups:
             self._forget_groups()
@@ -184,7 +184,7 @@ class ProducerFold:
             early[places] = first & ~np.isin(pids[places], self.ended["pid"])
         return early
 
-    def _held(self, whole: Numbers, markers: Numbers) -> Iterator[Held]:
+    def _list_held(self, whole: Numbers, markers: Numbers) -> Iterator[Held]:
         columns = (
             *(whole[name] for name in ("pid", "epoch", "first_offset", "first_ms")),
             *(whole[name] for name in ("last_offset", "batches")),

@@ -100,9 +100,12 @@ class TransactionFold:
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, TransactionEnds]]:
         """Yield the open ends of both sides, by buckets of transactional ids."""
-        first = _named(self.first, buckets)
-        prepared, latest = _named(self.prepared, buckets), _named(self.latest, buckets)
-        forgotten = _named(self.forgotten, buckets)
+        first = _group_by_bucket(self.first, buckets)
+        prepared, latest = (
+            _group_by_bucket(self.prepared, buckets),
+            _group_by_bucket(self.latest, buckets),
+        )
+        forgotten = _group_by_bucket(self.forgotten, buckets)
         for bucket in sorted({*first, *prepared, *latest, *forgotten}):
             yield (
                 bucket,
@@ -180,7 +183,10 @@ class ShareFold:
 
     def open_ends(self, number: int, buckets: int) -> Iterator[tuple[int, ShareEnds]]:
         """Yield the states of the share-partitions, by buckets of their names."""
-        states, changes = _named(self.states, buckets), _named(self.changes, buckets)
+        states, changes = (
+            _group_by_bucket(self.states, buckets),
+            _group_by_bucket(self.changes, buckets),
+        )
         for bucket in sorted({*states, *changes}):
             waiting = ((name, tuple(each)) for name, each in changes.get(bucket, {}).items())
             known = tuple(states.get(bucket, {}).items())
@@ -204,7 +210,7 @@ def _name(group: str, topic_id: str, partition: int) -> str:
     return f"{group}:{topic_id}:{partition}"
 
 
-def _named(values: dict[str, T], buckets: int) -> dict[int, dict[str, T]]:
+def _group_by_bucket(values: dict[str, T], buckets: int) -> dict[int, dict[str, T]]:
     found: dict[int, dict[str, T]] = {}
     for name, value in values.items():
         found.setdefault(crc32(name.encode()) % buckets, {})[name] = value

@@ -295,7 +295,7 @@ def read_metadata(folder: Path) -> ClusterMetadata:
         told += _records(read_segment(snapshots[ends[0]], compacted=True), 0)
     for segment in segments:
         told += _records(segment, ends[0] if ends else 0)
-    return _folded(_settled(told))
+    return _fold_metadata(_drop_aborted(told))
 
 
 def _records(segment: Segment, since: int) -> Iterator[tuple[int, LoggedOfCluster]]:
@@ -310,7 +310,7 @@ def _records(segment: Segment, since: int) -> Iterator[tuple[int, LoggedOfCluste
                 raise RecordingError(segment.file, record.position, why) from problem
 
 
-def _settled(
+def _drop_aborted(
     told: Iterable[tuple[int, LoggedOfCluster]],
 ) -> Iterator[tuple[int, LoggedOfCluster]]:
     """Leave out what the controller aborted: KIP-868's metadata transactions."""
@@ -330,7 +330,7 @@ def _settled(
             yield at, each
 
 
-def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
+def _fold_metadata(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
     topics: dict[str, str] = {}
     removed: dict[str, str] = {}
     configs: dict[tuple[str, str, str], str] = {}
@@ -355,7 +355,7 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
                 configs = {k: v for k, v in configs.items() if k[:2] != ("topic", gone)}
             case LoggedLeadership(topic_id=topic_id) if topic_id in topics:
                 name = f"{topics[topic_id]}-{each.partition}"
-                made = _decided(name, each, latest.get(name), at)
+                made = _make_decision(name, each, latest.get(name), at)
                 if made is not None:
                     latest[name] = made
                     decisions.append(made)
@@ -384,7 +384,7 @@ def _folded(told: Iterable[tuple[int, LoggedOfCluster]]) -> ClusterMetadata:
     )
 
 
-def _decided(
+def _make_decision(
     name: str, said: LoggedLeadership, before: Decision | None, at_ms: int
 ) -> Decision | None:
     """Return the decision about a partition after a change; None for a change of an unknown partition."""

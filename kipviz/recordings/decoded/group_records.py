@@ -183,7 +183,7 @@ def _client_and_topics(fields: Fields) -> tuple[str, ...]:
 
 def _target(make: Callable[[str, str, tuple[str, ...]], Value]) -> Callable[..., Value]:
     def read(fields: Fields, group: str, member: str) -> Value:
-        partitions = _held(fields, "the target")
+        partitions = _decode_held(fields, "the target")
         _end(fields, "the target")
         return make(group, member, tuple(p for p, _ in partitions))
 
@@ -192,15 +192,15 @@ def _target(make: Callable[[str, str, tuple[str, ...]], Value]) -> Callable[...,
 
 def _assignment(fields: Fields, group: str, member: str) -> Value:
     epoch, previous, state = _member(fields)
-    assigned = _held(fields, "the assignment")
-    revoking = _held(fields, "what is to be given up")
+    assigned = _decode_held(fields, "the assignment")
+    revoking = _decode_held(fields, "what is to be given up")
     _end(fields, "the assignment")
     return MemberRecord(group, member, epoch, previous, state, assigned, revoking)
 
 
 def _share_assignment(fields: Fields, group: str, member: str) -> Value:
     epoch, previous, _ = _member(fields)
-    assigned = _held(fields, "the assignment")
+    assigned = _decode_held(fields, "the assignment")
     _end(fields, "the assignment")
     partitions = tuple(p for p, _ in assigned)
     return ShareGroupAssignmentRecord(group, member, epoch, previous, partitions)
@@ -215,7 +215,7 @@ def _member(fields: Fields) -> tuple[int, int, str]:
     return epoch, previous, MEMBER_STATES[state]
 
 
-def _held(fields: Fields, what: str) -> Held:
+def _decode_held(fields: Fields, what: str) -> Held:
     """Decode partitions by topic id, with the epoch at which each was assigned if that is stored."""
 
     def topic(fields: Fields) -> Held:

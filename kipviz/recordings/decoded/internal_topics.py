@@ -184,7 +184,7 @@ def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
         known = ", ".join((*DECODERS, CLUSTER_METADATA))
         raise ValueError(f"{topic} is no internal topic that can be read; there are {known}.")
     return tuple(
-        _guarded(
+        _decode_guarded(
             _marker if batch.control and topic in DECODERS else decoder, record, batch, segment.file
         )
         for batch in segment.batches
@@ -199,7 +199,7 @@ def markers(segment: Segment) -> tuple[LoggedMarker, ...]:
         RecordingError: if a marker is damaged or has an unknown type.
     """
     found = (
-        _guarded(_marker, record, batch, segment.file)
+        _decode_guarded(_marker, record, batch, segment.file)
         for batch in segment.batches
         if batch.control
         for record in batch.records
@@ -207,7 +207,9 @@ def markers(segment: Segment) -> tuple[LoggedMarker, ...]:
     return tuple(m for m in found if isinstance(m, LoggedMarker))
 
 
-def _guarded(decoder: Decoder, record: LoggedRecord, batch: LoggedBatch, file: str) -> Logged:
+def _decode_guarded(
+    decoder: Decoder, record: LoggedRecord, batch: LoggedBatch, file: str
+) -> Logged:
     try:
         return decoder(record, batch)
     except FieldsError as problem:
@@ -242,7 +244,7 @@ def _known_tags(tags: dict[int, Fields], known: range, what: str) -> None:
         raise FieldsError(0, f"{what} has the unknown tag {strange[0]}")
 
 
-def _tagged(tags: dict[int, Fields], tag: int, size: int, otherwise: int, what: str) -> int:
+def _decode_tag(tags: dict[int, Fields], tag: int, size: int, otherwise: int, what: str) -> int:
     if tag not in tags:
         return otherwise
     number = tags[tag].number(size, what)
@@ -297,16 +299,16 @@ def _transaction(record: LoggedRecord, _: LoggedBatch) -> LoggedTransaction | Lo
         transactional_id=name,
         version=version,
         producer_id=producer_id,
-        previous_producer_id=_tagged(tags, 0, 8, -1, "the previous producer id"),
-        next_producer_id=_tagged(tags, 1, 8, -1, "the next producer id"),
+        previous_producer_id=_decode_tag(tags, 0, 8, -1, "the previous producer id"),
+        next_producer_id=_decode_tag(tags, 1, 8, -1, "the next producer id"),
         producer_epoch=producer_epoch,
-        next_producer_epoch=_tagged(tags, 3, 2, -1, "the next producer epoch"),
+        next_producer_epoch=_decode_tag(tags, 3, 2, -1, "the next producer epoch"),
         timeout_ms=timeout,
         state=STATES[status],
         partitions=partitions,
         last_update_ms=last_update,
         start_ms=start,
-        client_transaction_version=_tagged(tags, 2, 2, 0, "the client's transaction version"),
+        client_transaction_version=_decode_tag(tags, 2, 2, 0, "the client's transaction version"),
     )
 
 
@@ -420,7 +422,7 @@ def _state_batches(fields: Fields, what: str) -> tuple[tuple[StateBatch, ...], i
     tags = fields.tags(what)
     fields.end(what)
     _known_tags(tags, range(1), what)
-    return batches, _tagged(tags, 0, 4, -1, "the number of completed deliveries")
+    return batches, _decode_tag(tags, 0, 4, -1, "the number of completed deliveries")
 
 
 def _state_batch(fields: Fields) -> StateBatch:

@@ -58,7 +58,7 @@ def deletions_in(exchange: Exchange) -> Iterator[Deletion]:
         for part in topic["partitions"]:
             partition = f"{topic['name']}-{part['partitionIndex']}"
             answer = told[partition]
-            recorded = _said(error_name(answer["errorCode"]), answer["lowWatermark"])
+            recorded = _make_saying(error_name(answer["errorCode"]), answer["lowWatermark"])
             yield Deletion(partition, part["offset"], recorded)
 
 
@@ -69,11 +69,11 @@ def deletion_said(log: PartitionLog, before: int) -> Said:
     """
     up_to = log.high_watermark if before == HIGH_WATERMARK else before
     if up_to > log.high_watermark:
-        return _said(Errors.OFFSET_OUT_OF_RANGE.name, -1)
-    return _said(Errors.NONE.name, max(up_to, log.start_offset))
+        return _make_saying(Errors.OFFSET_OUT_OF_RANGE.name, -1)
+    return _make_saying(Errors.NONE.name, max(up_to, log.start_offset))
 
 
-def _said(error: str, low_watermark: int) -> Said:
+def _make_saying(error: str, low_watermark: int) -> Said:
     return (("error", error), ("low watermark", low_watermark))
 
 

@@ -110,16 +110,16 @@ def _bytes_table() -> Numbers:
 @cache
 def _halves() -> tuple[Numbers, ...]:
     """Return what two bytes add to the register when 8, 6, 4 and 2 bytes are left, including them."""
-    return tuple(_after(np.arange(1 << 16, dtype=np.uint32), size) for size in (8, 6, 4, 2))
+    return tuple(_append_zeros(np.arange(1 << 16, dtype=np.uint32), size) for size in (8, 6, 4, 2))
 
 
 @cache
 def _zero_tables(zeros: int) -> tuple[Numbers, ...]:
     bytes_ = np.arange(256, dtype=np.uint32)
-    return tuple(_after(bytes_ << np.uint32(8 * k), zeros) for k in range(4))
+    return tuple(_append_zeros(bytes_ << np.uint32(8 * k), zeros) for k in range(4))
 
 
-def _after(register: Numbers, zeros: int) -> Numbers:
+def _append_zeros(register: Numbers, zeros: int) -> Numbers:
     table = _bytes_table()
     for _ in range(zeros):
         register = table[register & 0xFF] ^ register >> 8

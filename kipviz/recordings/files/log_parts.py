@@ -242,15 +242,15 @@ def narrowed(
         if segment[-1].end <= 2 * around + _NEAR:
             yield from segment
             continue
-        begins = _between(segment[0], field, low)[0] - around
-        ends = _between(segment[0], field, high + 1)[1] + around
+        begins = _find_between(segment[0], field, low)[0] - around
+        ends = _find_between(segment[0], field, high + 1)[1] + around
         for part in segment:
             start, end = max(part.start, begins), min(part.end, ends)
             if start < end:
                 yield part.but(start=start, end=end)
 
 
-def _between(part: LogPart, field: str, value: int) -> tuple[int, int]:
+def _find_between(part: LogPart, field: str, value: int) -> tuple[int, int]:
     """Return two places of a segment: before the first one batches are less than a value, from the second one on they are not."""
     found = _between_by_index(part, field, value)
     if found is not None:

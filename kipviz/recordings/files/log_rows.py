@@ -122,7 +122,7 @@ def _batch_rows(content: PartContent) -> Iterator[pa.RecordBatch]:
         some = slice(at, at + ROWS_AT_ONCE)
         yield _of_headers(content, positions[some], fields[some])
     if damages:
-        rows = [_damaged(content.part, each) for each in damages]
+        rows = [_make_damage_row(content.part, each) for each in damages]
         yield pa.RecordBatch.from_pylist(rows, SCHEMAS["batches"])
 
 
@@ -232,7 +232,7 @@ def whole_batch(content: PartContent, position: int, size: int) -> LoggedBatch |
     return found
 
 
-def _damaged(part: LogPart, damage: Damage) -> Row:
+def _make_damage_row(part: LogPart, damage: Damage) -> Row:
     return {
         **_place(part, damage.start + part.start, damage.end - damage.start, None),
         "damage": damage.why,
@@ -276,7 +276,7 @@ def _rows(content: PartContent, make: Maker) -> Iterator[Row]:
     part = content.part
     for at, batch in logged_batches(content):
         if isinstance(batch, Damage):
-            yield _damaged(part, batch)
+            yield _make_damage_row(part, batch)
             continue
         place = _place(part, at + part.start, batch.size, batch.leader_epoch)
         try:

@@ -65,7 +65,7 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     if partition not in by_name:
         names = ", ".join(sorted(by_name))
         raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
-    near = _around(by_name[partition], offset)
+    near = _find_parts(by_name[partition], offset)
     own = _headers_of(narrowed(near, "base_offset", offset, offset, NEAR_BYTES))
     last = own.fields["base_offset"] + own.fields["last_delta"]
     if not len(last) or not own.fields["base_offset"][0] <= offset <= last[-1]:
@@ -101,7 +101,7 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     return Window(tuple((name, found) for name, found in logs if found), begins)
 
 
-def _around(parts: list[LogPart], offset: int) -> list[LogPart]:
+def _find_parts(parts: list[LogPart], offset: int) -> list[LogPart]:
     """Return the parts of the segment that has an offset, and of the previous segment."""
     names = sorted({part.segment for part in parts})
     before = [name for name in names if int(name.removesuffix(".log") or 0) <= offset] or names[:1]

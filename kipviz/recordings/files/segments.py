@@ -156,7 +156,7 @@ def read_partition(
     """
     if compacted is None:
         compacted = folder.name.rpartition("-")[0] in COMPACTED_TOPICS
-    files = sorted(f for f in _listed(folder) if f.suffix == ".log")
+    files = sorted(f for f in _list_folder(folder) if f.suffix == ".log")
     if not files:
         raise RecordingError(
             str(folder), WHOLE, "The folder holds no segment (a file named *.log)."
@@ -188,7 +188,7 @@ def _content(path: Path) -> bytes:
         ) from problem
 
 
-def _listed(folder: Path) -> tuple[Path, ...]:
+def _list_folder(folder: Path) -> tuple[Path, ...]:
     try:
         return tuple(folder.iterdir())
     except OSError as problem:
@@ -224,7 +224,7 @@ def batches(
             if size is not None and at + size <= len(data):
                 found.append(size)
             elif not torn_tail:
-                raise RecordingError(file, at, _torn(data, at, size))
+                raise RecordingError(file, at, _render_cut_off(data, at, size))
         if not found:
             return
         read: list[LoggedBatch] = []
@@ -271,7 +271,7 @@ def _size(data: bytes, at: int, file: str) -> int | None:
     return int(length) + _LENGTH_STARTS_AT
 
 
-def _torn(data: bytes, at: int, size: int | None) -> str:
+def _render_cut_off(data: bytes, at: int, size: int | None) -> str:
     left = len(data) - at
     if size is None and left >= _FRAME.size:
         return "The batches end here, only zeros follow; a segment of a running broker looks so."

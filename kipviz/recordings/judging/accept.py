@@ -185,7 +185,7 @@ class Acceptor(RequestBook):
         """
         first = min((x.received_ms for x in self.exchanges if not x.problem), default=0)
         for number, exchange in enumerate(self.exchanges):
-            for one in self._produced(number, exchange):
+            for one in self._list_produced(number, exchange):
                 self._brought.setdefault((one.partition, one.told), number)
         brought = [self._times[self._places[at]] for at in self._brought if at in self._places]
         # A line may be late, and each request may have written something before its line.
@@ -287,9 +287,9 @@ class Acceptor(RequestBook):
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and judge whether the model could give each answer."""
-        return self._setting_aside(self._followed)
+        return self._setting_aside(self._follow_members)
 
-    def _followed(self) -> tuple[Asked, ...]:
+    def _follow_members(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, group by group."""
         with self._reading("A share fetch or acknowledgement lacks what it has"):
             groups = group_by_group(self.exchanges)
@@ -297,9 +297,9 @@ class Acceptor(RequestBook):
 
     def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
         """Follow in the order of the lines, and if necessary with earlier arrivals than the lines show."""
-        return best_followed(exchanges, self._shared)
+        return best_followed(exchanges, self._follow_leaders)
 
-    def _shared(
+    def _follow_leaders(
         self, exchanges: tuple[Exchange, ...], states_at_once: bool = False
     ) -> tuple[Asked, ...]:
         """Follow the share-partition leaders of each broker."""
@@ -328,16 +328,16 @@ class Acceptor(RequestBook):
         Raises:
             RecordingError: if it lacks a field of its API.
         """
-        asked = list(self._between(number, as_written(exchange)))
+        asked = list(self._compare_between(number, as_written(exchange)))
         if all(each.accepted for each in asked):
             yield from asked
             return
-        asked = better_of(asked, self._between(number, exchange))
+        asked = better_of(asked, self._compare_between(number, exchange))
         if self._decisions and not all(each.accepted for each in asked):
-            asked = better_of(asked, self._between(number, exchange, copying=True))
+            asked = better_of(asked, self._compare_between(number, exchange, copying=True))
         yield from asked
 
-    def _between(
+    def _compare_between(
         self, number: int, exchange: Exchange, *, copying: bool = False
     ) -> Iterator[Asked]:
         """Compare an exchange between the times at which it may have been handled.
@@ -375,13 +375,13 @@ class Acceptor(RequestBook):
     ) -> Iterator[Asked]:
         """Compare the answers of partition leaders."""
         places = self._worlds[0].image.leaders
-        for one in self._produced(number, exchange):
+        for one in self._list_produced(number, exchange):
             if one.partition in places or not one.messages:
                 told: list[Said] = []
                 for message, at in zip(one.messages, one.at, strict=True):
                     question = Question(one.partition, message, one.recorded)
                     seen = self._may_be_seen(message, exchange) if copying else moments
-                    before = self._appended(one.partition, at)
+                    before = self._find_append(one.partition, at)
                     if before < 0 or self._times[before + self._skipped] > exchange.answered_ms:
                         told += self._possible(seen, exchange, question)
                         continue
@@ -393,7 +393,7 @@ class Acceptor(RequestBook):
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():
             partition = deletion.partition
             if partition in places:
-                logs = (world.logs[partition] for _, world in self._at(moments, exchange))
+                logs = (world.logs[partition] for _, world in self._list_worlds(moments, exchange))
                 said = tuple(dict.fromkeys(deletion_said(log, deletion.before) for log in logs))
                 yield Asked(number, exchange.api, partition, deletion.recorded, said)
         for read in self._fetching.reads(number, exchange) if exchange.api == "FETCH" else ():
@@ -402,10 +402,10 @@ class Acceptor(RequestBook):
                 if copying:
                     far = self._seen_ends.not_shown_ms(read.partition, exchange)
                     shown = tuple(self.moments(exchange, far))
-                said = tuple(dict.fromkeys(self._told(read, shown, exchange)))
+                said = tuple(dict.fromkeys(self._list_answers(read, shown, exchange)))
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)
 
-    def _told(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
+    def _list_answers(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
         """Yield the possible answers of a broker to a reader."""
         logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed
@@ -424,7 +424,7 @@ class Acceptor(RequestBook):
         self, partition: str, moments: tuple[int, ...], exchange: Exchange
     ) -> Iterator[PartitionLog]:
         """Yield a partition's log as it may be at the time of an exchange."""
-        logs = (world.logs.get(partition) for _, world in self._at(moments, exchange))
+        logs = (world.logs.get(partition) for _, world in self._list_worlds(moments, exchange))
         if topic_of(partition) != SHARE_GROUP_STATE:
             yield from (log for log in logs if log is not None)
             return
@@ -437,7 +437,7 @@ class Acceptor(RequestBook):
             if log is not None:
                 yield from self._fronts.pruned(log, history, exchange.received_ms)
 
-    def _at(
+    def _list_worlds(
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None = None
     ) -> Iterator[tuple[int, World]]:
         """Yield the worlds of some moments, with the possible starts of their logs, and one log with a given end."""
@@ -482,18 +482,18 @@ class Acceptor(RequestBook):
         self, moments: tuple[int, ...], exchange: Exchange, ends: PartitionLog | None
     ) -> list[tuple[int, World]]:
         """Return the worlds of some moments, as the answering broker may see them."""
-        worlds = list(self._at(moments, exchange, ends))
+        worlds = list(self._list_worlds(moments, exchange, ends))
         if known := self._known_at(exchange):
             worlds = [(at, self._seats.of(w, each)) for (at, w), each in product(worlds, known)]
         admitted = self._admission.acls_of(exchange)
         return [(at, admitting(w, acls)) for (at, w), acls in product(worlds, admitted)]
 
-    def _produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
+    def _list_produced(self, number: int, exchange: Exchange) -> Iterator[leaders.Produced]:
         if exchange.api == PRODUCE:
             known = (self._appends, self._identities, self._sent)
             yield from leaders.produced(number, exchange, self.names, *known)
 
-    def _appended(self, partition: str, offset: int) -> int:
+    def _find_append(self, partition: str, offset: int) -> int:
         """Return the moment before a batch was in the log, -1 if the log has it from the beginning on.
 
         The timestamp of a producer's batch is the time of its creation, not of its append.

@@ -330,12 +330,12 @@ def groups_that_change(exchanges: Iterable[Exchange]) -> dict[str, int]:
     """Return the groups in which both protocols were served, with the time (ms) of the later one's first answer."""
     first: dict[str, dict[bool, int]] = {}
     for exchange in exchanges:
-        if exchange.api in (*JOINING, CONSUMER) and _served(exchange.response):
+        if exchange.api in (*JOINING, CONSUMER) and _has_no_error(exchange.response):
             for group in groups_of(exchange):
                 times = first.setdefault(group, {})
                 times.setdefault(exchange.api == CONSUMER, exchange.answered_ms)
     return {group: max(times.values()) for group, times in first.items() if len(times) > 1}
 
 
-def _served(answer: Any) -> bool:
+def _has_no_error(answer: Any) -> bool:
     return bool(answer.get("errorCode") == 0)

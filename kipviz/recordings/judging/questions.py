@@ -226,10 +226,14 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
                 member = (group.get("memberId") or "", group.get("memberEpoch", -1))
                 stable = bool(said.get("requireStable", False))
                 message = OffsetFetch(group["groupId"], partition, stable, *member, x.version)
-                yield f"{group['groupId']} {partition}", message, _fetched(told, own.get(partition))
+                yield (
+                    f"{group['groupId']} {partition}",
+                    message,
+                    _fetched_answer(told, own.get(partition)),
+                )
 
 
-def _fetched(group: Any, one: Any) -> Said:
+def _fetched_answer(group: Any, one: Any) -> Said:
     """Return the answer for one partition; if the whole group has an error there is none."""
     if group.get("errorCode", 0):
         return with_more(group["errorCode"], ("offset", -1))
@@ -297,7 +301,7 @@ def _membership(reply: Any) -> Said:
 # -- the state of share groups -----------------------------------------------------------------
 
 
-def _keyed(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
+def _list_by_key(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
     """Yield (key, question, answer) for every share-partition of a request."""
     group = x.request["groupId"]
     answers = {
@@ -310,18 +314,18 @@ def _keyed(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _initialize_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _keyed(x):
+    for key, one, told in _list_by_key(x):
         message = InitializeShareGroupState(key, one["stateEpoch"], one["startOffset"])
         yield key, message, only(told["errorCode"])
 
 
 def _delete_state(x: Exchange, names: Names) -> Taken:
-    for key, _, told in _keyed(x):
+    for key, _, told in _list_by_key(x):
         yield key, DeleteShareGroupState(key), only(told["errorCode"])
 
 
 def _read_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _keyed(x):
+    for key, one, told in _list_by_key(x):
         yield (
             key,
             ReadShareGroupState(key, one["leaderEpoch"]),
@@ -347,7 +351,7 @@ def _state(reply: Any) -> Said:
 
 
 def _read_summary(x: Exchange, names: Names) -> Taken:
-    for key, _, told in _keyed(x):
+    for key, _, told in _list_by_key(x):
         said = with_more(
             told["errorCode"],
             ("state epoch", told["stateEpoch"]),
@@ -371,7 +375,7 @@ def _summary(reply: Any) -> Said:
 
 
 def _write_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _keyed(x):
+    for key, one, told in _list_by_key(x):
         message = write_of(key, one)
         yield key, message, only(told["errorCode"])
 

@@ -98,7 +98,7 @@ class Report(Value, frozen=True):
             "requests": self.requests,
             "answers": len(self.asked),
             "accepted": len(self.accepted),
-            "refused": [_told(each) for each in self.refused],
+            "refused": [_render_asked(each) for each in self.refused],
             "first_causes": [
                 {"request": c.first.number, "follow_ups": [each.number for each in c.follow_ups]}
                 for c in self.causes
@@ -107,7 +107,7 @@ class Report(Value, frozen=True):
                 {"api": api, "reason": reason, "requests": n}
                 for api, reason, n in self.cannot_judge
             ],
-            "doubted": [_told(each) | {"reason": each.doubt} for each in self.doubted],
+            "doubted": [_render_asked(each) | {"reason": each.doubt} for each in self.doubted],
             "asked": dict(sorted(Counter(each.api for each in self.asked).items())),
             "not_read": list(self.not_read),
             "clock": self.clock,
@@ -162,7 +162,7 @@ def report(
     if isinstance(folder, list | tuple):
         told = _of_several(folder, requests)
         evidence = of_brokers(told, topics=topics, utc_offset=utc_offset, settings=settings)
-        return _told_of(evidence.but(worlds_max=worlds_max), utc_offset, judge)
+        return _make_report(evidence.but(worlds_max=worlds_max), utc_offset, judge)
     place = path_given("the folder of logs", folder)
     if (place / ABOUT).exists():
         if requests is not None or topics or settings or utc_offset != UTC:
@@ -180,7 +180,7 @@ def report(
     else:
         files = BrokerFiles(place, _request_logs(requests))
         evidence = of_brokers((files,), topics=topics, utc_offset=utc_offset, settings=settings)
-        return _told_of(evidence, utc_offset, judge)
+        return _make_report(evidence, utc_offset, judge)
     return of_evidence(evidence.but(worlds_max=worlds_max), judge)
 
 
@@ -213,7 +213,7 @@ def _request_logs(requests: Any) -> tuple[Path, ...]:
     return tuple(path_given("the request log", each) for each in several)
 
 
-def _told_of(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
+def _make_report(evidence: Evidence, utc_offset: str, judge: Judge) -> Report:
     found = of_evidence(evidence, judge)
     if not found.refused or found.stopped:
         return found
@@ -290,7 +290,7 @@ def _differs(cause: Cause) -> Iterator[str]:
         yield f"  {answers} may follow from this one: request{'s' if len(numbers) > 1 else ''} {listed}"
 
 
-def _told(asked: Asked) -> dict[str, Any]:
+def _render_asked(asked: Asked) -> dict[str, Any]:
     return {
         "request": asked.number,
         "api": asked.api,

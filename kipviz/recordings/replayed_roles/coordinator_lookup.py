@@ -41,14 +41,14 @@ def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
     said, answer = exchange.request, exchange.response
     kind = said.get("keyType", 0)
     if exchange.version < 4:
-        yield _sought(kind, said["key"], answer, image)
+        yield _make_sought(kind, said["key"], answer, image)
         return
     answers = {told["key"]: told for told in answer["coordinators"]}
     for key in said["coordinatorKeys"]:
-        yield _sought(kind, key, answers[key], image)
+        yield _make_sought(kind, key, answers[key], image)
 
 
-def _sought(kind: int, key: str, told: Any, image: Image) -> Sought:
+def _make_sought(kind: int, key: str, told: Any, image: Image) -> Sought:
     recorded = (("error", error_name(told["errorCode"])), ("node", told["nodeId"]))
     return Sought(key, image.home_of(TOPICS[kind], key), recorded, kind)
 

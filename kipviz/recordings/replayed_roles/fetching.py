@@ -74,8 +74,8 @@ class Fetching:
         sessions: dict[int, dict[str, Reading]] = {}
         for number, exchange in enumerate(exchanges):
             if exchange.api == "FETCH" and not of_replica(exchange):
-                self._before[number] = _asked(exchange, names, sessions)
-                told = _marked(self._before[number][1], exchange.response, names)
+                self._before[number] = _read_request(exchange, names, sessions)
+                told = _note_answer(self._before[number][1], exchange.response, names)
                 sessions[exchange.response.get("sessionId", 0)] = told
         self._find_fenced(exchanges)
 
@@ -87,7 +87,7 @@ class Fetching:
                 fenced = served.get(place, reading.leader_epoch + 1) > reading.leader_epoch
                 partitions[place] = reading.but(may_be_fenced=fenced)
             self._before[number] = (within, partitions)
-            for place, part in _told(exchanges[number].response, self._names).items():
+            for place, part in _list_partitions(exchanges[number].response, self._names).items():
                 known = partitions.get(place)
                 if part["errorCode"] == 0 and known is not None:
                     epoch = known.leader_epoch
@@ -112,7 +112,7 @@ class Fetching:
             return
         within, partitions = self._before[number]
         error = exchange.response.get("errorCode", 0)
-        told = _told(exchange.response, self._names)
+        told = _list_partitions(exchange.response, self._names)
         parts = sum(len(topic["partitions"]) for topic in exchange.response["responses"])
         for partition, part in told.items():
             if error or parts > len(told):
@@ -120,7 +120,7 @@ class Fetching:
                 odd = error_name(error) if error else "a partition twice"
                 yield Read(partition, partitions.get(partition), (("error", f"{odd} and records"),))
             elif within and not partitions:
-                marks = _marks(part, committed=_committed(exchange))
+                marks = _marks(part, committed=_reads_committed(exchange))
                 yield Read(partition, None, marks[:MARKS])
             elif partition not in partitions:
                 yield Read(partition, None, (("error", f"an answer about {partition}"),))
@@ -151,9 +151,9 @@ def taken_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
         KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
     # As if its session were known: then the topics are decoded, too.
-    _asked(exchange, names, {exchange.request.get("sessionId", 0): {}})
-    for part in _told(exchange.response, names).values():
-        _marks(part, committed=_committed(exchange))
+    _read_request(exchange, names, {exchange.request.get("sessionId", 0): {}})
+    for part in _list_partitions(exchange.response, names).values():
+        _marks(part, committed=_reads_committed(exchange))
 
 
 def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | None:
@@ -170,7 +170,7 @@ def refusal_of(read: Read, known: Known, broker: int, version: int) -> Said | No
         error = Errors.NOT_LEADER_OR_FOLLOWER.name
     else:
         return None
-    whole = _said(error, -1, -1, -1)
+    whole = _make_saying(error, -1, -1, -1)
     return whole[:MARKS] if read.reading is None else whole
 
 
@@ -178,14 +178,14 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
     """Yield a leader's possible answers to a reader of its log in its present state."""
     reading = read.reading
     if reading is None:
-        whole = _said("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
+        whole = _make_saying("NONE", log.high_watermark, log.last_stable_offset, log.start_offset)
         yield whole[:MARKS]
         return
     yield FORGOTTEN
     if reading.may_be_fenced:
-        yield _said("FENCED_LEADER_EPOCH", -1, -1, -1)
+        yield _make_saying("FENCED_LEADER_EPOCH", -1, -1, -1)
     if not log.start_offset <= reading.offset <= log.end_offset:
-        yield _said("OFFSET_OUT_OF_RANGE", -1, -1, -1)
+        yield _make_saying("OFFSET_OUT_OF_RANGE", -1, -1, -1)
         return
     bound = log.last_stable_offset if reading.committed else log.high_watermark
     found = reading.offset < bound
@@ -194,7 +194,7 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
         yield NOTHING_NEW
     for aborted in _aborted(log, reading, indexed=indexed) if found else ((),):
         listed = aborted if reading.committed else NO_LIST
-        yield _said("NONE", *marks, records=found, aborted=listed)
+        yield _make_saying("NONE", *marks, records=found, aborted=listed)
 
 
 def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[tuple[Any, ...]]:
@@ -209,7 +209,7 @@ def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[
         )
 
 
-def _asked(
+def _read_request(
     exchange: Exchange,
     names: Mapping[str, str],
     sessions: Mapping[int, dict[str, Reading]],
@@ -231,29 +231,29 @@ def _asked(
             before = partitions.get(place, Reading(0, committed=False))
             partitions[place] = before.but(
                 offset=part["fetchOffset"],
-                committed=_committed(exchange),
+                committed=_reads_committed(exchange),
                 leader_epoch=part.get("currentLeaderEpoch", UNKNOWN),
             )
     return within, partitions
 
 
-def _committed(exchange: Exchange) -> bool:
+def _reads_committed(exchange: Exchange) -> bool:
     return bool(exchange.request.get("isolationLevel", 0) == 1)
 
 
-def _marked(
+def _note_answer(
     partitions: dict[str, Reading], answer: Any, names: Mapping[str, str]
 ) -> dict[str, Reading]:
     """Return a session after an answer: it remembers the offsets that it has sent."""
     found = dict(partitions)
-    for place, part in _told(answer, names).items():
+    for place, part in _list_partitions(answer, names).items():
         if place in found:
             marks = (part["highWatermark"], part.get("logStartOffset", UNKNOWN))
             found[place] = found[place].but(high_watermark=marks[0], log_start=marks[1])
     return found
 
 
-def _told(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
+def _list_partitions(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         _place(topic, part, names): part
         for topic in answer["responses"]
@@ -265,7 +265,7 @@ def _marks(part: Any, *, committed: bool) -> Said:
     code = part["errorCode"]
     listed = part["abortedTransactions"] if committed else NO_LIST
     aborted = None if listed is None else tuple((a["producerId"], a["firstOffset"]) for a in listed)
-    return _said(
+    return _make_saying(
         error_name(code),
         part["highWatermark"],
         part["lastStableOffset"],
@@ -275,7 +275,7 @@ def _marks(part: Any, *, committed: bool) -> Said:
     )
 
 
-def _said(
+def _make_saying(
     error: str,
     high_watermark: int,
     last_stable_offset: int,
@@ -295,7 +295,7 @@ def _said(
 
 
 # The answer to a reader about a topic that it may not read.
-NOT_ALLOWED = _said(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
+NOT_ALLOWED = _make_saying(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
 
 
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:

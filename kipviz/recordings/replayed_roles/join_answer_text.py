@@ -104,11 +104,11 @@ def recorded_of(exchange: Exchange, asking: Asking) -> Said:
     if exchange.api == "JOIN_GROUP":
         members = tuple(
             sorted(
-                (m["memberId"], m.get("groupInstanceId") or "", _told(m["metadata"]))
+                (m["memberId"], m.get("groupInstanceId") or "", _decode_subscription(m["metadata"]))
                 for m in told["members"]
             )
         )
-        return _joined(
+        return _make_join_saying(
             error,
             told["memberId"],
             told["generationId"],
@@ -138,11 +138,11 @@ def said_of(reply: Message, names: Mapping[str, str]) -> Said:
         case JoinGroupResponse():
             members = tuple(
                 sorted(
-                    (names.get(m.member_id, m.member_id), m.instance_id, _subscribed(m))
+                    (names.get(m.member_id, m.member_id), m.instance_id, _member_subscription(m))
                     for m in reply.members
                 )
             )
-            return _joined(
+            return _make_join_saying(
                 reply.error.name,
                 names.get(reply.member_id, reply.member_id),
                 reply.generation,
@@ -160,7 +160,7 @@ def said_of(reply: Message, names: Mapping[str, str]) -> Said:
             raise AssertionError(type(reply).__name__)
 
 
-def _joined(
+def _make_join_saying(
     error: str, member: str, generation: int, leader: str, skips: bool, members: Any
 ) -> Said:
     return (
@@ -173,11 +173,11 @@ def _joined(
     )
 
 
-def _subscribed(member: Any) -> tuple[str, tuple[str, ...]]:
+def _member_subscription(member: Any) -> tuple[str, tuple[str, ...]]:
     return (member.subscription.topic, member.subscription.owned)
 
 
-def _told(metadata: str) -> tuple[str, tuple[str, ...]]:
+def _decode_subscription(metadata: str) -> tuple[str, tuple[str, ...]]:
     said = read_subscription(base64.b64decode(metadata))
     return (said.topic, said.owned)
 

@@ -116,12 +116,12 @@ class Joining:
         }
         self._ways: tuple[Follower, ...] = (Follower(),)
         self._history: list[tuple[int, tuple[Follower, ...]]] = [(0, self._ways)]
-        self.verdicts = tuple(self._followed())
+        self.verdicts = tuple(self._follow_recording())
 
-    def _followed(self) -> Iterator[Asked]:
+    def _follow_recording(self) -> Iterator[Asked]:
         """Follow the recording from its beginning, and judge whether the model can give each answer."""
         exchanges = self._exchanges
-        turned_away = {n: self._turned_away(n) for n in self._asked}
+        turned_away = {n: self._judge_rejection(n) for n in self._asked}
         refused = {n: verdicts for n, verdicts in turned_away.items() if verdicts}
         asked = [n for n in self._asked if n not in refused]
         waiting = sorted(asked, key=lambda n: exchanges[n].received_ms)
@@ -146,9 +146,9 @@ class Joining:
             if at <= end and (not later or later[0][0] >= begin):
                 ways |= dict.fromkeys(found)
         for way in ways:
-            yield _named(way)
+            yield _name_members(way)
 
-    def _turned_away(self, number: int) -> tuple[Asked, ...]:
+    def _judge_rejection(self, number: int) -> tuple[Asked, ...]:
         with handling(number):
             return (*self._not_allowed(number), *self._out_of_office(number))
 
@@ -160,7 +160,7 @@ class Joining:
         """
         exchange, askings = self._exchanges[number], self._asked[number]
         shard, _, coordinator = self._office(Follower(), number)
-        if coordinator is None or not self._elected(shard, number):
+        if coordinator is None or not self._list_elections(shard, number):
             return
         for asking in askings:
             recorded = recorded_of(exchange, asking)
@@ -188,7 +188,7 @@ class Joining:
             about = f"{asking.group_id} {asking.member_id or asking.named}"
             yield Asked(number, exchange.api, about, recorded, (possible,))
 
-    def _elected(self, shard: str, number: int) -> tuple[int, ...]:
+    def _list_elections(self, shard: str, number: int) -> tuple[int, ...]:
         """Return the elections of a partition that may happen while a request is in progress."""
         exchange = self._exchanges[number]
         return tuple(
@@ -205,12 +205,12 @@ class Joining:
         for number in numbers:
             at = self._exchanges[number].received_ms
             if together and at - self._exchanges[together[-1]].received_ms > TOGETHER_MS:
-                ways = self._handed(ways, together)
+                ways = self._hand_requests(ways, together)
                 together = []
             together.append(number)
-        return self._handed(ways, together) if together else ways
+        return self._hand_requests(ways, together) if together else ways
 
-    def _handed(self, ways: tuple[Follower, ...], together: list[int]) -> tuple[Follower, ...]:
+    def _hand_requests(self, ways: tuple[Follower, ...], together: list[int]) -> tuple[Follower, ...]:
         found: dict[Follower, None] = {}
         for order in permutations(together) if len(together) <= TOGETHER_MAX else (together,):
             for way in ways:
@@ -233,11 +233,11 @@ class Joining:
         for delay in classic_membership.delays(coordinator):
             if delay.group_id == group:
                 done = classic_membership.on_delay(coordinator, delay, on)
-                begun = self._carried_out(way, shard, done, on)
+                begun = self._apply_effects(way, shard, done, on)
                 still = begun.coordinators[shard]
                 if delay in classic_membership.delays(still):
                     done = classic_membership.on_delay(still, delay, on)
-                    begun = self._carried_out(begun, shard, done, on)
+                    begun = self._apply_effects(begun, shard, done, on)
                 yield begun
 
     def _stored_or_not(self, way: Follower, number: int) -> Iterator[Follower]:
@@ -246,12 +246,12 @@ class Joining:
         The group is stable once its assignment is stored; a member that joins meanwhile makes the coordinator answer with
         REBALANCE_IN_PROGRESS, and what is stored then has no effect. Source: GroupMetadataManager.classicGroupSync.
         """
-        yield self._taken(way, number)
+        yield self._take_request(way, number)
         exchange = self._exchanges[number]
         if exchange.api == SYNCS and exchange.response["errorCode"] == REBALANCING:
-            yield self._taken(way, number, stored=False)
+            yield self._take_request(way, number, stored=False)
 
-    def _taken(self, way: Follower, number: int, *, stored: bool = True) -> Follower:
+    def _take_request(self, way: Follower, number: int, *, stored: bool = True) -> Follower:
         exchange = self._exchanges[number]
         way = self._in_term(way, number)
         for place, asking in enumerate(self._asked[number]):
@@ -264,7 +264,7 @@ class Joining:
             before = _members(coordinator, group)
             with handling(number):
                 done = HANDLERS[exchange.api](coordinator, message, to, on)
-                way = self._carried_out(way, shard, done, on, stored=stored)
+                way = self._apply_effects(way, shard, done, on, stored=stored)
             new = [m for m in _members(way.coordinators[shard], group) if m not in before]
             if asking.member_id == NO_MEMBER and new and asking.is_named_well:
                 way = way.but(names=way.names.set((group, asking.named), new[0]))
@@ -273,7 +273,7 @@ class Joining:
     def _office(self, way: Follower, number: int) -> tuple[str, Context, GroupCoordinator | None]:
         """Return the coordinator of a request's group; at first it has the state of the log."""
         exchange = self._exchanges[number]
-        _, found, roles = self._at(exchange.received_ms)
+        _, found, roles = self._context_at(exchange.received_ms)
         shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
         here = roles.get((found.broker, "group_coordinator", shard))
         if here is None and self._leaders_known:
@@ -288,7 +288,7 @@ class Joining:
         if not self._leaders_known:
             return way
         at = self._exchanges[number].received_ms
-        _, found, roles = self._at(at)
+        _, found, roles = self._context_at(at)
         shard = found.image.home_of(CONSUMER_OFFSETS, self._exchanges[number].request["groupId"])
         begins = [begin for begin, _ in self._elections.get(shard, ())]
         term = bisect_right(begins, at) - 1
@@ -297,22 +297,22 @@ class Joining:
             or (found.broker, "group_coordinator", shard) not in roles
         ):
             return way
-        loaded = self._loaded(shard, term)
+        loaded = self._load_coordinator(shard, term)
         return way.but(
             coordinators=way.coordinators.set(shard, loaded), terms=way.terms.set(shard, term + 1)
         )
 
-    def _loaded(self, shard: str, term: int) -> GroupCoordinator:
+    def _load_coordinator(self, shard: str, term: int) -> GroupCoordinator:
         """Return the elected coordinator of a partition with the state that it read in the log."""
         began, complete = self._elections[shard][term][0], self._complete.get(shard)
-        _, on, roles = self._at(max(began, complete[term]) if complete else began)
+        _, on, roles = self._context_at(max(began, complete[term]) if complete else began)
         loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
         return loaded
 
-    def _at(self, at_ms: int) -> tuple[int, Context, Any]:
+    def _context_at(self, at_ms: int) -> tuple[int, Context, Any]:
         return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
 
-    def _carried_out(
+    def _apply_effects(
         self, way: Follower, shard: str, done: Effects, on: Context, *, stored: bool = True
     ) -> Follower:
         """Apply the coordinator's effects: its writes are replicated at once, or so late that they have no effect."""
@@ -327,7 +327,7 @@ class Joining:
             if wait.call is not None and stored:
                 group: Any = wait.call.message
                 heard = classic_membership.on_group_stored(way.coordinators[shard], group, on)
-                way = self._carried_out(way, shard, heard, on)
+                way = self._apply_effects(way, shard, heard, on)
         return way
 
     def _answered(
@@ -343,16 +343,16 @@ class Joining:
         recorded = [recorded_of(exchange, asking) for asking in askings]
         # Histories without unseen events come first: a member that left explains as much as one that timed out.
         both = sorted((*early, *late), key=lambda n: self._exchanges[n].received_ms)
-        taken, reached = early, self._reached(recorded, number, early, unseen=False)
+        taken, reached = early, self._reach_answers(recorded, number, early, unseen=False)
         for more, unseen in ((both, False), (early, True), (both, True)):
             if not reached and (late or more is early):
-                taken, reached = more, self._reached(recorded, number, more, unseen=unseen)
+                taken, reached = more, self._reach_answers(recorded, number, more, unseen=unseen)
         if not reached:
             taken, reached = early, self._handed_in(self._ways, early)
         said = [self._says(way, number) for way in reached]
         first = number * MOST_MEMBERS
         over = [
-            way.but(answers=_without(way.answers, range(first, first + len(askings))))
+            way.but(answers=_drop_answers(way.answers, range(first, first + len(askings))))
             for way in reached
         ]
         self._ways = tuple(dict.fromkeys(over))
@@ -370,7 +370,7 @@ class Joining:
         names = {model: name for (of, name), model in way.names.items() if of == group}
         return [() if each is None else said_of(each, names) for each in found]
 
-    def _reached(
+    def _reach_answers(
         self, recorded: list[Said], number: int, taken: list[int], *, unseen: bool
     ) -> tuple[Follower, ...]:
         """Return the histories with the recorded answers, with `unseen` also those with unseen events.
@@ -394,17 +394,17 @@ class Joining:
             return
         for delay in classic_membership.delays(coordinator):
             done = classic_membership.on_delay(coordinator, delay, on)
-            yield self._carried_out(way, shard, done, on)
-        for which in self._elected(shard, number):
+            yield self._apply_effects(way, shard, done, on)
+        for which in self._list_elections(shard, number):
             if which >= way.terms.get(shard, 0) and which:
-                loaded = self._loaded(shard, which)
+                loaded = self._load_coordinator(shard, which)
                 yield way.but(
                     coordinators=way.coordinators.set(shard, loaded),
                     terms=way.terms.set(shard, which + 1),
                 )
         for timer in classic_membership.timers(coordinator, on):
             done = classic_membership.on_timer(coordinator, timer, on)
-            yield self._carried_out(way, shard, done, on)
+            yield self._apply_effects(way, shard, done, on)
 
 
 def _delaying(on: Context) -> Context:
@@ -415,7 +415,7 @@ def _answered(way: Follower, reply: Reply) -> Follower:
     return way.but(answers=way.answers.set(reply.to.incarnation, reply.message))
 
 
-def _without(answers: Table[int, Message], numbers: range) -> Table[int, Message]:
+def _drop_answers(answers: Table[int, Message], numbers: range) -> Table[int, Message]:
     for number in numbers:
         if number in answers:
             answers = answers.without(number)
@@ -427,7 +427,7 @@ def _members(coordinator: GroupCoordinator, group_id: str) -> tuple[str, ...]:
     return (*group.members.keys(), *group.pending)
 
 
-def _named(way: Follower) -> Table[str, ClassicGroup]:
+def _name_members(way: Follower) -> Table[str, ClassicGroup]:
     """Return the groups of a history with the recorded ids of their members."""
     names = {(group, model): name for (group, name), model in way.names.items()}
     found = {}

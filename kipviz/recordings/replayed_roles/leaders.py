@@ -94,7 +94,7 @@ def produced(
             batches = (appends.batches[partition, place] for place in own or repeated)
             messages = tuple(_of_batch(name, partition, b, exchange.version) for b in batches)
         else:
-            messages = tuple(_refused(name, partition, identities, exchange.version))
+            messages = tuple(_list_rejected(name, partition, identities, exchange.version))
         places = own or (-1,) * len(messages)
         yield Produced(partition, messages, said, places, told)
 
@@ -104,7 +104,7 @@ def _of_batch(name: str, partition: str, batch: Batch, version: int) -> Produce:
     return Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
 
 
-def _refused(
+def _list_rejected(
     name: str, partition: str, identities: Mapping[str, tuple[Identity, ...]], version: int
 ) -> Iterator[Produce]:
     for producer_id, epoch in identities.get(name, ((-1, -1),)):

@@ -48,7 +48,7 @@ def _describe_transactions(x: Exchange, names: Names) -> Taken:
         )
 
 
-def _described(message: Any, reply: Any) -> Said:
+def _describe_answer(message: Any, reply: Any) -> Said:
     state = "" if reply.state is None else _word(reply.state)
     return with_more(
         reply.error,
@@ -81,7 +81,7 @@ def _list_transactions(x: Exchange, names: Names) -> Taken:
     yield "the broker", message, with_more(answer["errorCode"], *told)
 
 
-def _listed(message: Any, reply: Any) -> Said:
+def _list_answer(message: Any, reply: Any) -> Said:
     found = sorted((t.transactional_id, t.producer_id, _word(t.state)) for t in reply.transactions)
     unknown = ("unknown states", tuple(reply.unknown_states))
     return with_more(reply.error, unknown, ("listed", tuple(found)))
@@ -238,8 +238,8 @@ UNKNOWN_STATE = ""
 
 # For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
 OF_OPERATORS: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
-    "DESCRIBE_TRANSACTIONS": (_describe_transactions, _described),
-    "LIST_TRANSACTIONS": (_list_transactions, _listed),
+    "DESCRIBE_TRANSACTIONS": (_describe_transactions, _describe_answer),
+    "LIST_TRANSACTIONS": (_list_transactions, _list_answer),
     "DESCRIBE_PRODUCERS": (_describe_producers, _producers),
     "SHARE_GROUP_DESCRIBE": (_describe_group, _group_described),
     "DESCRIBE_SHARE_GROUP_OFFSETS": (_describe_offsets, _offsets_described),

@@ -40,9 +40,9 @@ class MemberRequests:
         """Convert the requests."""
         self._exchanges, self._names, self._admission = exchanges, names, admission
         self.refused: list[Asked] = []
-        self.messages = dict(self._asked())
+        self.messages = dict(self._list_requests())
 
-    def _asked(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
+    def _list_requests(self) -> Iterator[tuple[int, tuple[str, tuple[Any, ...]]]]:
         """Yield the requests of members in the model's form, with their connections."""
         sessions: dict[tuple[str, str], tuple[str, ...]] = {}
         for number, exchange in enumerate(self._exchanges):

@@ -175,7 +175,7 @@ class Sharing:
         for _, kind, number in sorted(self._steps()):
             self._now_ms, on = self._now(number, kind)
             if kind == GROWS:
-                self._ways = self._grown(on)
+                self._ways = self._grow_ways(on)
                 continue
             with handling(number):
                 yield from self._done(number, kind, on)
@@ -183,11 +183,11 @@ class Sharing:
     def _done(self, number: int, kind: int, on: Context) -> Iterator[Asked]:
         """Follow one step of an exchange: its arrival, its write, or its answer."""
         if kind == TAKEN:
-            self._ways = self._taken(number, on)
+            self._ways = self._take_request(number, on)
         elif kind == WRITTEN:
-            yield from self._written(number, on)
+            yield from self._compare_write(number, on)
         else:
-            yield from self._answered(number, on)
+            yield from self._compare_answer(number, on)
 
     # -- the recording, in order -------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Sharing:
         place = bisect_right(self._times, at_ms) - 1
         return at_ms, self._contexts[max(place, 0)][1]
 
-    def _around(self, way: Follower, on: Context) -> Context:
+    def _make_context(self, way: Follower, on: Context) -> Context:
         """Return a context for one history: with the leader's epoch, and the settings of the groups."""
         configs = self._configs or tuple(
             GroupConfig(group, auto_offset_reset=way.reset)
@@ -234,7 +234,7 @@ class Sharing:
 
     # -- step by step --------------------------------------------------------------------------------------
 
-    def _grown(self, on: Context) -> tuple[Follower, ...]:
+    def _grow_ways(self, on: Context) -> tuple[Follower, ...]:
         found = []
         for way in (
             each
@@ -242,7 +242,7 @@ class Sharing:
             for begun in self._begun_or_not(known, on)
             for each in self._copied_or_not(begun)
         ):
-            around = self._around(way, on)
+            around = self._make_context(way, on)
             grown: Follower | None = way
             for partition in dict.fromkeys(s.partition for s in way.leader.shares.values()):
                 if grown is not None:
@@ -253,7 +253,7 @@ class Sharing:
                         else share_partition_leader.on_leadership_lost
                     )
                     done = happens(grown.leader, partition, around)
-                    grown = self._carried_out(grown, done, around)
+                    grown = self._apply_effects(grown, done, around)
             found += [grown] if grown is not None else []
         return tuple(dict.fromkeys(found)) or self._ways
 
@@ -265,7 +265,7 @@ class Sharing:
         SharePartition.maybeInitialize, startOffsetDuringInitialization.
         """
         yield way
-        around, shares = self._around(way, on), way.leader.shares
+        around, shares = self._make_context(way, on), way.leader.shares
         for key, share in shares.items():
             if share.partition in around.logs and self._begins(way, key, share, around):
                 end = around.log(share.partition).high_watermark
@@ -302,24 +302,24 @@ class Sharing:
         yield way
         if self._leaders_known:
             for number in self._overdue(way):
-                yield self._over(way, number)
+                yield self._end_request(way, number)
 
-    def _taken(self, number: int, on: Context) -> tuple[Follower, ...]:
+    def _take_request(self, number: int, on: Context) -> tuple[Follower, ...]:
         """Handle a request in every possible earlier history."""
         _, messages = self._requests[number]
         told = parts_of(self._exchanges[number].response["responses"], self._names)
-        found = dict.fromkeys(self._before(number, on))
+        found = dict.fromkeys(self._list_earlier(number, on))
         brought = {name for name, part in told.items() if count_of(part)}
         for place, message in enumerate(messages):
             kinds = [message]
             if brought and message.partition not in brought:
                 # Its leader was not ready while another one was.
                 kinds.append(message.but(max_records=0))
-            handed = [self._handed(way, number, place, m, on) for way in found for m in kinds]
+            handed = [self._hand_part(way, number, place, m, on) for way in found for m in kinds]
             found = dict.fromkeys(way for way in handed if way is not None)
         return tuple(found) or self._ways
 
-    def _handed(
+    def _hand_part(
         self, way: Follower, number: int, place: int, message: Any, on: Context
     ) -> Follower | None:
         """Handle the part of a request about one partition.
@@ -328,7 +328,7 @@ class Sharing:
         one closes it.
         """
         source, messages = self._requests[number]
-        around = self._around(way, on)
+        around = self._make_context(way, on)
         epoch, more = message.session_epoch, len(messages) > place + 1
         who = (message.group_id, message.member_id)
         known = way.leader.sessions.get(who)
@@ -349,13 +349,13 @@ class Sharing:
         to = ReplyTo(source, on.broker, number * MOST_PARTITIONS + place)
         with handling(number):
             done = handler(leader, message, to, around)
-            after = self._carried_out(way, done, around)
+            after = self._apply_effects(way, done, around)
         if after is None or epoch != FINAL_EPOCH or not more or known is None:
             return after
         counted_back = after.leader.sessions.set(who, known)
         return after.but(leader=after.leader.but(sessions=counted_back))
 
-    def _before(self, number: int, on: Context) -> Iterator[Follower]:
+    def _list_earlier(self, number: int, on: Context) -> Iterator[Follower]:
         """Yield the histories with connections that may have broken, and with a leader that may be new."""
         seen = dict.fromkeys(self._ways)
         yield from self._ways
@@ -374,23 +374,23 @@ class Sharing:
                     yield gone
 
     def _disconnected(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
-        around = self._around(way, on)
+        around = self._make_context(way, on)
         sources = {s.source for s in way.leader.sessions.values()} | set(way.leader.closed)
         finished = sorted(s for s in sources if self._last.get(s, -1) < number)
         for source in finished:
             done = share_partition_leader.on_disconnected(way.leader, source, around)
-            after = self._carried_out(way, done, around)
+            after = self._apply_effects(way, done, around)
             if after is not None and after != way:
                 yield after
                 yield from self._disconnected(after, number, on)
 
-    def _written(self, number: int, on: Context) -> Iterator[Asked]:
+    def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with that of the model's leader."""
         for key, told in self._told.items():
             place = next((i for i, each in enumerate(told) if each.number == number), None)
             if place is None:
                 continue
-            reached = self._reached(lambda way: way.told.get(key, 0) > place, number, on)  # noqa: B023
+            reached = self._reach_histories(lambda way: way.told.get(key, 0) > place, number, on)  # noqa: B023
             recorded = (("asked", sentence(told[place].message)),)
             yield Asked(
                 number,
@@ -401,7 +401,7 @@ class Sharing:
             )
             counted = [w.but(told=w.told.set(key, place + 1)) for w in self._ways]
             heard = [
-                self._heard(way, key, place, on)
+                self._deliver_answer(way, key, place, on)
                 for each in reached
                 for way in self._in_time_or_not(each)
             ]
@@ -416,7 +416,7 @@ class Sharing:
         """
         yield way
         for number in self._overdue(way):
-            yield self._over(way, number)
+            yield self._end_request(way, number)
 
     def _overdue(self, way: Follower) -> list[int]:
         """Return the fetches that wait and were answered after their MaxWaitMs."""
@@ -427,18 +427,18 @@ class Sharing:
         }
         return sorted(number for number in waiting if _waited_long(self._exchanges[number]))
 
-    def _heard(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
+    def _deliver_answer(self, way: Follower, key: str, place: int, on: Context) -> Follower | None:
         """Deliver an answer of the share coordinator that the leader has waited for."""
         owed = next((o for o in way.owed if (o.key, o.place) == (key, place)), None)
         if owed is None:
             return way
         way = way.but(owed=tuple(o for o in way.owed if o != owed))
-        around = self._around(way, on)
+        around = self._make_context(way, on)
         answer = self._told[key][place].answer
         heard = share_partition_leader.on_state_answered(way.leader, key, owed.tag, answer, around)
-        return self._carried_out(way, heard, around)
+        return self._apply_effects(way, heard, around)
 
-    def _answered(self, number: int, on: Context) -> Iterator[Asked]:
+    def _compare_answer(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare the answer to a member, for each partition, with the model's."""
         exchange = self._exchanges[number]
         _, messages = self._requests[number]
@@ -449,10 +449,10 @@ class Sharing:
             own = tuple(parts_of(exchange.request["topics"], self._names))
         others = [name for name in parts if name not in own]
         recorded = [recorded_of(exchange, p, self._names, others) for p in known]
-        reached = self._reached(lambda way: self._says(way, number) == recorded, number, on)
+        reached = self._reach_histories(lambda way: self._says(way, number) == recorded, number, on)
         ways = reached or self._ways
         said = [self._says(way, number) for way in ways]
-        self._ways = tuple(dict.fromkeys(self._over(way, number) for way in ways))
+        self._ways = tuple(dict.fromkeys(self._end_request(way, number) for way in ways))
         for place, message in enumerate(messages):
             about = f"{message.group_id} {message.member_id} {message.partition}"
             possible = tuple(dict.fromkeys(each[place] for each in said))
@@ -468,7 +468,7 @@ class Sharing:
             for place in range(first, first + len(messages))
         ]
 
-    def _over(self, way: Follower, number: int) -> Follower:
+    def _end_request(self, way: Follower, number: int) -> Follower:
         leader, answers = way.leader, way.answers
         for key, share in leader.shares.items():
             parked = tuple(
@@ -479,7 +479,7 @@ class Sharing:
             answers = answers.without(number * MOST_PARTITIONS + place)
         return way.but(leader=leader, answers=answers)
 
-    def _reached(self, holds: Any, number: int, on: Context) -> tuple[Follower, ...]:
+    def _reach_histories(self, holds: Any, number: int, on: Context) -> tuple[Follower, ...]:
         """Return the histories for which something holds, if necessary after unseen events."""
         ways = dict.fromkeys(self._ways)
         for _ in range(UNSEEN_MAX):
@@ -490,7 +490,7 @@ class Sharing:
         return tuple(way for way in ways if holds(way))
 
     def _unseen(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
-        around, leader = self._around(way, on), way.leader
+        around, leader = self._make_context(way, on), way.leader
         expired = [
             share_partition_leader.on_lock_expiry(leader, key, lock, around)
             for key, lock in share_timers.locks(leader, around)
@@ -500,14 +500,14 @@ class Sharing:
             for delay in share_sessions.delays(leader)
         ]
         for done in (*expired, *waited):
-            after = self._carried_out(way, done, around)
+            after = self._apply_effects(way, done, around)
             if after is not None:
                 yield after
         yield from self._disconnected(way, number, on)
 
     # -- effects -------------------------------------------------------------------------------------------
 
-    def _carried_out(self, way: Follower, done: Effects, on: Context) -> Follower | None:
+    def _apply_effects(self, way: Follower, done: Effects, on: Context) -> Follower | None:
         """Apply the leader's effects; None if it sends the share coordinator a request that was not recorded."""
         for reply in done.replies:
             number = reply.to.incarnation
@@ -516,14 +516,14 @@ class Sharing:
         for call in done.local:
             if isinstance(call.message, FetchFurther):
                 more = share_partition_leader.on_fetch_further(way.leader, call.message, on)
-                further = self._carried_out(way, more, on)
+                further = self._apply_effects(way, more, on)
                 if further is None:
                     return None
                 way = further
         for request in done.requests:
             message: Any = request.message
             if isinstance(message, Produce):
-                copied = self._copied(way, request.shard, request.tag, message, on)
+                copied = self._write_copy(way, request.shard, request.tag, message, on)
                 if copied is None:
                     return None
                 way = copied
@@ -543,13 +543,13 @@ class Sharing:
             heard = share_partition_leader.on_state_answered(
                 way.leader, request.shard, request.tag, told[at].answer, on
             )
-            after = self._carried_out(way, heard, on)
+            after = self._apply_effects(way, heard, on)
             if after is None:
                 return None
             way = after
         return way
 
-    def _copied(
+    def _write_copy(
         self, way: Follower, key: str, tag: str, message: Produce, on: Context
     ) -> Follower | None:
         """Write a copy to the dead-letter queue if it is the next one there."""
@@ -562,7 +562,7 @@ class Sharing:
         way = way.but(copies=way.copies.set(message.partition, at + 1))
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
-        return self._carried_out(way, done, on)
+        return self._apply_effects(way, done, on)
 
 
 def _refused_for_session(way: Follower, number: int) -> bool:

@@ -65,7 +65,7 @@ def allowed_in(recording: Recording) -> tuple[Allowed, ...]:
     found = [Allowed(0, 0, ())]
     for call in recording.calls:
         if call.name in CHANGES:
-            after = _changed(found[-1].acls, call)
+            after = _apply_change(found[-1].acls, call)
             found.append(Allowed(call.called_ms, call.returned_ms, after))
     return tuple(found)
 
@@ -112,7 +112,7 @@ def _acl_of(entry: LoggedAccessControlEntry) -> Acl | None:
     )
 
 
-def _changed(acls: Acls, call: Call) -> Acls:
+def _apply_change(acls: Acls, call: Call) -> Acls:
     named = tuple(_acl(view) for view in call.arguments["acls"])
     left = tuple(acl for acl in acls if acl not in named)
     return (*left, *named) if call.name == "createAcls" else left

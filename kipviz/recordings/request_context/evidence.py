@@ -123,7 +123,7 @@ def of_recording(folder: Path) -> Evidence:
         _settings(recording.settings.items()),
         _configs(recording),
         int(recording.settings.get("node.id") or -1),
-        _indexed(partitions_in(folder)),
+        _list_indexed(partitions_in(folder)),
         0,
         _dead_letter_topics(recording),
         int(recording.settings.get("producer.id.expiration.ms") or PRODUCER_EXPIRY_MS),
@@ -213,7 +213,7 @@ def of_brokers(
         _settings(told.items()),
         () if cluster is None else _configs_of(known, exchanges),
         first.broker if known.decisions and not led else -1,
-        indexed=_indexed(folders),
+        indexed=_list_indexed(folders),
         dead_letter_topics=_topics_with(known, TAKES_DEAD_LETTERS, "true"),
         levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
         decisions=decisions,
@@ -278,7 +278,7 @@ def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], .
     return {partition: tuple(times) for partition, times in found.items()}
 
 
-def _indexed(folders: Iterable[Path]) -> tuple[str, ...]:
+def _list_indexed(folders: Iterable[Path]) -> tuple[str, ...]:
     """Return the partitions that are long enough for an index."""
     sizes = {f.name: sum(log.stat().st_size for log in f.glob("*.log")) for f in folders}
     return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL)

@@ -40,14 +40,14 @@ class Sent(Value, frozen=True):
 def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
     """Return the batches that the recorder noted, in the order of the calls."""
     return tuple(
-        _sent((call.actor, call.arguments["correlation"]), batch, names)
+        _make_sent((call.actor, call.arguments["correlation"]), batch, names)
         for call in recording.calls
         if call.name == "Produce" and "batches" in call.arguments
         for batch in call.arguments["batches"]
     )
 
 
-def _sent(request: Request, batch: Any, names: Mapping[str, str]) -> Sent:
+def _make_sent(request: Request, batch: Any, names: Mapping[str, str]) -> Sent:
     return Sent(
         request,
         f"{by_id(batch['topic'], names)}-{batch['partition']}",

@@ -72,11 +72,11 @@ class Office:
         """Store the evidence."""
         self._image, self._decisions, self._terms = image, decisions, terms_of(entries)
         self.loading = (
-            loading_spans(decisions, entries, self._shown(exchanges)) if decisions else {}
+            loading_spans(decisions, entries, self._list_shown(exchanges)) if decisions else {}
         )
         self.complete = logs_complete(decisions, entries)
 
-    def _shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
+    def _list_shown(self, exchanges: Iterable[Exchange]) -> Iterator[tuple[str, int, int]]:
         """Yield when an answer shows that a coordinator has read its log: partition, broker, time."""
         for exchange in exchanges:
             home = self._home_asked(exchange)

@@ -39,7 +39,7 @@ class SeatedWorlds:
         """Return what the brokers may have known between two times; nothing with a single broker."""
         if not self._decisions:
             return ()
-        return self._kept(
+        return self._keep_made(
             self._known,
             (begin_ms, end_ms),
             lambda: tuple(known_between(self._decisions, begin_ms, end_ms)),
@@ -49,9 +49,11 @@ class SeatedWorlds:
         """Return a world with the known leaders."""
         # The world is kept beside it, so that no other object gets its id.
         place = (id(world), known.heard)
-        return self._kept(self._worlds, place, lambda: (world, seated(world, known)))[1]
+        return self._keep_made(self._worlds, place, lambda: (world, seated(world, known)))[1]
 
-    def _kept(self, kept: OrderedDict[Hashable, T], place: Hashable, make: Callable[[], T]) -> T:
+    def _keep_made(
+        self, kept: OrderedDict[Hashable, T], place: Hashable, make: Callable[[], T]
+    ) -> T:
         if place in kept:
             kept.move_to_end(place)
             return kept[place]

@@ -86,11 +86,11 @@ class VerificationMemory:
         if not isinstance(role, PartitionLeader) or log is None:
             yield world
             return
-        for known in self._before(request_of(exchange), message, log):
+        for known in self._list_before(request_of(exchange), message, log):
             remembering = role.but(verifications=known)
             yield world.but(roles=world.roles.set(key, remembering)) if known else world
 
-    def _before(
+    def _list_before(
         self, request: Request, message: Produce, log: PartitionLog
     ) -> tuple[Verifications, ...]:
         """Return what the leader may remember when a batch arrives at its log in the present state."""
@@ -109,7 +109,10 @@ class VerificationMemory:
             for at in self._clearing.get(place, ())
             if self._entries[at].batch.base_offset < log.end_offset
         ]
-        found = {self._after(order, cleared): None for order in self._orders(earlier, own, cleared)}
+        found = {
+            self._note_batches(order, cleared): None
+            for order in self._orders(earlier, own, cleared)
+        }
         if own.broker:
             found[()] = None
         return tuple(found)
@@ -136,19 +139,19 @@ class VerificationMemory:
                 key=lambda told: told[0],
             )
 
-    def _after(self, order: list[tuple[int, _Arrival]], cleared: list[int]) -> Verifications:
+    def _note_batches(self, order: list[tuple[int, _Arrival]], cleared: list[int]) -> Verifications:
         """Return what the leader remembers after some batches and appends, in order."""
         known: Verifications = ()
         left = list(cleared)
         for at_ms, arrival in order:
             while left and self._entries[left[0]].at_ms < at_ms:
-                known = self._without(known, left.pop(0))
-            known = self._with(known, arrival.message, left[0] if left else None, cleared)
+                known = self._forget_producer(known, left.pop(0))
+            known = self._note_batch(known, arrival.message, left[0] if left else None, cleared)
         for at in left:
-            known = self._without(known, at)
+            known = self._forget_producer(known, at)
         return known
 
-    def _with(
+    def _note_batch(
         self, known: Verifications, message: Produce, following: int | None, cleared: list[int]
     ) -> Verifications:
         """Note a batch, unless its epoch is rejected first or the log already has its transaction open."""
@@ -162,7 +165,7 @@ class VerificationMemory:
                 return known
         return verifying(known, Verification(*who, message.base_sequence, enlists(message)))
 
-    def _without(self, known: Verifications, at: int) -> Verifications:
+    def _forget_producer(self, known: Verifications, at: int) -> Verifications:
         batch = self._entries[at].batch
         if batch.control and survives_marker(known, batch.producer_id, batch.producer_epoch):
             return known

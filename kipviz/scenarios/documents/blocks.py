@@ -85,7 +85,7 @@ def read_blocks(lines: Sequence[Numbered]) -> Iterator[Block]:
             end = at
             while end < len(lines) and _goes_on(lines[end][1]):
                 end += 1
-            yield Block(PARAGRAPH, number, _joined(text for _, text in lines[at:end]))
+            yield Block(PARAGRAPH, number, _join_texts(text for _, text in lines[at:end]))
             at = end
 
 
@@ -120,10 +120,10 @@ def _item(lines: Sequence[Numbered]) -> Block:
             raise Wrong(at, f"A reply goes on with {REPLY!r}: {inner!r}.")
         else:
             texts.append(inner)
-    return Block(ITEM, number, _joined(texts), reply=_joined(quoted))
+    return Block(ITEM, number, _join_texts(texts), reply=_join_texts(quoted))
 
 
-def _joined(texts: Iterator[str] | Sequence[str]) -> str:
+def _join_texts(texts: Iterator[str] | Sequence[str]) -> str:
     return _ESCAPED.sub(r"\1\2", " ".join(text.strip() for text in texts))
 
 

@@ -89,13 +89,13 @@ def read_cluster(
     reading = _Reading(programs, profile)
     spec: ClusterSpec = reading.struct(ClusterSpec, own, base)
     if base is None:
-        spec = profile.of_brokers(spec, said=_said(own))
+        spec = profile.of_brokers(spec, said=_list_set_fields(own))
     if asked is not None and profile is KAFKA:
         _check_profile(own, spec)
     return spec
 
 
-def _said(keys: Keys) -> dict[str, int]:
+def _list_set_fields(keys: Keys) -> dict[str, int]:
     """Return the fields that a head sets, including those of the brokers' settings, each with its line."""
     inner = keys.get(SETTINGS)
     settings = inner.entries if isinstance(inner, Keys) else ()
@@ -106,11 +106,11 @@ def _check_profile(keys: Keys, spec: ClusterSpec) -> None:
     """Reject a value that Kafka cannot have in a head that declares the cluster to be like Kafka."""
     apps = keys.get(APPLICATIONS)
     of_apps = {name: node for name, _, node in apps.entries} if isinstance(apps, Keys) else {}
-    _refuse_simple(spec, _said(keys), spec)
-    _refuse_simple(spec.settings, _said(keys), spec)
+    _refuse_simple(spec, _list_set_fields(keys), spec)
+    _refuse_simple(spec.settings, _list_set_fields(keys), spec)
     for app in spec.applications:
         node = of_apps.get(app.name)
-        _refuse_simple(app, _said(node) if isinstance(node, Keys) else {}, app)
+        _refuse_simple(app, _list_set_fields(node) if isinstance(node, Keys) else {}, app)
 
 
 def _refuse_simple(holder: Any, said: Mapping[str, int], about: Any) -> None:
@@ -146,13 +146,13 @@ class _Reading:
             (ClusterSpec, "min_insync_replicas"): _pairs(self._two(int)),
             (ClusterSpec, "releases"): _pairs(self._release),
             (ClusterSpec, APPLICATIONS): _pairs(self._application),
-            (ClusterSpec, "group_configs"): _pairs(self._keyed(GroupConfig)),
-            (ClusterSpec, "remade"): _pairs(self._keyed(Remade)),
-            (ClusterSpec, "transactions"): _pairs(self._keyed(TransactionRecord)),
+            (ClusterSpec, "group_configs"): _pairs(self._read_keyed(GroupConfig)),
+            (ClusterSpec, "remade"): _pairs(self._read_keyed(Remade)),
+            (ClusterSpec, "transactions"): _pairs(self._read_keyed(TransactionRecord)),
             (ClusterSpec, "acls"): _each(_acl),
             (ClusterSpec, "further_acls"): _each(_acl),
             (ApplicationSpec, "program"): self._program,
-            (ApplicationSpec, "threads"): _pairs(self._keyed(ThreadSpec)),
+            (ApplicationSpec, "threads"): _pairs(self._read_keyed(ThreadSpec)),
         }
 
     def struct(self, kind: type, node: Node, base: Any, **given: Any) -> Any:
@@ -236,7 +236,7 @@ class _Reading:
             raise Wrong(at, f"A broker is a whole number, not {key!r}.")
         return int(key), str(self.value(str, node, key))
 
-    def _keyed(self, kind: type) -> Callable[[str, int, Node], Any]:
+    def _read_keyed(self, kind: type) -> Callable[[str, int, Node], Any]:
         first = kind.__struct_fields__[0]  # type: ignore[attr-defined]
         return lambda key, _, node: self.struct(kind, node, None, **{first: key})
 
@@ -250,8 +250,8 @@ class _Reading:
         own = Keys(at, tuple(entry for entry in node.entries if entry[0] != LIKE))
         app: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
         if base is None:
-            return self.profile.of_application(app, said=_said(own))
-        base = self.profile.for_process(base, app, said=_said(own))
+            return self.profile.of_application(app, said=_list_set_fields(own))
+        base = self.profile.for_process(base, app, said=_list_set_fields(own))
         made: ApplicationSpec = self.struct(ApplicationSpec, own, base, name=name)
         return made
 

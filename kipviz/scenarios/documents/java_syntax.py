@@ -198,7 +198,7 @@ class _Reading:
             case "while":
                 return [self._while(depth + 1)]
             case "for":
-                return [self._for(depth + 1)]
+                return [self._read_for(depth + 1)]
             case "try":
                 return [self._try(depth + 1)]
             case "if":
@@ -219,7 +219,7 @@ class _Reading:
         self.take(")")
         return _at(line, ast.While(test, self.block(depth), []))
 
-    def _for(self, depth: int) -> ast.stmt:
+    def _read_for(self, depth: int) -> ast.stmt:
         line = self.take("for").line
         self.take("(")
         name = self._declared()
@@ -301,7 +301,7 @@ class _Reading:
         if name:
             self.take("=")
         if self.is_next("new") and name:
-            return self._made(name)
+            return self._skip_made(name)
         value = self.expression(0)
         self.take(";")
         if name:
@@ -313,7 +313,7 @@ class _Reading:
             return []
         return [_at(line, ast.Expr(value))]
 
-    def _made(self, name: str) -> list[ast.stmt]:
+    def _skip_made(self, name: str) -> list[ast.stmt]:
         """Skip what is made with `new`: a client, which exists already, or a collection."""
         made = self.expression(0)
         self.take(";")
@@ -463,19 +463,21 @@ class _Reading:
             case ast.Attribute(attr="init_transactions") if len(given) == 1:
                 return _at(line, ast.Call(called, [], [ast.keyword("keep_prepared_txn", given[0])]))
             case ast.Name() if len(given) == 1 and isinstance(given[0], ast.Name):
-                said = self._said(given[0].id)
+                said = self._read_acknowledgements(given[0].id)
                 if said is not None:
                     return said
             case ast.Attribute(attr="send_share_acknowledgements_to_transaction"):
                 given = [
-                    self._said(each.id) or each if isinstance(each, ast.Name) else each
+                    self._read_acknowledgements(each.id) or each
+                    if isinstance(each, ast.Name)
+                    else each
                     for each in given
                 ]
             case _:
                 pass
         return _at(line, ast.Call(called, given, []))
 
-    def _said(self, name: str) -> ast.expr | None:
+    def _read_acknowledgements(self, name: str) -> ast.expr | None:
         """Return the acknowledgements in a collection as a Python dict."""
         for collection, said in self._collected.items():
             if snake(collection) == name and said is not None:

@@ -25,7 +25,7 @@ EVERY_OTHER = -1
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[.-]")
 
 
-def _spelt(call: Call) -> str:
+def _spell_in_python(call: Call) -> str:
     """Return a call's name in Python's style: begin_transaction for beginTransaction."""
     return _WORDS.sub("_", call.value.rpartition(".")[2]).lower()
 
@@ -47,10 +47,10 @@ _SHARE_CONSUMERS = (C.POLL, C.ACKNOWLEDGE, C.COMMIT_SYNC, C.COMMIT_ASYNC, C.SHAR
 _OPERATORS = tuple(call for call, calling in CALLS.items() if calling.of == ADMIN)
 # The calls of a program, by the name of the client and that of its method.
 METHODS: Mapping[str, Mapping[str, Call]] = {
-    PRODUCER: {_spelt(call): call for call in _PRODUCERS},
-    CONSUMER: {_spelt(call): call for call in _CONSUMERS},
+    PRODUCER: {_spell_in_python(call): call for call in _PRODUCERS},
+    CONSUMER: {_spell_in_python(call): call for call in _CONSUMERS},
     SHARE_CONSUMER: {
-        **{_spelt(call): call for call in _SHARE_CONSUMERS},
+        **{_spell_in_python(call): call for call in _SHARE_CONSUMERS},
         "close": C.CLOSE_CONSUMER,
     },
     DATABASE: {
@@ -59,7 +59,7 @@ METHODS: Mapping[str, Mapping[str, Call]] = {
         "rollback": C.DATABASE_ROLLBACK,
         "claim": C.DATABASE_CLAIM,
     },
-    ADMIN: {_spelt(call): call for call in _OPERATORS},
+    ADMIN: {_spell_in_python(call): call for call in _OPERATORS},
 }
 # The results that a call may assign to a name, and the kind of such a name as an argument.
 GIVES = {

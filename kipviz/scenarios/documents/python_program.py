@@ -153,7 +153,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
     java = is_java(texts)
     try:
         reading = _Reading(texts)
-        program = reading.program(parse_java(texts) if java else _parsed(texts))
+        program = reading.program(parse_java(texts) if java else _parse_lines(texts))
     except Wrong as wrong:
         if java:
             wrong = Wrong(wrong.line, in_java(wrong.what, texts))
@@ -166,7 +166,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
     )
 
 
-def _parsed(texts: Sequence[str]) -> ast.Module:
+def _parse_lines(texts: Sequence[str]) -> ast.Module:
     try:
         with warnings.catch_warnings(action="ignore"):
             return ast.parse("\n".join(texts))
@@ -396,7 +396,7 @@ class _Reading:
                 doing,
                 "The last 'except' does something with the exception; 'raise' alone is no catch.",
             )
-        catches = self._caught(doing, around)
+        catches = self._list_caught(doing, around)
         exits = [self.block(node.body, here, around.but(catch=catch, catches=catches))]
         self._check_raised(doing, catches, start)
         first = len(self.drafts)
@@ -430,7 +430,7 @@ class _Reading:
                 )
         return names
 
-    def _caught(self, handler: ast.ExceptHandler, around: _Around) -> tuple[str, ...]:
+    def _list_caught(self, handler: ast.ExceptHandler, around: _Around) -> tuple[str, ...]:
         """Return what an except with a body catches: () for every KafkaException."""
         names = _classes(handler)
         if names == (KAFKA_EXCEPTION,):

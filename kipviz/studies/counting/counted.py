@@ -87,7 +87,7 @@ def has_staged(world: World) -> bool:
     )
 
 
-def _given_up(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
+def _count_archived(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
     """Count in how many endings a record is archived: one abort, one lock that expires, two attempts."""
     story, chosen = scenario(SMALL), design_named(design)
     (app,) = story.spec.applications
@@ -107,7 +107,7 @@ def _given_up(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
 ATTEMPTS = Parts(
     ("rival", "design", "states", "final states", "of them: the record is given up"),
     tuple(
-        Part(label, partial(_given_up, label, design))
+        Part(label, partial(_count_archived, label, design))
         for label, design in (
             ("the delivery counts", "repaired"),
             ("an abort gives it back", "repaired+abort_target=available_uncounted"),

@@ -88,7 +88,9 @@ def sweep(design: str, story: str, schedule: str) -> Iterator[Death]:
 HEADS = ("rival", "schedule", "crashes", "all three agree", BROKEN_WORD, STUCK, "the first")
 
 
-def _crashed(words: str, design: str, story: str, schedule: str, tell: Tell) -> tuple[Row, ...]:
+def _count_crashes(
+    words: str, design: str, story: str, schedule: str, tell: Tell
+) -> tuple[Row, ...]:
     """Count the outcomes of a rival's runs, and return the first run that breaks a property."""
     deaths = []
     for death in sweep(design, story, schedule):
@@ -104,7 +106,7 @@ def _crashed(words: str, design: str, story: str, schedule: str, tell: Tell) -> 
 PARTS = Parts(
     HEADS,
     tuple(
-        Part(f"{words}, {schedule}", partial(_crashed, words, design, story, schedule))
+        Part(f"{words}, {schedule}", partial(_count_crashes, words, design, story, schedule))
         for words, design, story in RIVALS
         for schedule in (PROMPT, HASTY)
     ),

@@ -64,7 +64,7 @@ def stages(design: str = "repaired") -> Table:
     trace = Trace.start(model)
     rows = []
     for stage, steps in STAGES:
-        trace = _after(trace, model, steps)
+        trace = _follow_steps(trace, model, steps)
         world = trace.world
         coded = sum(world.image.release_of(b).stages for b in spec.brokers)
         why = model.why_not(world, UpgradeFeature("share_version", STAGING_LEVEL))
@@ -73,7 +73,7 @@ def stages(design: str = "repaired") -> Table:
         begun = trace.depth
         trace, _ = play(trace, model, (_rounds(),))
         told = [e for n in trace.line[begun + 1 :] for e in trace.node(n).events]
-        cells = (_after_all(_of(told, name)) for name in CLIENTS)
+        cells = (_after_all(_filter_events(told, name)) for name in CLIENTS)
         rows.append((stage, f"{coded} of {len(spec.brokers)}", level, *cells))
     return ("stage", "brokers with the code", "share.version 3", "new client", "old client"), tuple(
         rows
@@ -93,7 +93,7 @@ def _rounds() -> Beat:
     return Beat("", "", each * (2 * ROUNDS))
 
 
-def _after(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
+def _follow_steps(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
     """Follow instructions; one that matches several actions is followed for each of them."""
     for step in steps:
         if "?" not in step:
@@ -109,7 +109,7 @@ def _after(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> Trace:
     return trace
 
 
-def _of(events: list[Any], name: str) -> list[Any]:
+def _filter_events(events: list[Any], name: str) -> list[Any]:
     """Return the events of a run that belong to one client, and the transactions, which are app-1's."""
     mine: list[Any] = []
     for event in events:

@@ -36,7 +36,7 @@ HEADS = (
 )
 
 
-def _ended(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
+def _count_endings(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
     """Count how many endings of one program are faulty in one reading."""
     model = scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
     found = Endings(model)
@@ -50,7 +50,7 @@ def _ended(words: str, story: str, option: str, tell: Tell) -> tuple[Row, ...]:
 PARTS = Parts(
     HEADS,
     tuple(
-        Part(f"{words}: {option.name}", partial(_ended, words, story, option.name))
+        Part(f"{words}: {option.name}", partial(_count_endings, words, story, option.name))
         for words, story in PROGRAMS
         for option in slot_named(SLOT).options
     ),

@@ -72,7 +72,7 @@ def rejected() -> Table:
         search = _search(_queue(program), design, faults, "")
         explored = search.run(BOUNDS)
         copies = [_copies(world) for world in search.ends]
-        none = sum(not n and _gone(w) for n, w in zip(copies, search.ends, strict=True))
+        none = sum(not n and _is_gone(w) for n, w in zip(copies, search.ends, strict=True))
         counts = (explored.states, len(copies), copies.count(1), sum(n > 1 for n in copies), none)
         rows.append((label, design, *(f"{count:,}" for count in counts)))
     heads = (
@@ -116,7 +116,7 @@ def split() -> Table:
     for faults in ("", "move_leader=1"):
         search = _search(_two_brokers(), "repaired", faults, "")
         explored = search.run(BOUNDS)
-        done = [_acknowledged(world) for world in search.ends]
+        done = [_count_acknowledged(world) for world in search.ends]
         counts = (explored.states, len(done), done.count(2), done.count(0), done.count(1))
         rows.append((faults or "none", *(f"{count:,}" for count in counts)))
     heads = (
@@ -178,7 +178,7 @@ def _two_brokers() -> ClusterSpec:
     )
 
 
-def _acknowledged(world: World) -> int:
+def _count_acknowledged(world: World) -> int:
     """Count the records that are durably acknowledged."""
     return sum(
         batch.last - batch.first + 1
@@ -200,7 +200,7 @@ def _copies(world: World) -> int:
     )
 
 
-def _gone(world: World) -> bool:
+def _is_gone(world: World) -> bool:
     """Return whether the record is final in a leader's memory: it will not be delivered again."""
     shares = [
         share

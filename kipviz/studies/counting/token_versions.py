@@ -83,7 +83,7 @@ def answers(situation: Situation, version: int) -> tuple[str, str, str]:
     return first, second, ", ".join(committed(trace.world, "output-A-0")) or "nothing"
 
 
-def _played(situation: Situation, tell: Tell) -> tuple[Row, ...]:
+def _play_situation(situation: Situation, tell: Tell) -> tuple[Row, ...]:
     rows = tuple(
         (situation.words, rival, *answers(situation, version))
         for rival, version in versions_of(situation)
@@ -101,5 +101,5 @@ ANSWERS = Parts(
         "the second one, for the same checkpoint",
         "committed in the end",
     ),
-    tuple(Part(each.words, partial(_played, each)) for each in SITUATIONS),
+    tuple(Part(each.words, partial(_play_situation, each)) for each in SITUATIONS),
 )

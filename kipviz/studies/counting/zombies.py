@@ -73,7 +73,7 @@ def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
     """Return (the step before which the process pauses, what is broken in the end) for every moment."""
     model = scenario_named(scenario).model(design_named(design))
     trace, found = Trace.start(model, PROPERTIES), []
-    while not _ended(trace, STALLED):
+    while not _has_ended(trace, STALLED):
         action = _next(model, trace, STALLED) or _delay(model, trace)
         if action is None:
             break
@@ -87,12 +87,12 @@ def pauses(scenario: str, design: str) -> list[tuple[str, str]]:
 def _harm(model: ClusterModel, trace: Trace) -> str:
     """Let the other process run a transaction, then the first one, and the other one again."""
     for name in (OTHER, STALLED, OTHER):
-        trace = _through(model, trace, name)
+        trace = _run_transaction(model, trace, name)
     atomic = PROPERTIES[0].finding(trace.observations[0])
     return atomic.reason if atomic.status == BROKEN else ""
 
 
-def _through(model: ClusterModel, trace: Trace, name: str) -> Trace:
+def _run_transaction(model: ClusterModel, trace: Trace, name: str) -> Trace:
     """Let one process run until its next transaction has ended, or it can only wait."""
     waited = False
     for _ in range(STEPS_MAX):
@@ -103,7 +103,7 @@ def _through(model: ClusterModel, trace: Trace, name: str) -> Trace:
                 return trace
             action, waited = timer, True
         trace = trace.take(action)
-        if _ended(trace, name):
+        if _has_ended(trace, name):
             return trace
     return trace
 
@@ -157,7 +157,7 @@ def _is_session_of_first(timer: RoleTimer) -> bool:
     return isinstance(timer, MemberSession) and timer.member_id.partition(".")[0] == "C1"
 
 
-def _ended(trace: Trace, name: str) -> bool:
+def _has_ended(trace: Trace, name: str) -> bool:
     return any(
         isinstance(event, CallReturned)
         and event.application == name

@@ -117,7 +117,9 @@ def ledger(
                 return progress(name, done, len(asked), words)
 
             try:
-                rows = _judged(label, case, bare.get((case.scenario, case.design), ()), tell, tried)
+                rows = _judge_case(
+                    label, case, bare.get((case.scenario, case.design), ()), tell, tried
+                )
             except StoppedEarly:
                 return
             keep(name, rows)
@@ -126,7 +128,7 @@ def ledger(
         yield rows
 
 
-def _judged(
+def _judge_case(
     label: str, case: Case, bare: Entries, tell: Callable[[str], bool], tried: Tried
 ) -> Entries:
     """Judge each property of a case, and find a repair if one breaks."""

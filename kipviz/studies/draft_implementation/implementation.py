@@ -138,13 +138,13 @@ class _Refuter:
         listened = candidate
         for slot in self._slots:
             option = candidate.option(slot)
-            listened = listened.with_own(slot_named(slot), _heard(slot, option, asked))
+            listened = listened.with_own(slot_named(slot), _record_questions(slot, option, asked))
         broke = replay_under(self._made, listened) is not None
         self._known.append((asked, broke))
         return broke
 
 
-def _heard(slot: str, option: Option, asked: dict[str, str]) -> Option:
+def _record_questions(slot: str, option: Option, asked: dict[str, str]) -> Option:
     """Return the option with a rule that records that it was asked."""
 
     def choose(*arguments: object) -> object:
@@ -179,7 +179,7 @@ class _Trials:
                 # The run that refuted last refutes most of the following sets.
                 self._broken.insert(0, self._broken.pop(at))
                 return FoundRepair()
-        found = self._searched(candidate)
+        found = self._search_candidate(candidate)
         cell = next((each for each in found.cells if each.verdict == BREAKS), None)
         if cell is not None:
             run = follow(scenario(self.case.scenario), candidate, found.budget, cell.actions)
@@ -189,7 +189,7 @@ class _Trials:
         smaller = sum(comb(len(self.slots), size) for size in range(1, len(slots)))
         return FoundRepair(slots, searched_without_a_break(found), decided, smaller)
 
-    def _searched(self, candidate: Design) -> Judged:
+    def _search_candidate(self, candidate: Design) -> Judged:
         chosen = (candidate.chosen, candidate.levels)
         place = (self.case.scenario, self.case.faults, self.promises, chosen)
         if place not in self.tried:
@@ -374,7 +374,7 @@ def timed(
     return HOLDS if found.complete else TIMED_NOT_DECIDED
 
 
-def _timed(
+def _search_timing(
     arrangement: str, interval: int, timeout: int, limit: int, tell: Tell
 ) -> tuple[Row, ...]:
     """Search one checkpoint interval, timeout and delivery limit against every lock duration."""
@@ -428,7 +428,7 @@ TIMED_PARTS = Parts(
     tuple(
         Part(
             f"{ARRANGEMENTS[where]}, checkpoint every {ms(interval)}, time-out {ms(timeout)}, delivery limit {limit}",
-            partial(_timed, where, interval, timeout, limit),
+            partial(_search_timing, where, interval, timeout, limit),
         )
         for where in ARRANGEMENTS
         for interval in INTERVALS

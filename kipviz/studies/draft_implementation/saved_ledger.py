@@ -49,7 +49,7 @@ class KeptLedger:
             kept = msgspec.json.decode(untrusted_file.read(self._path), type=_Kept)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise LedgerFileError(f"{path} keeps no rows of a ledger: {error}") from None
-        if kept != self._kept(kept.cases):
+        if kept != self._keep_cases(kept.cases):
             raise LedgerFileError(
                 f"{path} keeps rows of another model or another limit of states: name a new file"
             )
@@ -67,9 +67,9 @@ class KeptLedger:
             OSError: if the file cannot be written; its previous content is still there.
         """
         self._cases[name] = rows
-        atomic_write.write(self._path, msgspec.json.encode(self._kept(self._cases)))
+        atomic_write.write(self._path, msgspec.json.encode(self._keep_cases(self._cases)))
 
-    def _kept(self, cases: dict[str, Entries]) -> _Kept:
+    def _keep_cases(self, cases: dict[str, Entries]) -> _Kept:
         return _Kept(kipviz.__version__, digest_of_sources(), STATES_MAX, cases)
 
 

@@ -152,7 +152,9 @@ def judged_statement(
         return JudgedStatement(statement, COUNTED, "", statement.counting())
     if statement.look is not None:
         return _looked_for(statement, statement.look)
-    return _played(statement) if statement.played else _searched(statement, progress)
+    return (
+        _play_statement(statement) if statement.played else _search_statement(statement, progress)
+    )
 
 
 def _contradicted(
@@ -195,10 +197,10 @@ def _looked_for(statement: Statement, look: Look) -> JudgedStatement:
     return JudgedStatement(statement, SEEN, where, "", found.run)
 
 
-def _played(statement: Statement) -> JudgedStatement:
+def _play_statement(statement: Statement) -> JudgedStatement:
     where = f"story {statement.scenario}"
     if statement.property not in {prop.name for prop in PROPERTIES}:
-        return _along_the_story(statement, where)
+        return _judge_along_story(statement, where)
     run = runs.play(statement.scenario, statement.design)
     found = next(f for f in judge_to_the_end(run) if f.property == statement.property)
     if found.status != BROKEN:
@@ -206,7 +208,7 @@ def _played(statement: Statement) -> JudgedStatement:
     return JudgedStatement(statement, BREAKS_PLAYED, where, found.reason, run)
 
 
-def _along_the_story(statement: Statement, where: str) -> JudgedStatement:
+def _judge_along_story(statement: Statement, where: str) -> JudgedStatement:
     """Judge one of the single properties along the story itself."""
     found = shown(
         Finding(
@@ -225,7 +227,7 @@ def _along_the_story(statement: Statement, where: str) -> JudgedStatement:
     return JudgedStatement(statement, found.verdict, where, found.reason, found.run)
 
 
-def _searched(statement: Statement, progress: ProgressTold | None) -> JudgedStatement:
+def _search_statement(statement: Statement, progress: ProgressTold | None) -> JudgedStatement:
     budget, prop = budget_of(statement.faults), property_named(statement.property)
     judged = judge(
         statement.scenario, statement.design, budget, Bounds(breaks_max=1), progress, (prop,)

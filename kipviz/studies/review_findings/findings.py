@@ -121,11 +121,11 @@ def shown(
 ) -> Shown:
     """Compute the result of a finding."""
     if finding.promise and finding.played:
-        return _played(finding)
+        return _play_to_break(finding)
     if finding.promise:
-        return _searched(finding, bounds, progress)
+        return _search_finding(finding, bounds, progress)
     if finding.look is not None:
-        return _seen(finding, finding.look)
+        return _play_to_moment(finding, finding.look)
     if isinstance(finding.counting, BySearch):
         return Shown(finding, COUNTED, finding.counting.count(progress))
     if finding.counting is not None:
@@ -158,7 +158,7 @@ def first_break(
     return search.found.get(prop.name), explored
 
 
-def _searched(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -> Shown:
+def _search_finding(finding: Finding, bounds: Bounds, progress: ProgressTold | None) -> Shown:
     scenario, chosen = scenario_named(finding.scenario), design_named(finding.design)
     budget = budget_of(finding.faults)
     prop = property_named(finding.promise)
@@ -216,17 +216,17 @@ def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -
     )
 
 
-def _seen(finding: Finding, look: Look) -> Shown:
+def _play_to_moment(finding: Finding, look: Look) -> Shown:
     """Play the story up to the first moment that the predicate recognises."""
     run = runs.play(finding.scenario, finding.design)
     for step, number in enumerate(run.trace.line):
         node: Any = run.trace.node(number)
         if look(node.world, node.events):
-            return Shown(finding, SEEN, finding.matter, _up_to(run, step))
+            return Shown(finding, SEEN, finding.matter, _cut_run(run, step))
     return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} does not come to it")
 
 
-def _played(finding: Finding) -> Shown:
+def _play_to_break(finding: Finding) -> Shown:
     """Play the story up to the first moment at which its property is broken."""
     run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
     state = prop.initial(run.trace.node(0).world)
@@ -236,11 +236,11 @@ def _played(finding: Finding) -> Shown:
             state = prop.observe(state, node.action, Outcome(node.world, node.events))
         found = prop.finding(state)
         if found.status == BROKEN:
-            return Shown(finding, BREAKS_PLAYED, found.reason, _up_to(run, step))
+            return Shown(finding, BREAKS_PLAYED, found.reason, _cut_run(run, step))
     return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} keeps it")
 
 
-def _up_to(run: Run, step: int) -> Run:
+def _cut_run(run: Run, step: int) -> Run:
     """Return the run that ends at a step of another one."""
     actions = tuple(run.trace.node(number).action for number in run.trace.line[1 : step + 1])
     return runs.follow(run.scenario, run.design, run.budget, actions)

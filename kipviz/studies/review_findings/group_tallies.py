@@ -45,7 +45,7 @@ def takeovers() -> str:
     return f"the partition stands still, session.timeout.ms {ms(session_ms)}: {told}"
 
 
-def _released() -> Iterator[Schema]:
+def _list_released() -> Iterator[Schema]:
     """Yield the released requests of a transactional producer, each schema once."""
     seen: set[str] = set()
     for kind in KINDS.values():
@@ -56,8 +56,8 @@ def _released() -> Iterator[Schema]:
             yield schema
 
 
-def _by(asked: Callable[[Schema], bool]) -> str:
-    schemas = tuple(_released())
+def _render_answers(asked: Callable[[Schema], bool]) -> str:
+    schemas = tuple(_list_released())
     yes = [schema.name for schema in schemas if asked(schema)]
     no = [schema.name for schema in schemas if schema.name not in yes]
     return f"yes: {', '.join(yes) or 'none'}; no: {', '.join(no) or 'none'}"
@@ -65,9 +65,7 @@ def _by(asked: Callable[[Schema], bool]) -> str:
 
 def requests_with_a_generation() -> str:
     """Return which requests of a transaction name a member's generation or epoch."""
-    return (
-        f"names a generation? {_by(lambda schema: bool(GENERATIONS & set(_names(schema.fields))))}"
-    )
+    return f"names a generation? {_render_answers(lambda schema: bool(GENERATIONS & set(_names(schema.fields))))}"
 
 
 def requests_with_a_transactional_id() -> str:
@@ -77,7 +75,7 @@ def requests_with_a_transactional_id() -> str:
         named = [field for field in schema.fields if field.name.endswith("TransactionalId")]
         return any(not field.nullable for field in named)
 
-    return f"needs a transactional id? {_by(needs)}"
+    return f"needs a transactional id? {_render_answers(needs)}"
 
 
 def fields_of_the_first_draft() -> str:

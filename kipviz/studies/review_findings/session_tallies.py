@@ -37,7 +37,7 @@ LISTED = (
 TODAY = "kip-1310-streams-producer"
 
 
-def _sent(story: Scenario, *clients: str) -> Iterator[Message]:
+def _list_sent(story: Scenario, *clients: str) -> Iterator[Message]:
     """Yield the requests that some clients of the applications send in a story under its own design."""
     trace, _ = story.play(design_named(story.designs[0]))
     apps = {app.name for app in story.spec.applications}
@@ -55,7 +55,7 @@ def _of_sessions() -> tuple[Message, ...]:
     found: dict[tuple[str, int], Message] = {}
     for story in LIBRARY:
         if story.name.startswith("kip-1310-") and story.beats:
-            for message in _sent(story, "session"):
+            for message in _list_sent(story, "session"):
                 found.setdefault((_name(message), len(needs_of(message))), message)
     return tuple(found[key] for key in sorted(found))
 
@@ -67,7 +67,7 @@ def _name(message: Message) -> str:
 def unlisted_requests() -> str:
     """Return which requests sessions send that the list lacks, and which of the listed ones are new or not sent."""
     sent = {_name(message) for message in _of_sessions()}
-    today = {_name(m) for m in _sent(scenario_named(TODAY), "producer")}
+    today = {_name(m) for m in _list_sent(scenario_named(TODAY), "producer")}
     new = [row.request for row in SENDERS if row.today == NOBODY]
     return (
         f"sessions send {', '.join(sorted(sent - set(LISTED)))}, which the list of 2.2 lacks; "
@@ -107,7 +107,7 @@ def rights_of_both() -> str:
     story = scenario_named("kip-1310-share-session")
     told = []
     for client in ("producer", "consumer"):
-        asked = [m for m in _sent(story, client) if hasattr(m, "transactional_id")]
+        asked = [m for m in _list_sent(story, client) if hasattr(m, "transactional_id")]
         needs = {
             f"{need.operation.value} {need.resource.value}" for m in asked for need in needs_of(m)
         }

@@ -119,7 +119,7 @@ def committed_and_loaded_without(world: World, events: Sequence[Event]) -> bool:
 
 def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
     """Return whether a record is staged, its transaction is complete, and no log contains the outcome."""
-    done = _completed(world)
+    done = _find_completed(world)
     kept = [role for role in world.roles.values() if isinstance(role, ShareCoordinator)]
     for share in _shares(world):
         state = next((role.states[share.key] for role in kept if share.key in role.states), None)
@@ -147,7 +147,7 @@ def letter_outside(world: World, events: Sequence[Event]) -> bool:
 
 def complete_but_open(world: World, events: Sequence[Event]) -> bool:
     """Return whether a transaction is complete at its coordinator and still open in some log."""
-    done = _completed(world)
+    done = _find_completed(world)
     return any(pid in done for log in world.logs.values() for _, pid in log.open)
 
 
@@ -180,7 +180,7 @@ def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
     )
 
 
-def _completed(world: World) -> set[int]:
+def _find_completed(world: World) -> set[int]:
     """Return the producer ids whose transactions are complete at their coordinators."""
     return {
         known.producer_id

@@ -89,7 +89,7 @@ class _Tally(Search):
         return outcome.world, ()
 
 
-def _tallied(
+def _tally_endings(
     design: str, faults: str = "", progress: ProgressTold | None = None
 ) -> tuple[_Tally, str]:
     tally = _Tally(scenario(SMALL).model(design_named(design), budget_of(faults)))
@@ -100,8 +100,8 @@ def _tallied(
 
 def commits(design: str, progress: ProgressTold | None = None) -> str:
     """Return in how many steps of every interleaving a transaction commits, compared with the repaired design."""
-    one, states = _tallied(design, progress=progress)
-    other, beside = _tallied("repaired", progress=progress)
+    one, states = _tally_endings(design, progress=progress)
+    other, beside = _tally_endings("repaired", progress=progress)
     return (
         f"in {one.committed} of all steps from {states} a transaction is committed "
         f"(repaired: in {other.committed}, from {beside}); stagings are answered "
@@ -130,7 +130,7 @@ def undeclared_errors(progress: ProgressTold | None = None) -> str:
         ("finding-X2", ""),
         ("repaired+enlistment=own_broker", "crash_broker=1"),
     ):
-        seen |= _tallied(design, faults, progress)[0].answered
+        seen |= _tally_endings(design, faults, progress)[0].answered
     declared = (*DECLARED_TOP, *DECLARED_PARTITION)
     others = [name for name in sorted(seen) if name != "NONE" and name not in declared]
     listed = [name for name in sorted(seen) if name in declared]

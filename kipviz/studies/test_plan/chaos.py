@@ -106,7 +106,7 @@ HEADS = ("design", "crashes", KEPT, BROKEN_WORD, STUCK, "the first")
 DESIGNS = ("repaired", "as-written", "as-written-available", "as-written-broadcast")
 
 
-def _crashed(name: str, tell: Tell) -> tuple[Row, ...]:
+def _count_crashes(name: str, tell: Tell) -> tuple[Row, ...]:
     """Count the outcomes of a design's runs, and return the first run that breaks a property."""
     crashes = []
     for crash in sweep(name):
@@ -119,4 +119,4 @@ def _crashed(name: str, tell: Tell) -> tuple[Row, ...]:
     return ((name, str(len(crashes)), *map(str, counts), first),)
 
 
-PARTS = Parts(HEADS, tuple(Part(name, partial(_crashed, name)) for name in DESIGNS))
+PARTS = Parts(HEADS, tuple(Part(name, partial(_count_crashes, name)) for name in DESIGNS))

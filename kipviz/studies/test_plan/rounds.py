@@ -133,7 +133,7 @@ def timed_round(way: Way, latencies: Latencies, records: int = 2) -> Round:
         begun,
         polled,
         ended,
-        "" if ended is None else _raised(timed.moments[ended], Call.COMMIT_TRANSACTION),
+        "" if ended is None else _find_exception(timed.moments[ended], Call.COMMIT_TRANSACTION),
         timed.first(lambda _, world: output_is_visible(world), polled),
         timed.first(lambda moment, world: acknowledged(moment, world, records), polled),
     )
@@ -179,7 +179,7 @@ def has_returned(moment: Moment, name: str, call: Call) -> bool:
     )
 
 
-def _raised(moment: Moment, call: Call) -> str:
+def _find_exception(moment: Moment, call: Call) -> str:
     found = (e.raised for e in moment.events if isinstance(e, CallReturned) and e.call == call)
     return next(found, "")
 

@@ -126,7 +126,7 @@ def _with_program(world: World, program: tuple[Line, ...]) -> World:
     return world.but(applications=world.applications.set(name, app.but(program=program)))
 
 
-def _played(words: str, design: str, limit: int, tell: Tell) -> tuple[Row, ...]:
+def _play_limit(words: str, design: str, limit: int, tell: Tell) -> tuple[Row, ...]:
     found = played(design, limit, tell)
     archived, done = (
         set(found.into(state)) for state in (RecordState.ARCHIVED, RecordState.ACKNOWLEDGED)
@@ -149,7 +149,7 @@ PARTS = Parts(
         "still waiting when the run is stopped",
     ),
     tuple(
-        Part(f"{words}, limit {limit}", partial(_played, words, design, limit))
+        Part(f"{words}, limit {limit}", partial(_play_limit, words, design, limit))
         for words, design in RIVALS
         for limit in LIMITS
     ),

@@ -65,7 +65,7 @@ WAYS: tuple[tuple[str, str, int, int], ...] = (
 )
 
 
-def _searched(words: str, design: str, lock: int, timeout: int, tell: Tell) -> tuple[Row, ...]:
+def _search_remedy(words: str, design: str, lock: int, timeout: int, tell: Tell) -> tuple[Row, ...]:
     """Search one remedy: what breaks, and whether the healthy transaction commits."""
     question = Question(
         designs=(design,),
@@ -96,7 +96,7 @@ PARTS = Parts(
         "what breaks",
     ),
     tuple(
-        Part(words, partial(_searched, words, design, lock, timeout))
+        Part(words, partial(_search_remedy, words, design, lock, timeout))
         for words, design, lock, timeout in WAYS
     ),
 )

@@ -36,7 +36,7 @@ def hops(design: str) -> tuple[tuple[str, ...], bool]:
     return tuple(found), False
 
 
-def _counted(rival: Rival, tell: Tell) -> tuple[Row, ...]:
+def _count_hops(rival: Rival, tell: Tell) -> tuple[Row, ...]:
     found, left = hops(rival.design)
     if not tell(f"{len(found)} messages"):
         raise StoppedEarly
@@ -51,5 +51,5 @@ def hops_of(rivals: tuple[Rival, ...]) -> Parts:
             "messages between brokers until the record leaves TX_PENDING",
             "messages after the decision",
         ),
-        tuple(Part(rival.label, partial(_counted, rival)) for rival in rivals),
+        tuple(Part(rival.label, partial(_count_hops, rival)) for rival in rivals),
     )

@@ -86,18 +86,18 @@ def run_takeover(name: str, session_ms: int) -> TakenOver:
     """Run one takeover under a design."""
     model = _model(name, session_ms)
     trace = Trace.start(model, PROPERTIES)
-    trace = _until(model, trace, OLD, "sendOffsetsToTransaction")
+    trace = _run_until(model, trace, OLD, "sendOffsetsToTransaction")
     before = len(trace.line)
-    trace = _until(model, trace, NEW, "poll")
+    trace = _run_until(model, trace, NEW, "poll")
     passed = sum(
         event.ms
         for node in trace.line[before:]
         for event in trace.node(node).events
         if isinstance(event, TimePassed)
     )
-    trace = _until(model, trace, OLD, "commitTransaction")
+    trace = _run_until(model, trace, OLD, "commitTransaction")
     (end,) = (e for e in trace.here.events if isinstance(e, CallReturned))
-    trace = _until(model, trace, NEW, "commitTransaction")
+    trace = _run_until(model, trace, NEW, "commitTransaction")
     atomic = PROPERTIES[0].finding(trace.observations[0])
     harm = atomic.reason if atomic.status == BROKEN else "none"
     return TakenOver(passed, end.raised or "committed", harm)
@@ -113,7 +113,7 @@ def _model(name: str, session_ms: int) -> ClusterModel:
     return story.but(spec=timed).model(design_named(name))
 
 
-def _until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace:
+def _run_until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace:
     """Let one process run, with the other one paused, until one of its calls has returned."""
     other = NEW if name == OLD else OLD
     for _ in range(STEPS_MAX):
@@ -133,7 +133,7 @@ def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAc
     blocking transaction is still open: its backoff is not modelled.
     """
     waits = f"{name}/producer" if _told_to_wait(trace, name) else ""
-    action = next_by_itself(model, trace.world, _held(other, waits))
+    action = next_by_itself(model, trace.world, _make_hold(other, waits))
     if action is not None:
         return action
     step = Step(name)
@@ -145,7 +145,7 @@ def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAc
             theirs = isinstance(each, ClientTimer) and host_of(each.source) != name
             if isinstance(each, kind) and not theirs:
                 return each
-    again = next_by_itself(model, trace.world, _held(other, ""))
+    again = next_by_itself(model, trace.world, _make_hold(other, ""))
     return again if again is not None and not _is_open(trace) else Tick()
 
 
@@ -168,7 +168,7 @@ def _is_open(trace: Trace) -> bool:
     )
 
 
-def _held(host: str, waits: str) -> Callable[[ClusterAction], bool]:
+def _make_hold(host: str, waits: str) -> Callable[[ClusterAction], bool]:
     """Return a predicate for held-back actions: those of a paused process, and the retries of a waiting client."""
 
     def held(action: ClusterAction) -> bool:

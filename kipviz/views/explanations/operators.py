@@ -34,7 +34,7 @@ from kipviz.records.batches import NO_TIMESTAMP
 def found_out(message: Any) -> Iterator[tuple[str, str]]:
     """Yield what an operator learns from a response, which may cover several groups."""
     if isinstance(message, OffsetFetchOfGroupsResponse):
-        yield from _committed(message)
+        yield from _list_committed(message)
         return
     if not isinstance(message, ANSWERS) or not message.further:
         yield from _found_out(message)
@@ -43,7 +43,7 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
         yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
 
 
-def _committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
+def _list_committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
     for each in split_parts(message):
         if each.error or not each.offsets:
             yield each.group_id, each.error.name if each.error else "no offset"

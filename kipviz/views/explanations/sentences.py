@@ -111,7 +111,7 @@ class Words(Value, frozen=True):
 
 def tell(before: World, action: ClusterAction, events: tuple[Event, ...]) -> Words:
     """Render one step."""
-    facts = [text for event in _gathered(events) if (text := _fact(event))]
+    facts = [text for event in _gather_moves(events) if (text := _fact(event))]
     opening = _opening(before, action)
     sentence = " ".join([opening, *facts])
     return Words(title(before, action), sentence, _tone(action, events), bool(facts))
@@ -212,7 +212,7 @@ def _answer_words(message: Message | None) -> str:
     return f"the response to {name}" if error is Errors.NONE else f"{error.name} for {name}"
 
 
-def _gathered(events: tuple[Event, ...]) -> list[Event]:
+def _gather_moves(events: tuple[Event, ...]) -> list[Event]:
     """Join adjacent records that moved in the same way, so that one sentence describes them."""
     out: list[Event] = []
     for event in events:

@@ -44,7 +44,7 @@ def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
                 lines.append(table_row(["", "", said, *([""] * len(properties))]))
         signs = [_sign(payload["verdicts"], name, k) for name in properties]
         lines.append(table_row([str(k), plain(step["actor"]), plain(step["sentence"]), *signs]))
-    lines += ["", *(f"- {_said(judgement)}" for judgement in judged)]
+    lines += ["", *(f"- {_render_judgement(judgement)}" for judgement in judged)]
     return "\n".join(lines) + "\n"
 
 
@@ -58,7 +58,7 @@ def lines_of(page: str) -> list[str]:
     return _MARKED.sub(lambda found: found[1] or "&", page).splitlines()
 
 
-def _said(judgement: Judgement) -> str:
+def _render_judgement(judgement: Judgement) -> str:
     where = f" since step {judgement.step}" if judgement.step >= 0 else ""
     words = f"{SIGNS[judgement.status]} {plain(judgement.property)}: {judgement.status}{where}."
     blame = f" ({THE_PROGRAM}: {plain(judgement.blame)})" if judgement.blame else ""

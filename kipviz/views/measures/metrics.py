@@ -128,12 +128,12 @@ def counted(event: Event) -> tuple[tuple[str, int], ...]:
             produced = sum(isinstance(record, DataRecord) for record in records)
             return ((PRODUCED, produced),) if produced else ()
         case RecordsMoved():
-            return _moved(event)
+            return _count_moves(event)
         case _:
             return ()
 
 
-def _moved(event: RecordsMoved) -> tuple[tuple[str, int], ...]:
+def _count_moves(event: RecordsMoved) -> tuple[tuple[str, int], ...]:
     count = event.last - event.first + 1
     found = []
     if event.after is RecordState.TX_PENDING:

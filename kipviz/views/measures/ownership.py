@@ -74,7 +74,7 @@ def picture(panels: Sequence[Panel]) -> str:
     """Return panels beside each other as an SVG."""
     width, height = PANEL * len(panels), max(p.height for p in panels) + 10
     name, said = " | ".join(p.title for p in panels), " ".join(map(words, panels))
-    body = "".join(_drawn(p, PANEL * k) for k, p in enumerate(panels))
+    body = "".join(_render_picture(p, PANEL * k) for k, p in enumerate(panels))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{plain(said)}" '
@@ -108,7 +108,7 @@ def _in_words(box: Box) -> str:
     return f"{', '.join(box.lines)}, {' and '.join(sent) or 'no connection'}"
 
 
-def _drawn(drawn: Panel, left: int) -> str:
+def _render_picture(drawn: Panel, left: int) -> str:
     lines = wrapped(drawn.title, PANEL - 32, TITLE, 700)
     parts = [_text(left + 16, 26 + 18 * k, line, TITLE, 700) for k, line in enumerate(lines)]
     for process, y, height in drawn.processes:

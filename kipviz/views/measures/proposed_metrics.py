@@ -86,7 +86,7 @@ class ProposedMetrics:
         self._since: tuple[int, int] | None = None
         # The number of durations in a histogram, and its words: few steps add one.
         self._told_of: dict[str, tuple[int, str]] = {}
-        self.card: Card = self._told()
+        self.card: Card = self._render_card()
 
     def observe(self, world: Any, events: tuple[Event, ...]) -> None:
         """Record one step; without anything new the card stays the same object."""
@@ -103,7 +103,7 @@ class ProposedMetrics:
             self._since = None
         elif self._since is None:
             self._since = (self._step, self._now)
-        told = self._told()
+        told = self._render_card()
         if told != self.card:
             self.card = told
 
@@ -137,14 +137,14 @@ class ProposedMetrics:
                 if asked is not None:
                     self.latencies.append((self._step - asked[0], self._now - asked[1]))
             case RecordsMoved():
-                self._moved(event)
+                self._count_moves(event)
             case TransactionMoved():
                 open_ = 0 if event.after in OVER else len(event.partitions)
                 self._partitions[event.transactional_id] = open_
             case _:
                 pass
 
-    def _moved(self, event: RecordsMoved) -> None:
+    def _count_moves(self, event: RecordsMoved) -> None:
         for offset in range(event.first, event.last + 1):
             record = f"{event.group_id} {event.partition}@{offset}"
             if event.after is RecordState.TX_PENDING:
@@ -156,7 +156,7 @@ class ProposedMetrics:
                     took = (self._step - since[0], self._now - since[1])
                     self.residencies.setdefault(event.partition, []).append(took)
 
-    def _told(self) -> Card:
+    def _render_card(self) -> Card:
         rows = [(ALERT, *self._alert_words())]
         for name in ABOUT:
             if name == LATENCY:
@@ -165,10 +165,10 @@ class ProposedMetrics:
             elif name == RESIDENCY:
                 rows.append((name, self._residency(), "calm"))
             elif name != ALERT:
-                rows.append((name, self._counted(name), self._tone(name)))
+                rows.append((name, self._render_count(name), self._tone(name)))
         return facts(rows)
 
-    def _counted(self, name: str) -> str:
+    def _render_count(self, name: str) -> str:
         """Render a count and, on a timed clock, its rate."""
         count = self.counts[name]
         if name not in METERS or not self._timed or not count:

@@ -145,15 +145,15 @@ def beliefs(spec: ApplicationSpec, world: World, heard: Heard) -> tuple[Row, ...
     """Return both views of an application's subjects side by side."""
     app = world.applications[spec.name]
     if not app.alive:
-        state = _coordinator_words(_known(world, spec))
+        state = _coordinator_words(_find_known(world, spec))
         return (Row("process", "down", state, UNKNOWN),)
-    known = _known(world, spec)
+    known = _find_known(world, spec)
     rows = [_call(app, world), _transaction(heard, known), _identity(app, known, heard)]
-    rows.append(_written(heard, app, spec, world))
+    rows.append(_compare_output(heard, app, spec, world))
     if isinstance(app.consumer, ShareConsumer):
         several = len(app.share_consumers) > 1
         rows += [
-            _held(consumer, held, world, f" by {consumer.member_id}" if several else "")
+            _compare_held(consumer, held, world, f" by {consumer.member_id}" if several else "")
             for consumer in app.share_consumers
             for held in consumer.held or (Held("", -1),)
         ]
@@ -213,10 +213,10 @@ def _transaction(heard: Heard, known: TransactionMetadata | str) -> Row:
         words = "The coordinator does not know this transaction: no partition has been added yet."
         verdict = AGREES if heard.belief in {"aborted", "committed"} else DIFFERS
         return Row("transaction", client, broker, verdict, words if verdict is DIFFERS else "")
-    return _decided(heard, known, client, broker)
+    return _compare_decision(heard, known, client, broker)
 
 
-def _decided(heard: Heard, known: TransactionMetadata, client: str, broker: str) -> Row:
+def _compare_decision(heard: Heard, known: TransactionMetadata, client: str, broker: str) -> Row:
     """Describe a coordinator that is ahead of the client: it has decided, or has moved to another epoch."""
     decided = known.state in PREPARED or known.state in COMPLETED
     outcome = "commit" if known.state in {S.PREPARE_COMMIT, S.COMPLETE_COMMIT} else "abort"
@@ -265,7 +265,7 @@ def _identity(app: Application, known: TransactionMetadata | str, heard: Heard) 
     return Row("producer", client, broker, DIFFERS, words)
 
 
-def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World) -> Row:
+def _compare_output(heard: Heard, app: Application, spec: ApplicationSpec, world: World) -> Row:
     producer, log = app.producer, world.logs[spec.output]
     mine = [batch for batch in producer.accumulator.batches if batch.partition == spec.output]
     sent = producer.partition_map.sequences.get(spec.output, 0)
@@ -294,7 +294,7 @@ def _written(heard: Heard, app: Application, spec: ApplicationSpec, world: World
     return Row(spec.output, client, broker)
 
 
-def _held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
+def _compare_held(consumer: ShareConsumer, held: Held, world: World, member: str) -> Row:
     """Describe the records of one partition; a consumer that holds records of several has a row for each.
 
     `member` names the consumer's member if a process has several, as in " by M9".
@@ -373,7 +373,7 @@ def _answers(heard: Heard, app: Application, world: World) -> Row:
 # -- words ---------------------------------------------------------------------------------------
 
 
-def _known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
+def _find_known(world: World, spec: ApplicationSpec) -> TransactionMetadata | str:
     """Return what the coordinator knows of a transactional id, or why no coordinator knows anything."""
     if not spec.transactional_id:
         return "it has no transactional id"

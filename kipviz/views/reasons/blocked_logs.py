@@ -42,7 +42,7 @@ def blocked(
             continue
         for place, (first, producer_id) in enumerate(log.open):
             epoch = log.producers[producer_id].epoch
-            known = _known(world, producer_id)
+            known = _find_known(world, producer_id)
             reason = what_ends_transaction(world, name, producer_id, epoch)
             hanging = _hanging(reason, known, complete=coordinators_complete)
             unknown = hanging == MAY_HANG and reason.how == NEVER
@@ -56,7 +56,7 @@ def blocked(
                     hanging,
                     producer_id,
                     epoch,
-                    _written(model, name, first),
+                    _render_written(model, name, first),
                     "" if known is None else known.transactional_id,
                     "" if known is None else known.state.value,
                     ELSEWHERE if unknown else reason.text,
@@ -75,7 +75,7 @@ def pending_offsets(
         if not isinstance(role, GroupCoordinator):
             continue
         for producer_id, staged in role.pending.items():
-            known = _known(world, producer_id)
+            known = _find_known(world, producer_id)
             for group in dict.fromkeys(each.group_id for each in staged):
                 own = [each for each in staged if each.group_id == group]
                 first = min(each.at for each in own)
@@ -89,7 +89,7 @@ def pending_offsets(
                         producer_id,
                         "" if known is None else known.transactional_id,
                         hanging,
-                        _written(model, log, first),
+                        _render_written(model, log, first),
                         tuple((each.partition, each.offset) for each in own),
                         _ways(
                             log,
@@ -103,7 +103,7 @@ def pending_offsets(
     return tuple(found)
 
 
-def _known(world: World, producer_id: int) -> TransactionMetadata | None:
+def _find_known(world: World, producer_id: int) -> TransactionMetadata | None:
     """Return the state of a producer id in a coordinator whose log is here, or None."""
     return next(
         (
@@ -137,7 +137,7 @@ def _ways(
     return ways_out(partition, first, hanging, owner, otherwise)
 
 
-def _written(model: RebuiltModel, partition: str, offset: int) -> str:
+def _render_written(model: RebuiltModel, partition: str, offset: int) -> str:
     return next(
         entry.at
         for entry in model.entries

@@ -321,7 +321,7 @@ def _of_shares(model: ClusterModel, world: World) -> Iterator[Hold]:
             held: dict[Reason, list[int]] = {}
             for offset, record in share.records.items():
                 if record.ongoing:
-                    held.setdefault(_being_written(world, broker, share, offset), []).append(offset)
+                    held.setdefault(_find_write(world, broker, share, offset), []).append(offset)
                 elif record.state is RecordState.TX_PENDING:
                     reason = _pending(model, world, broker, role, share, record)
                     held.setdefault(reason, []).append(offset)
@@ -343,7 +343,7 @@ def _of_shares(model: ClusterModel, world: World) -> Iterator[Hold]:
                 )
 
 
-def _being_written(world: World, broker: int, share: SharePartition, offset: int) -> Reason:
+def _find_write(world: World, broker: int, share: SharePartition, offset: int) -> Reason:
     """Return which response of the share coordinator a record waits for."""
     place = next((i for i, w in enumerate(share.writes) if offset in w.offsets), 0)
     reason = write_of(world, broker, share)
@@ -461,7 +461,7 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
 def _of_asking(world: World, app: Application, client: Client) -> Reason:
     if client.on_wire is None:
         return _unsent(world, app, client.source)
-    return _asked(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
+    return _find_request(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
 
 
 def _of_holder(world: World, app: Application) -> Reason:
@@ -470,10 +470,10 @@ def _of_holder(world: World, app: Application) -> Reason:
         return _of_bound(world, app, holder.held_back_by[0])
     if holder.on_wire is not None:
         name = type(holder.on_wire).__name__
-        return _asked(world, holder.source, holder.on_wire_broker, name)
+        return _find_request(world, holder.source, holder.on_wire_broker, name)
     for batch in holder.accumulator.batches if isinstance(holder, Producer) else ():
         if batch.broker >= 0:
-            return _asked(world, holder.source, batch.broker, "Produce")
+            return _find_request(world, holder.source, batch.broker, "Produce")
     return _unsent(world, app, holder.source)
 
 
@@ -483,10 +483,10 @@ def _of_bound(world: World, app: Application, source: str) -> Reason:
     batches = client.accumulator.batches if isinstance(client, Producer) else ()
     asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
     if asked != NOBODY:
-        return _asked(world, source, asked, "Produce")
+        return _find_request(world, source, asked, "Produce")
     on_wire = getattr(client, "on_wire", None)
     if on_wire is not None:
-        return _asked(
+        return _find_request(
             world, source, getattr(client, "on_wire_broker", NOBODY), type(on_wire).__name__
         )
     return _unsent(world, app, source)
@@ -502,7 +502,7 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
     return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)
 
 
-def _asked(world: World, source: str, broker: int, name: str) -> Reason:
+def _find_request(world: World, source: str, broker: int, name: str) -> Reason:
     """Return where a client's request is and, if it is at a broker, what it waits for there."""
 
     def ours(message: Any) -> bool:
@@ -511,11 +511,11 @@ def _asked(world: World, source: str, broker: int, name: str) -> Reason:
     connection = world.connections.get((source, broker))
     serving = connection.serving if connection is not None else None
     if serving is not None and ours(serving.message):
-        return _held(world, source, broker, serving.message)
+        return _explain_delay(world, source, broker, serving.message)
     return locate_on_connection(world, source, broker, name, ours)
 
 
-def _held(world: World, source: str, broker: int, message: Any) -> Reason:
+def _explain_delay(world: World, source: str, broker: int, message: Any) -> Reason:
     """Return why a broker has not responded to a request."""
     name = type(message).__name__
     head = f"{name} is at Broker {broker}, which has not responded."

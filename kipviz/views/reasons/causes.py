@@ -170,7 +170,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
         # It advances to the next deadline, and so depends on every timer that is set.
         yield TIME, ""
         for deadline in world.deadlines:
-            yield from _set_in(world, deadline)
+            yield from _list_setters(world, deadline)
     elif world.now_ms != NO_TIMESTAMP and not isinstance(action, Step | ClientTimer):
         yield TIME, ""  # records and messages contain the current time
     elif deadline_of(world, action) is not None or (
@@ -181,7 +181,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
         yield TIME, ""
 
 
-def _set_in(world: World, deadline: Deadline) -> list[Place]:
+def _list_setters(world: World, deadline: Deadline) -> list[Place]:
     """Return the place that holds the state to which a deadline belongs."""
     if deadline.kind in AGES:
         if deadline.kind == retention.OFFSET_AGE:
@@ -203,8 +203,8 @@ def writes(before: World, after: World) -> list[Place]:
     """Return the places that differ between two worlds; worlds share what did not change."""
     found: list[Place] = []
     for name in TABLES:
-        found += _changed(name, getattr(before, name), getattr(after, name))
-    found += _changed(LEADERS, before.image.leaders, after.image.leaders)
+        found += _list_changed(name, getattr(before, name), getattr(after, name))
+    found += _list_changed(LEADERS, before.image.leaders, after.image.leaders)
     if before.up != after.up:
         found.append((UP, ""))
     if before.cuts != after.cuts:
@@ -251,7 +251,7 @@ def chain(steps: Sequence[Mapping[str, Any]], step: int) -> tuple[tuple[int, str
     return tuple(found)
 
 
-def _changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Place]:
+def _list_changed(name: str, before: Table[Any, Any], after: Table[Any, Any]) -> list[Place]:
     if before is after:
         return []
     if before.keys() == after.keys():

@@ -116,7 +116,7 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
     home = world.image.home_of_transactions(message.transactional_id)
     to = world.image.leader_of(home)
     name, what = message.transactional_id, "The request to the transaction coordinator"
-    behind = _behind(world, broker, name)
+    behind = _find_ahead(world, broker, name)
     if behind is not None:
         what = (
             f"{what} waits until Broker {behind.broker} has responded to an earlier one. That one"
@@ -132,7 +132,7 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
     return reason.but(text=f"It first adds its partition to the transaction. {reason.text}")
 
 
-def _behind(world: World, broker: int, name: str) -> AskedOfNode | None:
+def _find_ahead(world: World, broker: int, name: str) -> AskedOfNode | None:
     """Return the request in flight to a broker behind which one about a transactional id waits, or None."""
     desk: KafkaApis = world.roles[broker, kafka_apis.ROLE, ""]
     behind = ((node, q.message) for node in desk.nodes for q in node.waiting)

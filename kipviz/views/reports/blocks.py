@@ -129,10 +129,10 @@ def rows_of(rows: Iterable[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:
 
 def written(blocks: Iterable[Block]) -> str:
     """Return the page in Markdown."""
-    return "\n\n".join(map(_written, blocks)) + "\n"
+    return "\n\n".join(map(_render_block, blocks)) + "\n"
 
 
-def _written(block: Block) -> str:
+def _render_block(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"{'#' * level} {plain(text)}"
@@ -199,11 +199,11 @@ def sentence(why: str, saved: str) -> str:
 LEFT = 'style="text-align:left;white-space:normal"'
 
 
-def _signed(cell: TableCell) -> str:
+def _render_cell(cell: TableCell) -> str:
     return f"{SIGNS[cell.tone]} {breakable(cell.text)}".strip()
 
 
 def _still_cell(cell: TableCell) -> str:
     if cell.link:
         return f"<td {LEFT}><details><summary>permalink</summary><code>{cell.text}</code></details></td>"
-    return f"<td {LEFT}>{_signed(cell)}</td>"
+    return f"<td {LEFT}>{_render_cell(cell)}</td>"

@@ -77,12 +77,12 @@ def _iteration(design: Design) -> str:
         rows.append((slot, mine, text, option.status, option.source))
     heads = ("decision", "as implemented", "as the text has it", "status", "source")
     title = f"### {plain(design.title)}"
-    ours = ", ".join(_inferred(design)) or "none"
+    ours = ", ".join(_list_inferred(design)) or "none"
     words = f"{design.sentence} Source: {design.source}. Decisions that are our inference: {ours}."
     return "\n\n".join((title, plain(words), table(heads, rows)))
 
 
-def _inferred(design: Design) -> tuple[str, ...]:
+def _list_inferred(design: Design) -> tuple[str, ...]:
     """Return the decisions of an iteration, or of a changed one, that no source shows."""
     return tuple(
         slot for slot, _, _ in design.differs_from(AS_WRITTEN) if design.option(slot).status == OURS
@@ -94,7 +94,7 @@ def _ours(design: Design) -> str:
     base = design.name.partition("+")[0]
     if base not in {each.name for each in ITERATIONS}:
         return "" if design.status != OURS else "the design is ours"
-    return ", ".join(_inferred(design))
+    return ", ".join(_list_inferred(design))
 
 
 def _name(each: Played) -> str:

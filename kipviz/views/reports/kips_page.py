@@ -24,7 +24,7 @@ HEADS = ("clause", "what it says", "here", "handler", "scenario", "test", "page"
 def entries(kips: Iterable[Kip], how: str = "") -> Iterator[Mapping[str, Any]]:
     """Yield every row as a plain mapping, optionally only those of one kind."""
     for kip in kips:
-        for row in _of(kip, how):
+        for row in _filter_rows(kip, how):
             yield {"kip": kip.number, "status": kip.status} | {
                 name: getattr(row, name) for name in Row.__struct_fields__
             }
@@ -56,7 +56,7 @@ def page(kips: Iterable[Kip], how: str = "") -> str:
     """Return the rows of some KIPs as Markdown, one table for each KIP."""
     parts = []
     for kip in kips:
-        rows = [_cells(row) for row in _of(kip, how)]
+        rows = [_cells(row) for row in _filter_rows(kip, how)]
         if rows:
             parts.append(f"## {kip.name}: {kip.title}\n\nStatus: {kip.status}. {_counts(kip)}\n")
             parts += [table_row(cells) for cells in (HEADS, ["---"] * len(HEADS), *rows)]
@@ -64,7 +64,7 @@ def page(kips: Iterable[Kip], how: str = "") -> str:
     return "\n".join(parts)
 
 
-def _of(kip: Kip, how: str) -> tuple[Row, ...]:
+def _filter_rows(kip: Kip, how: str) -> tuple[Row, ...]:
     return tuple(row for row in kip.rows if how in ("", row.how))
 
 

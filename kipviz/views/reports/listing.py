@@ -67,7 +67,7 @@ def scenarios() -> Listing:
         for s in LIBRARY
     )
     heads = ("story", "title", "what happens", "designs")
-    return Listing("scenarios", entries, _told(rows), TextTable("stories", heads, cells))
+    return Listing("scenarios", entries, _render_rows(rows), TextTable("stories", heads, cells))
 
 
 def designs() -> Listing:
@@ -86,7 +86,7 @@ def designs() -> Listing:
     rows = [(d.name, f"{d.title} ({d.status})", d.sentence) for d in CATALOGUE]
     cells = rows_of((d.name, d.title, d.status, d.sentence, d.source) for d in CATALOGUE)
     heads = ("design", "title", "status", "what it does", "source")
-    return Listing("designs", entries, _told(rows), TextTable("designs", heads, cells))
+    return Listing("designs", entries, _render_rows(rows), TextTable("designs", heads, cells))
 
 
 def slots(*names: str) -> Listing:
@@ -144,7 +144,7 @@ def faults() -> Listing:
         for f in FAULTS
     )
     rows = [(f.name, f.sentence, budget_words(f.budget) or "no faults") for f in FAULTS]
-    lines = (*_told(rows), f"kinds of faults: {', '.join(KINDS)}")
+    lines = (*_render_rows(rows), f"kinds of faults: {', '.join(KINDS)}")
     heads = ("profile", "what goes wrong", "at most")
     return Listing("faults", entries, lines, TextTable("fault profiles", heads, rows_of(rows)))
 
@@ -188,7 +188,7 @@ def profiles() -> Listing:
     return Listing("profiles", entries, tuple(lines), TextTable("simplifications", heads, cells))
 
 
-def _told(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:
+def _render_rows(rows: list[tuple[str, str, str]]) -> tuple[str, ...]:
     wide = max(len(name) for name, _, _ in rows)
     lines = []
     for name, title, more in rows:

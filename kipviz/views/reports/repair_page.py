@@ -45,7 +45,7 @@ def repair_blocks(found: Repair) -> Blocks:
         )
     blocks.append(
         Paragraph(
-            f"Tried are {_tried(asked)}, "
+            f"Tried are {_render_tried(asked)}, "
             f"up to {asked.decisions_max} together: {', '.join(found.slots) or NOTHING}. {_left_out(asked)}"
             f"A search visits at most {asked.states_max:,} states; “holds” means that it visited every one."
         )
@@ -53,7 +53,7 @@ def repair_blocks(found: Repair) -> Blocks:
     return tuple(blocks)
 
 
-def _tried(asked: Question) -> str:
+def _render_tried(asked: Question) -> str:
     if not asked.others:
         return f"all options that {asked.design} has not, of the slots that come up in this cluster"
     others = " and ".join(asked.others)

@@ -85,7 +85,7 @@ def study_blocks(found: Answer) -> Blocks:
         blocks.append(Paragraph(found.sentence))
         blocks.append(_honest(row.explored.timers for row in found.judged))
         blocks += _abstractions(found.judged)
-    return (*blocks, *_times(found), *_cut_short(found.judged), *_broken_runs(found.judged))
+    return (*blocks, *_times(found), *_list_cut_short(found.judged), *_broken_runs(found.judged))
 
 
 def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
@@ -95,7 +95,7 @@ def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
             continue
         cells = {cell.asked: n for n, cell in enumerate(found.judged[number].cells)}
         yield tuple(
-            _judged(found.judged, number, cells[head]) if head in cells else _not_judged(text, n)
+            _make_cell(found.judged, number, cells[head]) if head in cells else _not_judged(text, n)
             for n, (head, text) in enumerate(zip(found.heads, row, strict=True))
         )
 
@@ -105,7 +105,7 @@ def _not_judged(text: str, column: int) -> TableCell:
     return verdict(text) if column > 1 else TableCell(text)
 
 
-def _judged(judged: Sequence[Judged], row: int, column: int) -> TableCell:
+def _make_cell(judged: Sequence[Judged], row: int, column: int) -> TableCell:
     cell = judged[row].cells[column]
     return verdict(cell.words, f"{row} {column}" if cell.verdict == BREAKS else "")
 
@@ -272,8 +272,8 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
     rows = tuple(
         (
             TableCell(f"{row.design} ({row.status})"),
-            *(_judged(judged, number, columns[number].index(name)) for name in names),
-            TableCell(_searched(row)),
+            *(_make_cell(judged, number, columns[number].index(name)) for name in names),
+            TableCell(_render_searched(row)),
         )
         for number, row in enumerate(judged)
     )
@@ -283,7 +283,7 @@ def review_blocks(judged: Sequence[Judged]) -> Blocks:
         TextTable("verdicts", ("design", *names, "searched"), rows),
         _honest(row.explored.timers for row in judged),
         *_abstractions(judged),
-        *_cut_short(judged),
+        *_list_cut_short(judged),
         *_broken_runs(judged),
     )
 
@@ -293,7 +293,7 @@ def _abstractions(judged: Sequence[Judged]) -> Iterator[Paragraph]:
     yield from map(Paragraph, dict.fromkeys(row.explored.under for row in judged))
 
 
-def _cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
+def _list_cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
     for row in judged:
         if row.cut_short:
             yield Paragraph(f"The search of {row.design} was not complete ({row.cut_short}).")
@@ -376,14 +376,14 @@ def _rules(row: Ablated) -> str:
 
 
 def _ablated_cells(row: Ablated) -> tuple[TableCell, ...]:
-    off, what, faults = _without(row)
+    off, what, faults = _render_without(row)
     broken = bool(row.first and row.cell) or bool(row.sampled and row.sampled.broken)
     what_breaks = TableCell(what, "breaks", _rules(row)) if broken else TableCell(what, "open")
     held = TableCell("; ".join(held.words for held in row.held))
     return TableCell(off), what_breaks, TableCell(faults), held
 
 
-def _without(row: Ablated) -> tuple[str, str, str]:
+def _render_without(row: Ablated) -> tuple[str, str, str]:
     off = " and ".join(row.rules) or "nothing"
     if row.sampled is not None:
         return off, row.sampled.words, row.sampled.profile if row.sampled.broken else ""
@@ -449,6 +449,6 @@ def counterexample(judged: Judged, cell: Cell) -> Run:
     )
 
 
-def _searched(row: Judged) -> str:
+def _render_searched(row: Judged) -> str:
     states = f"{row.explored.states:,} states"
     return states if row.explored.complete else f"{states}, not complete"

@@ -83,10 +83,14 @@ def _heads(world: World, subs: Mapping[str, str]) -> Iterator[tuple[str, str, st
             yield lane, sub, mark or (PAUSED if lane in still else _trouble(app))
         else:
             mark = "" if lane in up else CRASHED
-            yield lane, _led(sub, leads.get(lane, [])), mark or (PAUSED if lane in still else "")
+            yield (
+                lane,
+                _render_led(sub, leads.get(lane, [])),
+                mark or (PAUSED if lane in still else ""),
+            )
 
 
-def _led(before: str, now: list[str]) -> str:
+def _render_led(before: str, now: list[str]) -> str:
     """Return the partitions that a broker leads, in the order of the start, followed by new ones."""
     first = before.split(", ")
     return ", ".join(

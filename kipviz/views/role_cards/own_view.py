@@ -101,7 +101,9 @@ def own_views(views: object) -> tuple[OwnView, ...]:
         BadView: if one is not a plain function of one argument, or two have the same name.
     """
     if not isinstance(views, Iterable) or isinstance(views, str | bytes | Mapping):
-        raise BadView(f"views is a list of functions, such as [my_view], not {_shown(views)}.")
+        raise BadView(
+            f"views is a list of functions, such as [my_view], not {_render_value(views)}."
+        )
     made: dict[str, OwnView] = {}
     for view in views:
         _check(view)
@@ -114,7 +116,7 @@ def own_views(views: object) -> tuple[OwnView, ...]:
 def _check(view: object) -> None:
     if not isinstance(view, FunctionType) or view.__name__ == "<lambda>":
         raise BadView(
-            f"A view is a function that is written with def, from a world to rows or to an SVG, not {_shown(view)}."
+            f"A view is a function that is written with def, from a world to rows or to an SVG, not {_render_value(view)}."
         )
     given = list(inspect.signature(view).parameters.values())
     needed = [p for p in given if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
@@ -134,7 +136,7 @@ def _kind(value: object) -> str:
     )
 
 
-def _shown(value: object) -> str:
+def _render_value(value: object) -> str:
     said = sentence(repr(value))
     return said if len(said) <= 60 else f"a {type(value).__name__}"
 
@@ -199,11 +201,11 @@ def _read(answer: object) -> Card:
 
 def _row(row: Sequence[object], place: int) -> tuple[str, str, str]:
     if len(row) not in (2, 3):
-        raise _WrongAnswer(f"returned {_shown(row)} as row {place + 1}. {ALLOWED}")
+        raise _WrongAnswer(f"returned {_render_value(row)} as row {place + 1}. {ALLOWED}")
     label, value, tone = (*row, "calm")[:3]
     if not isinstance(label, str) or not label.strip():
         raise _WrongAnswer(
-            f"returned the label {_shown(label)} in row {place + 1}. A label is a text."
+            f"returned the label {_render_value(label)} in row {place + 1}. A label is a text."
         )
     if value is not None and not isinstance(value, str | int | float):
         raise _WrongAnswer(
@@ -212,7 +214,7 @@ def _row(row: Sequence[object], place: int) -> tuple[str, str, str]:
     if tone not in TONES:
         like = nearest(str(tone), TONES)[0]
         raise _WrongAnswer(
-            f"returned the tone {_shown(tone)} in row {label!r}. Did you mean {like!r}? There are {', '.join(TONES)}."
+            f"returned the tone {_render_value(tone)} in row {label!r}. Did you mean {like!r}? There are {', '.join(TONES)}."
         )
     return _text(label), _text("none" if value is None else str(value)), str(tone)
 

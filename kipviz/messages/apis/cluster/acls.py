@@ -158,7 +158,7 @@ def _describe(m: model.DescribeAcls, _: Around) -> Struct:
     return _filter(m.filter)
 
 
-def _described(m: model.DescribeAclsResponse, _: Around) -> Struct:
+def _encode_described(m: model.DescribeAclsResponse, _: Around) -> Struct:
     def of(acl: model.AclEntry) -> tuple[str, str, str]:
         return acl.resource, acl.name, acl.pattern
 
@@ -187,7 +187,7 @@ def _create(m: model.CreateAcls, _: Around) -> Struct:
     return {"Creations": creations}
 
 
-def _created(m: model.CreateAclsResponse, _: Around) -> Struct:
+def _encode_created(m: model.CreateAclsResponse, _: Around) -> Struct:
     return {"Results": tuple({"ErrorCode": error} for error in m.errors)}
 
 
@@ -195,7 +195,7 @@ def _delete(m: model.DeleteAcls, _: Around) -> Struct:
     return {"Filters": tuple(map(_filter, m.filters))}
 
 
-def _deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
+def _encode_deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
     def matching(acl: model.AclEntry) -> Struct:
         return {
             "ErrorCode": 0,
@@ -216,7 +216,7 @@ APIS: tuple[Api, ...] = (
         request=model.DescribeAcls,
         response=model.DescribeAclsResponse,
         request_bytes=Kind(DESCRIBE_ACLS_REQUEST, _describe),
-        response_bytes=Kind(DESCRIBE_ACLS_RESPONSE, _described),
+        response_bytes=Kind(DESCRIBE_ACLS_RESPONSE, _encode_described),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.CLUSTER, "AclApis"),),
@@ -238,7 +238,7 @@ APIS: tuple[Api, ...] = (
         request=model.CreateAcls,
         response=model.CreateAclsResponse,
         request_bytes=Kind(CREATE_ACLS_REQUEST, _create),
-        response_bytes=Kind(CREATE_ACLS_RESPONSE, _created),
+        response_bytes=Kind(CREATE_ACLS_RESPONSE, _encode_created),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),
@@ -262,7 +262,7 @@ APIS: tuple[Api, ...] = (
         request=model.DeleteAcls,
         response=model.DeleteAclsResponse,
         request_bytes=Kind(DELETE_ACLS_REQUEST, _delete),
-        response_bytes=Kind(DELETE_ACLS_RESPONSE, _deleted),
+        response_bytes=Kind(DELETE_ACLS_RESPONSE, _encode_deleted),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.ALTER, Resource.CLUSTER, "AclApis"),),

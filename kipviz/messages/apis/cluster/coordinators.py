@@ -55,11 +55,11 @@ FIND_COORDINATOR_RESPONSE = Schema(
 )
 
 
-def _asked(m: model.FindCoordinator, around: Around) -> Struct:
+def _encode_request(m: model.FindCoordinator, around: Around) -> Struct:
     return {"KeyType": TRANSACTION, "CoordinatorKeys": (m.transactional_id,)}
 
 
-def _told(m: model.FindCoordinatorResponse, around: Around) -> Struct:
+def _encode_response(m: model.FindCoordinatorResponse, around: Around) -> Struct:
     found = {"Key": m.transactional_id, "NodeId": m.node_id, "ErrorCode": m.error}
     return {"Coordinators": (found,)}
 
@@ -68,8 +68,8 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.FindCoordinator,
         response=model.FindCoordinatorResponse,
-        request_bytes=Kind(FIND_COORDINATOR_REQUEST, _asked),
-        response_bytes=Kind(FIND_COORDINATOR_RESPONSE, _told),
+        request_bytes=Kind(FIND_COORDINATOR_REQUEST, _encode_request),
+        response_bytes=Kind(FIND_COORDINATOR_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, "KafkaApis.getCoordinator"),),

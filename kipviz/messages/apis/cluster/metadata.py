@@ -82,11 +82,11 @@ METADATA_RESPONSE = Schema(
 )
 
 
-def _asked(m: model.Metadata, around: Around) -> Struct:
+def _encode_request(m: model.Metadata, around: Around) -> Struct:
     return {"Topics": tuple({"Name": topic} for topic in m.topics)}
 
 
-def _told(m: model.MetadataResponse, around: Around) -> Struct:
+def _encode_response(m: model.MetadataResponse, around: Around) -> Struct:
     topics = tuple(
         {
             "ErrorCode": t.error or _unknown(t),
@@ -111,8 +111,8 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.Metadata,
         response=model.MetadataResponse,
-        request_bytes=Kind(METADATA_REQUEST, _asked),
-        response_bytes=Kind(METADATA_RESPONSE, _told),
+        request_bytes=Kind(METADATA_REQUEST, _encode_request),
+        response_bytes=Kind(METADATA_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
         needs=(Need(Operation.DESCRIBE, Resource.TOPIC, each=True),),

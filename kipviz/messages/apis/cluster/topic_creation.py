@@ -94,7 +94,7 @@ def _create(m: model.CreateTopics, _: Around) -> Struct:
     return {"Topics": (topic,), "timeoutMs": TIMEOUT_MS}
 
 
-def _created(m: model.CreateTopicsResponse, around: Around) -> Struct:
+def _encode_response(m: model.CreateTopicsResponse, around: Around) -> Struct:
     topic_id = around.topic_id(m.topic)
     return {"Topics": ({"Name": m.topic, "TopicId": topic_id, "ErrorCode": m.error},)}
 
@@ -104,7 +104,7 @@ APIS: tuple[Api, ...] = (
         request=model.CreateTopics,
         response=model.CreateTopicsResponse,
         request_bytes=Kind(CREATE_TOPICS_REQUEST, _create),
-        response_bytes=Kind(CREATE_TOPICS_RESPONSE, _created),
+        response_bytes=Kind(CREATE_TOPICS_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.PARTITION,
         needs=(

@@ -252,7 +252,7 @@ def _join(m: model.JoinGroup, around: Around) -> Struct:
     }
 
 
-def _joined(m: model.JoinGroupResponse, around: Around) -> Struct:
+def _encode_join_response(m: model.JoinGroupResponse, around: Around) -> Struct:
     there = m.generation != NO_GENERATION
     protocol = {"ProtocolType": PROTOCOL_TYPE, "ProtocolName": m.protocol} if there else {}
     return {
@@ -287,7 +287,7 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
     }
 
 
-def _synced(m: model.SyncGroupResponse, around: Around) -> Struct:
+def _encode_sync_response(m: model.SyncGroupResponse, around: Around) -> Struct:
     if m.error:
         return {"ErrorCode": m.error, "Assignment": b""}
     return {
@@ -312,7 +312,7 @@ def _leave(m: model.LeaveGroup, around: Around) -> Struct:
     return {"GroupId": m.group_id, "Members": leavers}
 
 
-def _left(m: model.LeaveGroupResponse, around: Around) -> Struct:
+def _encode_leave_response(m: model.LeaveGroupResponse, around: Around) -> Struct:
     if m.error:
         return {"ErrorCode": m.error}
     asked = around.request
@@ -350,7 +350,7 @@ APIS: tuple[Api, ...] = (
             },
             _SUBSCRIBED,
         ),
-        response_bytes=Kind(JOIN_GROUP_RESPONSE, _joined, inside=_SUBSCRIBED),
+        response_bytes=Kind(JOIN_GROUP_RESPONSE, _encode_join_response, inside=_SUBSCRIBED),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,
@@ -388,7 +388,7 @@ APIS: tuple[Api, ...] = (
             },
             _ASSIGNED,
         ),
-        response_bytes=Kind(SYNC_GROUP_RESPONSE, _synced, inside=_ASSIGNED),
+        response_bytes=Kind(SYNC_GROUP_RESPONSE, _encode_sync_response, inside=_ASSIGNED),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,
@@ -448,7 +448,7 @@ APIS: tuple[Api, ...] = (
         request=model.LeaveGroup,
         response=model.LeaveGroupResponse,
         request_bytes=Kind(LEAVE_GROUP_REQUEST, _leave),
-        response_bytes=Kind(LEAVE_GROUP_RESPONSE, _left),
+        response_bytes=Kind(LEAVE_GROUP_RESPONSE, _encode_leave_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,

@@ -185,7 +185,7 @@ def _list(m: model.ListGroups, _: Around) -> Struct:
     return {"StatesFilter": m.states, "TypesFilter": m.types}
 
 
-def _listed(m: model.ListGroupsResponse, _: Around) -> Struct:
+def _encode_listing(m: model.ListGroupsResponse, _: Around) -> Struct:
     groups = tuple(
         {
             "GroupId": group.group_id,
@@ -223,7 +223,7 @@ def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
     }
 
 
-def _described(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct:
+def _encode_description(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct:
     def held(partitions: tuple[str, ...]) -> Struct:
         def topic(name: str, found: tuple[int, ...]) -> Struct:
             return {"TopicId": around.topic_id(name), "TopicName": name, "Partitions": found}
@@ -264,7 +264,7 @@ def _delete(m: model.OffsetDelete, _: Around) -> Struct:
     return {"GroupId": m.group_id, "Topics": indexes(m.partitions, topic)}
 
 
-def _deleted(m: model.OffsetDeleteResponse, _: Around) -> Struct:
+def _encode_deletion(m: model.OffsetDeleteResponse, _: Around) -> Struct:
     results = {result.partition: result.error for result in m.results}
 
     def topic(name: str, found: tuple[int, ...]) -> Struct:
@@ -285,7 +285,7 @@ APIS: tuple[Api, ...] = (
         request=model.ListGroups,
         response=model.ListGroupsResponse,
         request_bytes=Kind(LIST_GROUPS_REQUEST, _list),
-        response_bytes=Kind(LIST_GROUPS_RESPONSE, _listed),
+        response_bytes=Kind(LIST_GROUPS_RESPONSE, _encode_listing),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
         needs=(
@@ -336,7 +336,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(
             CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": groups_of(m)}
         ),
-        response_bytes=Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_described)),
+        response_bytes=Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),
@@ -364,7 +364,7 @@ APIS: tuple[Api, ...] = (
         request=model.OffsetDelete,
         response=model.OffsetDeleteResponse,
         request_bytes=Kind(OFFSET_DELETE_REQUEST, _delete),
-        response_bytes=Kind(OFFSET_DELETE_RESPONSE, _deleted),
+        response_bytes=Kind(OFFSET_DELETE_RESPONSE, _encode_deletion),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,

@@ -174,7 +174,7 @@ def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
     return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}
 
 
-def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
+def _encode_response(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
     request = around.request
     if not isinstance(request, model.TxnOffsetCommit):
         return {"Topics": ()}
@@ -193,7 +193,7 @@ def _committed(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
     }
 
 
-def _said(m: model.OffsetCommit, around: Around) -> Struct:
+def _encode_txn_request(m: model.OffsetCommit, around: Around) -> Struct:
     offsets = (
         (o.partition, {"PartitionIndex": index_of(o.partition), "CommittedOffset": o.offset})
         for o in m.offsets
@@ -209,7 +209,7 @@ def _said(m: model.OffsetCommit, around: Around) -> Struct:
     }
 
 
-def _heard(m: model.OffsetCommitResponse, around: Around) -> Struct:
+def _encode_txn_response(m: model.OffsetCommitResponse, around: Around) -> Struct:
     asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
     own = {r.partition: r.error for r in m.refused}
     results = (
@@ -230,8 +230,8 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.OffsetCommit,
         response=model.OffsetCommitResponse,
-        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _said),
-        response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _heard),
+        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _encode_txn_request),
+        response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _encode_txn_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,
@@ -271,7 +271,7 @@ APIS: tuple[Api, ...] = (
         request=model.TxnOffsetCommit,
         response=model.TxnOffsetCommitResponse,
         request_bytes=Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
-        response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _committed),
+        response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _encode_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         appends=True,

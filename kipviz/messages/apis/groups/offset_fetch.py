@@ -161,7 +161,7 @@ def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
     return {"Groups": (group,), **stable}
 
 
-def _fetched(m: model.OffsetFetchResponse, around: Around) -> Struct:
+def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
     version = around.version_of(m)
     group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
     if m.error is not Errors.NONE and m.error not in OF_AN_OFFSET:
@@ -225,7 +225,7 @@ APIS: tuple[Api, ...] = (
         request=model.OffsetFetch,
         response=model.OffsetFetchResponse,
         request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch),
-        response_bytes=Kind(OFFSET_FETCH_RESPONSE, _fetched),
+        response_bytes=Kind(OFFSET_FETCH_RESPONSE, _encode_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),

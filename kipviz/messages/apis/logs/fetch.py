@@ -180,7 +180,7 @@ def _fetch(m: model.Fetch, around: Around) -> Struct:
     }
 
 
-def _fetched(m: model.FetchResponse, around: Around) -> Struct:
+def _encode_response(m: model.FetchResponse, around: Around) -> Struct:
     result = {
         "PartitionIndex": index_of(m.partition),
         "ErrorCode": m.error,
@@ -215,7 +215,7 @@ APIS: tuple[Api, ...] = (
                 ),
             },
         ),
-        response_bytes=Kind(FETCH_RESPONSE, _fetched),
+        response_bytes=Kind(FETCH_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
         shard=Shard.PARTITION,
         needs=(READ_TOPIC,),

@@ -69,14 +69,14 @@ LIST_OFFSETS_RESPONSE = Schema(
 )
 
 
-def _asked(m: model.ListOffsets, _: Around) -> Struct:
+def _encode_request(m: model.ListOffsets, _: Around) -> Struct:
     timestamp = m.timestamp_ms if m.timestamp == model.BY_TIME else m.timestamp
     partition = {"PartitionIndex": index_of(m.partition), "Timestamp": timestamp}
     topic = {"Name": topic_of(m.partition), "Partitions": (partition,)}
     return {"IsolationLevel": int(m.read_committed), "Topics": (topic,)}
 
 
-def _told(m: model.ListOffsetsResponse, _: Around) -> Struct:
+def _encode_response(m: model.ListOffsetsResponse, _: Around) -> Struct:
     partition = {
         "PartitionIndex": index_of(m.partition),
         "ErrorCode": m.error,
@@ -92,13 +92,13 @@ APIS: tuple[Api, ...] = (
         response=model.ListOffsetsResponse,
         request_bytes=Kind(
             LIST_OFFSETS_REQUEST,
-            _asked,
+            _encode_request,
             {
                 "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
                 "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
             },
         ),
-        response_bytes=Kind(LIST_OFFSETS_RESPONSE, _told),
+        response_bytes=Kind(LIST_OFFSETS_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
         shard=Shard.PARTITION,
         needs=(DESCRIBE_TOPIC,),

@@ -128,7 +128,7 @@ def _produce(m: model.Produce, around: Around) -> Struct:
     }
 
 
-def _produced(m: model.ProduceResponse, around: Around) -> Struct:
+def _encode_response(m: model.ProduceResponse, around: Around) -> Struct:
     results = []
     for part in m.parts:
         result = {
@@ -158,7 +158,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(
             PRODUCE_REQUEST, _produce, {"ProduceRequest.TimeoutMs": (30_000, "request.timeout.ms")}
         ),
-        response_bytes=Kind(PRODUCE_RESPONSE, _produced),
+        response_bytes=Kind(PRODUCE_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
         shard=Shard.PARTITION,
         appends=True,

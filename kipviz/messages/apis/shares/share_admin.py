@@ -237,7 +237,7 @@ def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
     return {"GroupIds": groups_of(m)}
 
 
-def _described(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
+def _encode_description(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
     members = tuple(
         {
             "MemberId": member.member_id,
@@ -344,7 +344,7 @@ APIS: tuple[Api, ...] = (
         request=model.ShareGroupDescribe,
         response=model.ShareGroupDescribeResponse,
         request_bytes=Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
-        response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_described)),
+        response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
         needs=(DESCRIBE_GROUP,),

@@ -126,7 +126,7 @@ OF_THE_FETCH = (*OF_A_SESSION, Errors.SHARE_SESSION_LIMIT_REACHED)
 """Errors of a whole fetch, which are checked before its partitions."""
 
 
-def _asked(m: model.ShareFetch) -> Acknowledged:
+def _list_acknowledged(m: model.ShareFetch) -> Acknowledged:
     """Return the partitions that a fetch names, with their acknowledgements.
 
     For a share session these are the added partitions, and those with acknowledgements.
@@ -139,7 +139,7 @@ def _asked(m: model.ShareFetch) -> Acknowledged:
 
 
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
-    every = _asked(m)
+    every = _list_acknowledged(m)
     # The Java client sends max.poll.records twice.
     asked: Struct = {
         "GroupId": m.group_id,
@@ -164,7 +164,7 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
     return asked
 
 
-def _fetched(part: model.FetchedPartition) -> Struct:
+def _encode_part(part: model.FetchedPartition) -> Struct:
     return {
         "PartitionIndex": index_of(part.partition),
         "ErrorCode": part.error,
@@ -180,7 +180,7 @@ def _fetched(part: model.FetchedPartition) -> Struct:
 def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
     if m.error in OF_THE_FETCH or (m.error and not m.partition):
         return {"ErrorCode": m.error, "Responses": ()}
-    found = ((part.partition, _fetched(part)) for part in m.fetched)
+    found = ((part.partition, _encode_part(part)) for part in m.fetched)
     told = around.by_topic_ids(found, "Partitions")
     for refused in m.refused:
         error = {

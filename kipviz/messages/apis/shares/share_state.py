@@ -246,7 +246,7 @@ def _state(m: model.ReadShareGroupStateResponse | model.TellShareGroupState) -> 
         {
             "ProducerId": p.producer_id,
             "ProducerEpoch": p.producer_epoch,
-            "StagedBatches": _staged((p.staged,)),
+            "StagedBatches": _encode_batches((p.staged,)),
         }
         for p in m.pending
     )
@@ -284,11 +284,13 @@ def _was_written(
     return _result(m.key, ErrorCode=m.error)
 
 
-def _named(m: model.DeleteShareGroupState | model.ReadShareGroupStateSummary, _: Around) -> Struct:
+def _encode_key(
+    m: model.DeleteShareGroupState | model.ReadShareGroupStateSummary, _: Around
+) -> Struct:
     return _request(m.key)
 
 
-def _summed_up(m: model.ReadShareGroupStateSummaryResponse, _: Around) -> Struct:
+def _encode_summary(m: model.ReadShareGroupStateSummaryResponse, _: Around) -> Struct:
     return _result(
         m.key,
         ErrorCode=m.error,
@@ -309,7 +311,7 @@ def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
             StateEpoch=m.state_epoch,
             LeaderEpoch=m.leader_epoch,
             StartOffset=m.start_offset,
-            StagedBatches=_staged(m.staged),
+            StagedBatches=_encode_batches(m.staged),
             Archiving=m.archiving,
         ),
     }
@@ -360,7 +362,7 @@ def _of_pending(batch: StateBatch) -> Struct:
     )
 
 
-def _staged(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
+def _encode_batches(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
     return tuple(
         {
             "FirstOffset": b.first,
@@ -519,7 +521,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DeleteShareGroupState,
         response=model.DeleteShareGroupStateResponse,
-        request_bytes=Kind(DELETE_SHARE_GROUP_STATE_REQUEST, _named),
+        request_bytes=Kind(DELETE_SHARE_GROUP_STATE_REQUEST, _encode_key),
         response_bytes=Kind(DELETE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -544,8 +546,8 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ReadShareGroupStateSummary,
         response=model.ReadShareGroupStateSummaryResponse,
-        request_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_REQUEST, _named),
-        response_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE, _summed_up),
+        request_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_REQUEST, _encode_key),
+        response_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE, _encode_summary),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
         needs=INTER_BROKER,

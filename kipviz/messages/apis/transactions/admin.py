@@ -142,7 +142,7 @@ def _list(m: model.ListTransactions, _: Around) -> Struct:
     }
 
 
-def _listed(m: model.ListTransactionsResponse, _: Around) -> Struct:
+def _encode_listing(m: model.ListTransactionsResponse, _: Around) -> Struct:
     found = (
         {
             "TransactionalId": t.transactional_id,
@@ -162,7 +162,7 @@ def _describe(m: model.DescribeTransactions, _: Around) -> Struct:
     return {"TransactionalIds": (m.transactional_id,)}
 
 
-def _described(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
+def _encode_description(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
     state = {
         "ErrorCode": m.error,
         "TransactionalId": m.transactional_id,
@@ -211,7 +211,7 @@ APIS: tuple[Api, ...] = (
         request=model.ListTransactions,
         response=model.ListTransactionsResponse,
         request_bytes=Kind(LIST_TRANSACTIONS_REQUEST, _list),
-        response_bytes=Kind(LIST_TRANSACTIONS_RESPONSE, _listed),
+        response_bytes=Kind(LIST_TRANSACTIONS_RESPONSE, _encode_listing),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
         needs=(Need(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, hides=True),),
@@ -236,7 +236,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(DESCRIBE_TRANSACTIONS_REQUEST, _describe),
         response_bytes=Kind(
             DESCRIBE_TRANSACTIONS_RESPONSE,
-            _described,
+            _encode_description,
             {
                 "DescribeTransactionsResponse.TransactionStates[].TransactionStartTimeMs": (
                     -1,

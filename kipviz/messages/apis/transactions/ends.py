@@ -115,7 +115,7 @@ def _end_txn(m: model.EndTxn, _: Around) -> Struct:
     }
 
 
-def _ended(m: model.EndTxnResponse, around: Around) -> Struct:
+def _encode_end_response(m: model.EndTxnResponse, around: Around) -> Struct:
     return {"ErrorCode": m.error} if around.version_of(m) < 5 else identity(m, around)
 
 
@@ -164,7 +164,7 @@ APIS: tuple[Api, ...] = (
         request=model.EndTxn,
         response=model.EndTxnResponse,
         request_bytes=Kind(END_TXN_REQUEST, _end_txn),
-        response_bytes=Kind(END_TXN_RESPONSE, _ended),
+        response_bytes=Kind(END_TXN_RESPONSE, _encode_end_response),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
         appends=True,

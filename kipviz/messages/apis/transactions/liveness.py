@@ -48,7 +48,7 @@ def _heartbeat(m: model.TxnHeartbeat, _: Around) -> Struct:
     }
 
 
-def _heard(m: model.TxnHeartbeatResponse, _: Around) -> Struct:
+def _encode_response(m: model.TxnHeartbeatResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error}
 
 
@@ -58,7 +58,7 @@ APIS: tuple[Api, ...] = (
         request=model.TxnHeartbeat,
         response=model.TxnHeartbeatResponse,
         request_bytes=Kind(TXN_HEARTBEAT_REQUEST, _heartbeat),
-        response_bytes=Kind(TXN_HEARTBEAT_RESPONSE, _heard),
+        response_bytes=Kind(TXN_HEARTBEAT_RESPONSE, _encode_response),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
         needs=(
