@@ -29,7 +29,9 @@ class Keeper:
         self._seen: tuple[int, int] | None = _look(path)
         self._told: Any = None
         self._packed: Packed | None = None
-        stepper.observe(self._changed, ["step", "branch", "made", "answers", "revealed", "reached"])
+        stepper.observe(
+            self._write_change, ["step", "branch", "made", "answers", "revealed", "reached"]
+        )
 
     def write(self) -> None:
         """Write it now.
@@ -51,7 +53,7 @@ class Keeper:
         self._packed.write(self._path, line.tree, cursor, line.tip, copy_of(self._path))
         self._seen = _look(self._path)
 
-    def _changed(self, change: Mapping[str, Any]) -> None:
+    def _write_change(self, change: Mapping[str, Any]) -> None:
         """Write it, and show a notice in the stepper if that fails."""
         try:
             self.write()

@@ -81,7 +81,7 @@ def run_of_logs(
             elected=elected_of(decisions),
             compacted=compacted_in(known),
             damages=damages,
-            go_on=_named(go_on, "logs read"),
+            go_on=_name_progress(go_on, "logs read"),
         )
     else:
         # A window needs numpy, which a page lacks; whole logs do not.
@@ -109,11 +109,11 @@ def run_of_logs(
     if left := sum(each.why == STOPPED for each in damages):
         # The part that was read is kept, so it is replayed to its end.
         story, go_on = story.but(title=f"{story.title}, of which {left} logs were not read"), None
-    trace, chapters = story.play(design, _named(go_on, "batches replayed"))
+    trace, chapters = story.play(design, _name_progress(go_on, "batches replayed"))
     return Run(story, design, story.model(design), trace, chapters)
 
 
-def _named(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
+def _name_progress(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
     return None if go_on is None else lambda done, there_are: go_on(done, there_are, what)
 
 

@@ -144,7 +144,7 @@ def test_what_members_of_a_share_group_are_told_is_changed_too_and_the_group_fol
 
 def test_a_mutant_that_is_accepted_has_a_reason(evidence, monkeypatch):
     told = Asked(0, "PRODUCE", "p0-orders-0", (), ((),))
-    monkeypatch.setattr(mutation, "_told", lambda *_: (told,))
+    monkeypatch.setattr(mutation, "_judge_changed", lambda *_: (told,))
     mutants = mutants_of(evidence, 20, lambda: True)
     assert sum(count for *_, count in mutants.accepted) == mutants.asked
     assert {why for *_, why, _ in mutants.accepted} <= {SEVERAL, UNDECIDED}

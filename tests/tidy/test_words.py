@@ -16,7 +16,7 @@ from functools import cache
 import pytest
 
 from kipviz.cluster.behaviour.catalogue import VERBS
-from tests.tidy.source import ROOT, files, name_of
+from tests.tidy.source import ROOT, files, functions, name_of
 
 FLOORS = ("views", "lessons", "widgets", "command", "course", "site", "properties")
 PAPERS = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "TEACHING.md", "CHANGELOG.md")
@@ -136,3 +136,26 @@ def test_no_docstring_and_no_comment_reads_like_a_translation(pattern: str) -> N
         for hit in re.finditer(pattern, text)
     ]
     assert not found, f"write instead: {IN_DOCSTRINGS[pattern]}\n" + "\n".join(found)
+
+
+# A function with such a name says neither what it does nor to what: a verb and its object do.
+FRAGMENTS = re.compile(
+    "_(answered|appended|arrived|asked|begun|being_written|brought_along|carried_out|caught|changed|checked"
+    "|committed|counted|crashed|cut_short|decided|deleted|described|drawn|elected|ended|enlisted|failed|fetched"
+    "|filled|finished|followed|forgotten|found|gathered|given|given_up|gone|grown|handed|heard|held|indexed"
+    "|joined|judged|kept|known|learned|left|listed|loaded|lost|made|marked|matched|merged|moved|named|noted"
+    "|numbered|opened|played|reached|refused|remembered|replayed|said|searched|seen|sent|served|settled|shown"
+    "|staged|tagged|taken|told|told_of|tried|turned_away|used|watched|without|written"
+    "|above|after|around|at|before|behind|below|beside|between|by|from|of|over|through|until|with)"
+)
+
+
+def test_a_private_function_is_named_by_what_it_does() -> None:
+    bare = [
+        f"{name_of(path)}: {node.name}"
+        for path in files()
+        for node in functions(path)
+        if FRAGMENTS.fullmatch(node.name)
+        and not any("property" in ast.unparse(each) for each in node.decorator_list)
+    ]
+    assert bare == [], "a verb and its object: render, find, make, decode, reject, apply, ..."

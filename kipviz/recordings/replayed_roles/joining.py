@@ -133,7 +133,7 @@ class Joining:
                 n for n in waiting if n not in early and exchanges[n].received_ms <= at + ROUNDED_MS
             ]
             with handling(number):
-                taken, verdicts = self._answered(number, early, late)
+                taken, verdicts = self._compare_answer(number, early, late)
             waiting = [n for n in waiting if n not in taken]
             yield from verdicts
             self._history.append((at, self._ways))
@@ -317,20 +317,20 @@ class Joining:
     ) -> Follower:
         """Apply the coordinator's effects: its writes are replicated at once, or so late that they have no effect."""
         for reply in done.replies:
-            way = _answered(way, reply)
+            way = _keep_answer(way, reply)
         coordinator: GroupCoordinator = done.state
         waiting, coordinator = coordinator.waiting, coordinator.but(waiting=())
         way = way.but(coordinators=way.coordinators.set(shard, coordinator))
         for wait in waiting:
             if wait.reply is not None:
-                way = _answered(way, wait.reply)
+                way = _keep_answer(way, wait.reply)
             if wait.call is not None and stored:
                 group: Any = wait.call.message
                 heard = classic_membership.on_group_stored(way.coordinators[shard], group, on)
                 way = self._apply_effects(way, shard, heard, on)
         return way
 
-    def _answered(
+    def _compare_answer(
         self, number: int, early: list[int], late: list[int]
     ) -> tuple[list[int], list[Asked]]:
         """Compare the answer to a member with the model's.
@@ -411,7 +411,7 @@ def _delaying(on: Context) -> Context:
     return on.but(settings=on.settings.but(initial_rebalance_delay_ms=DELAY_MS))
 
 
-def _answered(way: Follower, reply: Reply) -> Follower:
+def _keep_answer(way: Follower, reply: Reply) -> Follower:
     return way.but(answers=way.answers.set(reply.to.incarnation, reply.message))
 
 

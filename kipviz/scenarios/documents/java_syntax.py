@@ -181,7 +181,7 @@ class _Reading:
         while not self.is_next("}"):
             body += self.statement(depth)
         self.take("}")
-        return body or [_at(line, ast.Pass())]
+        return body or [_place_at(line, ast.Pass())]
 
     def statement(self, depth: int) -> list[ast.stmt]:
         """Read one statement; return none if it is only shown and takes no step."""
@@ -208,7 +208,7 @@ class _Reading:
             case "break" | "continue":
                 self.take()
                 self.take(";")
-                return [_at(line, ast.Break() if word == "break" else ast.Continue())]
+                return [_place_at(line, ast.Break() if word == "break" else ast.Continue())]
             case _:
                 return self._plain()
 
@@ -217,7 +217,7 @@ class _Reading:
         self.take("(")
         test = self.expression(depth)
         self.take(")")
-        return _at(line, ast.While(test, self.block(depth), []))
+        return _place_at(line, ast.While(test, self.block(depth), []))
 
     def _read_for(self, depth: int) -> ast.stmt:
         line = self.take("for").line
@@ -231,8 +231,8 @@ class _Reading:
         before, self._each = self._each, name
         body = self.block(depth)
         self._each = before
-        target = _at(line, ast.Name(snake(name), ast.Store()))
-        return _at(line, ast.For(target, over, body, []))
+        target = _place_at(line, ast.Name(snake(name), ast.Store()))
+        return _place_at(line, ast.For(target, over, body, []))
 
     def _try(self, depth: int) -> ast.stmt:
         line = self.take("try").line
@@ -249,21 +249,21 @@ class _Reading:
             last = self.block(depth)
         if not handlers:
             self.refuse("A 'try' has a 'catch'.", line)
-        return _at(line, ast.Try(body, handlers, [], last))
+        return _place_at(line, ast.Try(body, handlers, [], last))
 
     def _catch(self, depth: int) -> ast.ExceptHandler:
         line = self.take("catch").line
         self.take("(")
         if self.is_next("final"):
             self.take()
-        names: list[ast.expr] = [_at(line, ast.Name(self.named(), ast.Load()))]
+        names: list[ast.expr] = [_place_at(line, ast.Name(self.named(), ast.Load()))]
         while self.is_next("|"):
             self.take()
-            names.append(_at(line, ast.Name(self.named(), ast.Load())))
+            names.append(_place_at(line, ast.Name(self.named(), ast.Load())))
         called = self.named()
         self.take(")")
-        kind = names[0] if len(names) == 1 else _at(line, ast.Tuple(names, ast.Load()))
-        return _at(line, ast.ExceptHandler(kind, called, self.block(depth)))
+        kind = names[0] if len(names) == 1 else _place_at(line, ast.Tuple(names, ast.Load()))
+        return _place_at(line, ast.ExceptHandler(kind, called, self.block(depth)))
 
     def _if(self, depth: int) -> list[ast.stmt]:
         line = self.take("if").line
@@ -279,7 +279,7 @@ class _Reading:
             and not self.is_next("else")
         ):
             return []  # poll() of a program returns records
-        return [_at(line, ast.If(test, body, []))]
+        return [_place_at(line, ast.If(test, body, []))]
 
     def _throw(self) -> ast.stmt:
         line = self.take("throw").line
@@ -287,7 +287,7 @@ class _Reading:
             self.refuse("'throw new' is not in a program: a catch throws its exception again.")
         name = self.named()
         self.take(";")
-        return _at(line, ast.Raise(_at(line, ast.Name(name, ast.Load())), None))
+        return _place_at(line, ast.Raise(_place_at(line, ast.Name(name, ast.Load())), None))
 
     def _plain(self) -> list[ast.stmt]:
         """Read a call, an assignment or a declaration."""
@@ -305,13 +305,13 @@ class _Reading:
         value = self.expression(0)
         self.take(";")
         if name:
-            target = _at(line, ast.Name(snake(name), ast.Store()))
+            target = _place_at(line, ast.Name(snake(name), ast.Store()))
             if isinstance(value, ast.Call) and _method(value) == "poll":
                 self._records = snake(name)
-            return [_at(line, ast.Assign([target], value))]
+            return [_place_at(line, ast.Assign([target], value))]
         if self._collects(value):
             return []
-        return [_at(line, ast.Expr(value))]
+        return [_place_at(line, ast.Expr(value))]
 
     def _skip_made(self, name: str) -> list[ast.stmt]:
         """Skip what is made with `new`: a client, which exists already, or a collection."""
@@ -400,17 +400,17 @@ class _Reading:
         value: ast.expr
         match token:
             case _Token(kind="text"):
-                value = _at(line, ast.Constant(re.sub(r"\\(.)", r"\1", token.text[1:-1])))
+                value = _place_at(line, ast.Constant(re.sub(r"\\(.)", r"\1", token.text[1:-1])))
             case _Token(kind="number"):
-                value = _at(line, ast.Constant(_number(token.text)))
+                value = _place_at(line, ast.Constant(_number(token.text)))
             case _Token(text="new"):
                 value = self._new(line, depth)
             case _Token(text="true" | "false" | "null" as word):
-                value = _at(line, ast.Constant({"true": True, "false": False}.get(word)))
+                value = _place_at(line, ast.Constant({"true": True, "false": False}.get(word)))
             case _Token(text="!"):
-                value = _at(line, ast.UnaryOp(ast.Not(), self.expression(depth + 1)))
+                value = _place_at(line, ast.UnaryOp(ast.Not(), self.expression(depth + 1)))
             case _Token(kind="name"):
-                value = _at(line, ast.Name(snake(token.text), ast.Load()))
+                value = _place_at(line, ast.Name(snake(token.text), ast.Load()))
                 if self.is_next("("):
                     value = self._call(value, depth)
             case _:
@@ -419,7 +419,7 @@ class _Reading:
                 )
         while self.is_next("."):
             self.take()
-            value = _at(line, ast.Attribute(value, snake(self.named()), ast.Load()))
+            value = _place_at(line, ast.Attribute(value, snake(self.named()), ast.Load()))
             if self.is_next("("):
                 value = self._call(value, depth)
         if self.token is not None and self.token.text in (
@@ -443,7 +443,7 @@ class _Reading:
             self._type_arguments()
         if not self.is_next("("):
             self.refuse("'new' makes an object with (…).", line)
-        return self._call(_at(line, ast.Name(name, ast.Load())), depth)
+        return self._call(_place_at(line, ast.Name(name, ast.Load())), depth)
 
     def _call(self, called: ast.expr, depth: int) -> ast.expr:
         line = self.take("(").line
@@ -461,7 +461,9 @@ class _Reading:
             case ast.Attribute(value=ast.Name(id="Duration")) if len(given) == 1:
                 return given[0]
             case ast.Attribute(attr="init_transactions") if len(given) == 1:
-                return _at(line, ast.Call(called, [], [ast.keyword("keep_prepared_txn", given[0])]))
+                return _place_at(
+                    line, ast.Call(called, [], [ast.keyword("keep_prepared_txn", given[0])])
+                )
             case ast.Name() if len(given) == 1 and isinstance(given[0], ast.Name):
                 said = self._read_acknowledgements(given[0].id)
                 if said is not None:
@@ -475,7 +477,7 @@ class _Reading:
                 ]
             case _:
                 pass
-        return _at(line, ast.Call(called, given, []))
+        return _place_at(line, ast.Call(called, given, []))
 
     def _read_acknowledgements(self, name: str) -> ast.expr | None:
         """Return the acknowledgements in a collection as a Python dict."""
@@ -486,11 +488,11 @@ class _Reading:
                     ast.Name("record", ast.Store()), ast.Name(self._records, ast.Load()), [], 0
                 )
                 offset = ast.Attribute(record, "offset", ast.Load())
-                return _at(said.lineno, ast.DictComp(offset, said, [loop]))
+                return _place_at(said.lineno, ast.DictComp(offset, said, [loop]))
         return None
 
 
-def _at(line: int, node: N) -> N:
+def _place_at(line: int, node: N) -> N:
     """Return a node of the tree at a line, including those of its parts that have no line yet."""
     for each in ast.walk(node):
         if not hasattr(each, "lineno"):
