@@ -357,7 +357,9 @@ def _operate(
     if not asked:
         done = _finish(noted.state, waiting, on.after(noted))
         return with_effects(done.state, noted, done)
-    parts = [noted.but(state=noted.state.but(operating=_replace_operating(noted.state, tag, waiting)))]
+    parts = [
+        noted.but(state=noted.state.but(operating=_replace_operating(noted.state, tag, waiting)))
+    ]
     for message in asked:
         now = next(o for o in parts[-1].state.operating if o.tag == tag)
         parts.append(_ask(parts[-1].state, now, message, on.after(*parts)))

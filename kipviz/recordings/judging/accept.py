@@ -405,7 +405,9 @@ class Acceptor(RequestBook):
                 said = tuple(dict.fromkeys(self._list_answers(read, shown, exchange)))
                 yield Asked(number, exchange.api, read.partition, read.recorded, said)
 
-    def _list_answers(self, read: Read, moments: tuple[int, ...], exchange: Exchange) -> Iterator[Said]:
+    def _list_answers(
+        self, read: Read, moments: tuple[int, ...], exchange: Exchange
+    ) -> Iterator[Said]:
         """Yield the possible answers of a broker to a reader."""
         logs = list(self._logs_of(read.partition, moments, exchange))
         indexed = read.partition in self._indexed

@@ -210,7 +210,9 @@ class Joining:
             together.append(number)
         return self._hand_requests(ways, together) if together else ways
 
-    def _hand_requests(self, ways: tuple[Follower, ...], together: list[int]) -> tuple[Follower, ...]:
+    def _hand_requests(
+        self, ways: tuple[Follower, ...], together: list[int]
+    ) -> tuple[Follower, ...]:
         found: dict[Follower, None] = {}
         for order in permutations(together) if len(together) <= TOGETHER_MAX else (together,):
             for way in ways:
