@@ -164,3 +164,16 @@ def test_an_answer_to_a_member_that_lacks_what_it_says_is_told_by_its_number(
     found = unreadable((exchange, exchange.but(response=answer)), {})
     assert list(found) == [1]
     assert found[1]
+
+
+@pytest.mark.parametrize("name", ["shareSessionEpoch", "maxRecords", "batchSize"])
+def test_a_number_of_a_share_fetch_that_is_a_text_is_told_by_its_name(
+    name: str, recordings: dict[str, Evidence]
+) -> None:
+    evidence = recordings["share-acknowledge"]
+    exchange = next(each for each in evidence.exchanges if each.api == "SHARE_FETCH")
+    assert unreadable((exchange,), {}) == {}
+    wrong = exchange.but(request=exchange.request.set(name, "many"))
+    found = unreadable((wrong,), {})
+    assert list(found) == [0]
+    assert name in found[0]
