@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from kipviz.recordings.files import request_rows as request_rows_module
 from kipviz.recordings.files.batch_headers import headers_in
 from kipviz.recordings.files.checksums import checksums
 from kipviz.recordings.files.log_parts import log_folders, read_part
@@ -209,3 +210,10 @@ def test_only_the_logs_of_the_topics_that_are_asked_for_are_read(tmp_path):
     assert {p.partition for p in log_folders([tmp_path], ("t",)).parts} == {"t-0", "t-1"}
     every = {p.partition for p in log_folders([tmp_path]).parts}
     assert every == {"t-0", "t-1", "u-0", "__consumer_offsets-3"}
+
+
+def test_the_last_line_of_a_request_log_is_read_whole_where_no_line_break_ends_it(tmp_path):
+    path = tmp_path / "requests.log"
+    path.write_bytes(b"one\ntwo\nthree")
+    part = request_rows_module.RequestPart(str(path), 5, 13, 13)
+    assert request_rows_module._lines(part) == (8, b"three")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipviz.recordings.auditing.audit_evidence import ProducerEnds, TransactionEnds
+from kipviz.recordings.auditing.audit_evidence import PartitionEnd, ProducerEnds, TransactionEnds
 from kipviz.recordings.auditing.audit_rules import (
     findings_alone,
     findings_together,
@@ -259,3 +259,13 @@ def test_a_batch_that_says_a_wrong_length_costs_only_itself(tmp_path):
     audited = audit_logs([tmp_path])
     assert (audited.batches, [each.kind for each in audited.findings]) == (8, ["damaged"])
     assert f"byte {3 * size}, {size} bytes" in audited.findings[0].what
+
+
+def test_a_partition_reaches_from_its_first_stretch_with_batches_to_its_last_one() -> None:
+    stretches = (
+        PartitionEnd("out-0", 1, -1, -1, -1, -1, 0, 0),
+        PartitionEnd("out-0", 1, 5, 9, 100, 90, 2, 200),
+        PartitionEnd("out-0", 1, 9, 12, 120, -1, 1, 80),
+        PartitionEnd("out-0", 1, -1, -1, -1, -1, 0, 0),
+    )
+    assert joined_extent(stretches) == PartitionEnd("out-0", 1, 5, 12, 120, 90, 3, 280)
