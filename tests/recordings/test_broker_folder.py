@@ -10,6 +10,7 @@ import pytest
 
 import kipviz
 from kipviz.command.main import main
+from kipviz.recordings.decoded import cluster_metadata
 from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
     LoggedMetadata,
@@ -305,3 +306,14 @@ def test_a_topic_is_compacted_if_its_cleanup_policy_says_so(
     configs = (("topic", "t", "cleanup.policy", policy), ("topic", "u", "retention.ms", "compact"))
     known = ClusterMetadata(configs=configs)
     assert compacted_in(known) == (("t",) if compacted else ())
+
+
+def test_the_records_of_a_transaction_of_the_controller_have_kafka_s_numbers_and_names():
+    """KIP-868; MetadataRecordType."""
+    named = {23: "BeginTransaction", 24: "EndTransaction", 25: "AbortTransaction"}
+    assert {kind: cluster_metadata.OTHER_KINDS[kind] for kind in named} == named
+    assert tuple(named.values()) == (
+        cluster_metadata.BEGINS,
+        cluster_metadata.ENDS,
+        cluster_metadata.ABORTS,
+    )
