@@ -16,7 +16,7 @@ from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.joining import JOINING, worlds_of_group
+from kipviz.recordings.replayed_roles.joining import JOINING, with_no_member, worlds_of_group
 from kipviz.recordings.request_context.evidence import Evidence, elections_of, of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -171,3 +171,8 @@ def test_a_group_whose_log_is_a_generation_ahead_has_lost_members_since_their_la
             *([group.generation] if logged else []),
             generation,
         ]
+
+
+def test_a_coordinator_that_still_loads_repeats_no_member_s_id() -> None:
+    said = (("error", "COORDINATOR_LOAD_IN_PROGRESS"), ("member", "c-1"), ("generation", -1))
+    assert with_no_member(said) == (said[0], ("member", ""), said[2])

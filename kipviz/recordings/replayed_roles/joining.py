@@ -59,7 +59,7 @@ Place = tuple[str, str]
 # The times between which a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
 WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
-BEATS, SYNCS = "HEARTBEAT", "SYNC_GROUP"
+BEATS, SYNCS, JOINS = "HEARTBEAT", "SYNC_GROUP", "JOIN_GROUP"
 REBALANCING = int(Errors.REBALANCE_IN_PROGRESS)
 OUT_OF_OFFICE = (Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS)
 
@@ -156,7 +156,8 @@ class Joining:
         """Accept that a coordinator which is not active yet rejects a request, without any effect.
 
         A loading coordinator knows no member, and answers every heartbeat with NONE
-        (GroupCoordinatorService.heartbeat).
+        (GroupCoordinatorService.heartbeat). Its answer to JoinGroup does not repeat the member's id
+        (GroupCoordinatorService.joinGroup, handleOperationException).
         """
         exchange, askings = self._exchanges[number], self._asked[number]
         shard, _, coordinator = self._office(Follower(), number)
@@ -168,6 +169,8 @@ class Joining:
             well = (Errors.NONE,) if exchange.api == BEATS else ()
             for error in (*OUT_OF_OFFICE, *well):
                 said = said_of(refused(message, error), {})
+                if exchange.api == JOINS and said != recorded:
+                    said = with_no_member(said)
                 if said == recorded:
                     about = f"{asking.group_id} {asking.member_id or asking.named}"
                     yield Asked(number, exchange.api, about, recorded, (said,))
@@ -407,6 +410,11 @@ class Joining:
         for timer in classic_membership.timers(coordinator, on):
             done = classic_membership.on_timer(coordinator, timer, on)
             yield self._apply_effects(way, shard, done, on)
+
+
+def with_no_member(said: Said) -> Said:
+    """Return what a response to JoinGroup says, without a member's id."""
+    return tuple((field, NO_MEMBER if field == "member" else value) for field, value in said)
 
 
 def _delaying(on: Context) -> Context:
