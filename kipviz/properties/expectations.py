@@ -11,7 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
@@ -31,6 +32,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledgeResponse,
     parts_of,
 )
+from kipviz.properties.share_facts import share_partitions
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 
@@ -329,13 +331,8 @@ EXPECTATIONS: tuple[Expectation, ...] = (
 )
 
 
-def _shares(world: World) -> Iterator[Any]:
-    for role in world.roles.values():
-        yield from getattr(role, "shares", Table.of()).values()
-
-
-def _records(world: World) -> Iterator[tuple[Any, int, Any]]:
-    for share in _shares(world):
+def _records(world: World) -> Iterator[tuple[SharePartition, int, InFlight]]:
+    for share in share_partitions(world):
         for offset, record in share.records.items():
             yield share, offset, record
 
@@ -364,7 +361,7 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
 
 def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
     """Return (record, member) for every fetch that waits although its member holds the record."""
-    for share in _shares(world):
+    for share in share_partitions(world):
         waiting = {p.request.member_id for p in share.parked if not p.acknowledging}
         waiting |= _of_session(world, share)
         for offset, record in share.records.items() if waiting else ():
@@ -374,7 +371,7 @@ def _waiting_for_itself(world: World) -> Iterator[tuple[str, str]]:
                 yield f"{share.partition}@{offset}", record.member_id
 
 
-def _of_session(world: World, share: Any) -> set[str]:
+def _of_session(world: World, share: SharePartition) -> set[str]:
     """Return the members whose session fetch waits for records of this share-partition, among others."""
     leaders = (role for role in world.roles.values() if isinstance(role, ShareLeader))
     calls = (call for leader in leaders for call in leader.waiting if call.fetched is None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -18,6 +19,7 @@ from kipviz.messages.events import (
     TopicDeleted,
     TransactionMoved,
 )
+from kipviz.properties.share_facts import share_partitions
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of
@@ -104,7 +106,7 @@ class NothingPending:
         return Finding(PENDING, due)
 
 
-def without_former_leaders(state: Open, world: Any) -> Open:
+def without_former_leaders(state: Open, world: World) -> Open:
     """Remove the records of former leaders: such a record is no longer staged anywhere.
 
     A durable transactional acknowledgement is still pending: it holds back the last stable offset of its log. A new
@@ -115,8 +117,7 @@ def without_former_leaders(state: Open, world: Any) -> Open:
         return state
     held = {
         f"record {share.partition}@{offset}"
-        for role in world.roles.values()
-        for share in getattr(role, "shares", Table.of()).values()
+        for share in share_partitions(world)
         for offset, record in share.records.items()
         if record.state is RecordState.TX_PENDING
     }
@@ -159,15 +160,14 @@ def _without_records(things: Table[str, str], partition: str) -> Table[str, str]
 
 
 def _replace_records(
-    things: Table[str, str], event: SharePartitionLoaded, world: Any
+    things: Table[str, str], event: SharePartitionLoaded, world: World
 ) -> Table[str, str]:
     """Replace the staged records of a partition by those of its new share-partition leader."""
     things = _without_records(things, event.partition)
-    for role in world.roles.values():
-        for share in getattr(role, "shares", Table.of()).values():
-            if share.partition != event.partition or share.group_id != event.group_id:
-                continue
-            for offset, record in share.records.items():
-                if record.state is RecordState.TX_PENDING:
-                    things = things.set(f"record {event.partition}@{offset}", "TX_PENDING")
+    for share in share_partitions(world):
+        if share.partition != event.partition or share.group_id != event.group_id:
+            continue
+        for offset, record in share.records.items():
+            if record.state is RecordState.TX_PENDING:
+                things = things.set(f"record {event.partition}@{offset}", "TX_PENDING")
     return things

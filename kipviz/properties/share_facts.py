@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
-from kipviz.brokers.share_leaders.share_partition import SharePartition
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.share_state import TxnWriteShareGroupState
@@ -25,13 +26,20 @@ def mark_acknowledged(facts: Facts, partition: str, world: World) -> Facts:
     return facts.but(staging=staging, votes=votes)
 
 
+def share_partitions(world: World) -> Iterator[SharePartition]:
+    """Yield the share-partitions that the share-partition leaders have in memory."""
+    for role in world.roles.values():
+        if isinstance(role, ShareLeader):
+            yield from role.shares.values()
+
+
 def _list_unwritten(partition: str, world: World) -> set[str]:
     """Return the records of a partition whose staging waits for its write, also at a dropped leader."""
-    nobody: Table[Any, SharePartition] = Table.of()
     found = set()
     for role in world.roles.values():
-        present = getattr(role, "shares", nobody).values()
-        for share in (*present, *getattr(role, "leaving", nobody).values()):
+        if not isinstance(role, ShareLeader):
+            continue
+        for share in (*role.shares.values(), *role.leaving.values()):
             if share.partition != partition:
                 continue
             writes = (w for w in share.writes if isinstance(w.message, TxnWriteShareGroupState))

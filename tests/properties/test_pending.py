@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
@@ -113,7 +114,7 @@ def with_votes(*offsets: int, group: str = "g1", partition: str = "src-0") -> Si
     records = Table.of({99: SimpleNamespace(state=RecordState.ACQUIRED), **held})
     share = SimpleNamespace(partition=partition, group_id=group, records=records)
     other = SimpleNamespace(partition="other-0", group_id="g1", records=Table.of())
-    role = SimpleNamespace(shares=Table.of({"g1:A-ID:0": other, "g1:SRC-ID:0": share}))
+    role = ShareLeader(shares=Table.of({"g1:A-ID:0": other, "g1:SRC-ID:0": share}))
     return SimpleNamespace(
         image=WORLD.image, logs=WORLD.logs, roles=Table.of({"B1": role, "B2": SimpleNamespace()})
     )

@@ -12,7 +12,7 @@ from kipviz.brokers.context import Image, Leadership
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
-from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, ShareLeader, SharePartition
 from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -297,7 +297,7 @@ def test_what_a_dropped_leader_has_yet_to_write_was_promised_to_nobody() -> None
     write = PendingWrite("stage", message, (100,))
     left = SharePartition(KEY, "g1", "src-0", 0, writes=(write,))
     for shares in ({"leaving": Table.of({(KEY, 0): left})}, {"shares": Table.of({KEY: left})}):
-        roles = Table.of({"B5": SimpleNamespace(**shares)})
+        roles = Table.of({"B5": ShareLeader(**shares)})
         world = SimpleNamespace(
             logs=Table.of(), roles=roles, image=WORLD.image, budget=WORLD.budget
         )

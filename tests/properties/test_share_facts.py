@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.brokers.context import Image
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition
+from kipviz.brokers.share_leaders.share_partition import PendingWrite, ShareLeader, SharePartition
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
@@ -43,7 +43,7 @@ def after(facts: Facts, event: Event, where: Any = WORLD) -> Facts:
 def led(*shares: SharePartition) -> SimpleNamespace:
     """A world in which a broker leads these share-partitions, behind a role that has none."""
     table = Table.of({f"{place}": share for place, share in enumerate(shares)})
-    return world(roles=Table.of({"B1": SimpleNamespace(), "B2": SimpleNamespace(shares=table)}))
+    return world(roles=Table.of({"B1": SimpleNamespace(), "B2": ShareLeader(shares=table)}))
 
 
 def leading(partition: str = "src-0", group: str = "g1", **parts: Any) -> SharePartition:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -19,6 +19,7 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
 )
 from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
+from kipviz.properties.share_facts import share_partitions
 from kipviz.records.batches import COMMIT
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
@@ -38,7 +39,7 @@ def committed_and_pending(world: World, events: Sequence[Event]) -> bool:
 
 def waits_behind_a_vote(world: World, events: Sequence[Event]) -> bool:
     """Return whether a fetch waits although the log has a record, because a staged record is first in the window."""
-    for share in _shares(world):
+    for share in share_partitions(world):
         first = share.records.get(share.start_offset)
         more = world.logs[share.partition].high_watermark > share.next_offset
         if first is not None and first.state is S.TX_PENDING and more and share.parked:
@@ -50,7 +51,7 @@ def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
     """Return whether a record is staged that the start offset has passed, because its log was deleted."""
     return any(
         record.state is S.TX_PENDING and offset < share.start_offset
-        for share in _shares(world)
+        for share in share_partitions(world)
         for offset, record in share.records.items()
     )
 
@@ -121,7 +122,7 @@ def waits_for_nobody(world: World, events: Sequence[Event]) -> bool:
     """Return whether a record is staged, its transaction is complete, and no log contains the outcome."""
     done = _find_completed(world)
     kept = [role for role in world.roles.values() if isinstance(role, ShareCoordinator)]
-    for share in _shares(world):
+    for share in share_partitions(world):
         state = next((role.states[share.key] for role in kept if share.key in role.states), None)
         if state is None or share.writes:
             continue
@@ -191,11 +192,6 @@ def _find_completed(world: World) -> set[int]:
     }
 
 
-def _shares(world: World) -> Iterator[Any]:
-    for role in world.roles.values():
-        yield from getattr(role, "shares", Table.of()).values()
-
-
-def _records(world: World) -> Iterator[Any]:
-    for share in _shares(world):
+def _records(world: World) -> Iterator[InFlight]:
+    for share in share_partitions(world):
         yield from share.records.values()
