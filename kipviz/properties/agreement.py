@@ -13,6 +13,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided
+from kipviz.properties.harm import LOST
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import DataRecord
 
@@ -97,7 +98,7 @@ def _fold_decision(stores: Stores, event: TransactionDecided) -> Stores:
                 )
         elif record in stores.rows and not _still(stores, record):
             stores = _tear(
-                stores, f"{record} is in the database, but Kafka has aborted its output: it is lost"
+                stores, f"{record} is in the database, but Kafka has aborted its output: {LOST}"
             )
     return stores
 
@@ -132,9 +133,7 @@ def _into_database(stores: Stores, record: str) -> Stores:
     stores = stores.but(rows=stores.rows.set(record, True))
     if _still(stores, record):
         return stores
-    return _tear(
-        stores, f"{record} is in the database, but no output of it is in Kafka: it is lost"
-    )
+    return _tear(stores, f"{record} is in the database, but no output of it is in Kafka: {LOST}")
 
 
 def _still(stores: Stores, record: str) -> bool:

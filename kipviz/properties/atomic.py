@@ -25,6 +25,7 @@ from kipviz.messages.events import (
 )
 from kipviz.properties import outputs
 from kipviz.properties.agreement import Stores, fold, looked_at
+from kipviz.properties.harm import DELIVERED_AGAIN, DUPLICATED, LOST
 from kipviz.properties.outputs import Open, Output
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -181,7 +182,7 @@ def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, .
             record = f"{partition}@{offset}"
             if not ledger.committed.get(record, 0):
                 return ledger.but(
-                    broken=f"{record} is acknowledged, but none of its outputs is committed: it is lost"
+                    broken=f"{record} is acknowledged, but none of its outputs is committed: {LOST}"
                 )
     return ledger
 
@@ -217,10 +218,10 @@ def _count_outputs(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
             committed=ledger.committed.set(record, count), taken=ledger.taken.without(record)
         )
         if count > 1:
-            return ledger.but(broken=f"{record} has {count} committed outputs: it is duplicated")
+            return ledger.but(broken=f"{record} has {count} committed outputs: {DUPLICATED}")
         if record in ledger.free:
             return ledger.but(
-                broken=f"the output of {record} is committed, but the record is available to be delivered again"
+                broken=f"the output of {record} is committed, but the record is available to {DELIVERED_AGAIN}"
             )
     return ledger
 
@@ -238,7 +239,7 @@ def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
         elif ledger.committed.get(record, 0):
             return ledger.but(
                 broken=f"the output of {record} is committed, but {event.because} and made it "
-                f"{event.after.name}: it will be delivered again"
+                f"{event.after.name}: it will {DELIVERED_AGAIN}"
             )
         else:
             free = free.set(record, True)
@@ -267,7 +268,7 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
             yield record
 
 
-_LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
+_LOST = "{} is acknowledged by its transaction, but no output of it is committed: " + LOST
 
 
 def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
@@ -276,7 +277,7 @@ def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
         if _is_forgotten(record, event):
             return ledger.but(
                 broken=f"the output of {record} is committed, but the new share-partition leader "
-                "finds no trace of its acknowledgement: it will be delivered again"
+                f"finds no trace of its acknowledgement: it will {DELIVERED_AGAIN}"
             )
     free = ledger.free
     for record in _undecided(ledger):
@@ -369,7 +370,7 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -
                 "which retention or DeleteRecords took from the log before an output of it was "
                 "committed: it can no longer be read, and no transaction lost it"
                 if record in ledger.taken
-                else "but no output of it is committed: it is lost"
+                else f"but no output of it is committed: {LOST}"
             )
             return ledger.but(broken=f"group {event.group_id} has read past {record}, {gone}")
     return ledger.but(read_to=ledger.read_to.set(place, event.offset))

@@ -19,6 +19,7 @@ from kipviz.messages.events import (
     TopicDeleted,
     TransactionMoved,
 )
+from kipviz.properties.harm import OF_A_DATABASE
 from kipviz.properties.share_facts import share_partitions
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
@@ -85,7 +86,7 @@ class NothingPending:
                 case TopicDeleted(topic=topic):
                     things = _of_other_topics(things, topic)
                 case DatabaseChanged(application=name, what=what):
-                    key = f"database transaction of {name}"
+                    key = f"{OF_A_DATABASE}{name}"
                     if what == "prepared":
                         things = things.set(key, "in doubt")
                     else:

@@ -17,21 +17,9 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.properties.harm import Harm, harm_of
 
-DUPLICATE, LOSS, IN_DOUBT = "duplicate", "loss", "in doubt"
-# A record whose output is committed can be delivered again; a transaction is never ended.
-AGAIN, STUCK = "again", "stuck"
-
-# How the reason of a broken property ends or starts for each kind of violation.
 THE_PROGRAM = "the program, not the design"
-_ENDS = (
-    ("it is duplicated", DUPLICATE),
-    ("it is lost", LOSS),
-    ("be delivered again", AGAIN),
-    ("resolves it", STUCK),
-    ("resolves them", STUCK),
-)
-_OF_A_DATABASE = "database transaction of "
 
 _STAGING = (
     Call.SEND_OFFSETS,
@@ -45,7 +33,7 @@ class ProgramFault(Value, frozen=True):
     """One error in a program: the application, the kinds of violation that it causes, and why."""
 
     application: str
-    causes: tuple[str, ...]
+    causes: tuple[Harm, ...]
     sentence: str
 
 
@@ -55,22 +43,15 @@ def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
     return tuple(fault for app in apps for fault in _of_one(app, apps))
 
 
-def blamed(spec: ClusterSpec, broken: str) -> str:
+def blamed(spec: ClusterSpec, broken: Harm | str) -> str:
     """Return which program causes a violation, or "" if the design is at fault.
 
     Args:
         spec: the cluster with its programs.
-        broken: one of `DUPLICATE`, `LOSS` and `IN_DOUBT`, or the reason of a broken property.
+        broken: what the violation costs, or the reason of a broken property.
     """
-    kind = broken if broken in {DUPLICATE, LOSS, IN_DOUBT} else kind_of(broken)
-    return next((f.sentence for f in program_faults(spec) if kind in f.causes), "")
-
-
-def kind_of(reason: str) -> str:
-    """Return the kind of violation that the reason of a broken property describes, "" for any other."""
-    if reason.startswith(_OF_A_DATABASE):
-        return IN_DOUBT
-    return next((kind for end, kind in _ENDS if reason.endswith(end)), "")
+    harm = broken if isinstance(broken, Harm) else harm_of(broken)
+    return next((f.sentence for f in program_faults(spec) if harm in f.causes), "")
 
 
 def _of_one(app: ApplicationSpec, apps: tuple[ApplicationSpec, ...]) -> Iterator[ProgramFault]:
@@ -104,7 +85,7 @@ def _position(app: ApplicationSpec) -> Iterator[ProgramFault]:
     elif any(line.call.role is Call.SEND_OFFSETS and not line.metadata for line in app.program):
         yield ProgramFault(
             app.name,
-            (DUPLICATE,),
+            (Harm.DUPLICATE,),
             f"{app.name} stages offsets with nothing but the group's id, so the group coordinator "
             "cannot fence it after a rebalance",
         )
@@ -117,11 +98,11 @@ def _what_comes_of_it(app: ApplicationSpec) -> str:
     return "a restart sends them again"
 
 
-def _causes_of_no_position(app: ApplicationSpec) -> tuple[str, ...]:
+def _causes_of_no_position(app: ApplicationSpec) -> tuple[Harm, ...]:
     """Return the violations that outputs without a position cause; a share group's record stays available."""
     if not _acknowledges(app):
-        return (DUPLICATE,)
-    return (DUPLICATE, LOSS, AGAIN) if app.share else (DUPLICATE, LOSS)
+        return (Harm.DUPLICATE,)
+    return (Harm.DUPLICATE, Harm.LOSS, Harm.AGAIN) if app.share else (Harm.DUPLICATE, Harm.LOSS)
 
 
 def _acknowledges_for_nothing(
@@ -132,7 +113,7 @@ def _acknowledges_for_nothing(
     if others and not _copies(app) and _acknowledges(app):
         yield ProgramFault(
             app.name,
-            (LOSS,),
+            (Harm.LOSS,),
             f"{app.name} acknowledges what it reads and sends no output, in the group of "
             f"{others[0].name}, which does",
         )
@@ -149,7 +130,7 @@ def _copies_of_two_groups(
         if shared and other.group_id != app.group_id and _copies(other):
             yield ProgramFault(
                 app.name,
-                (DUPLICATE,),
+                (Harm.DUPLICATE,),
                 f"{other.name} and {app.name} read {min(shared)} in two groups, and each sends an "
                 "output of every record",
             )
@@ -163,7 +144,7 @@ def _leaves_in_doubt(app: ApplicationSpec) -> Iterator[ProgramFault]:
     if votes and not any(line.call in _RECOVERING for line in lines[: votes[0]]):
         yield ProgramFault(
             app.name,
-            (IN_DOUBT,),
+            (Harm.IN_DOUBT,),
             f"{app.name} prepares in its database and has no line that looks for what is in doubt "
             "after a restart",
         )
@@ -176,7 +157,7 @@ def _two_transactions(app: ApplicationSpec) -> Iterator[ProgramFault]:
     if senders and stagers and senders.isdisjoint(stagers) and app.session is None:
         yield ProgramFault(
             app.name,
-            (DUPLICATE, LOSS, AGAIN),
+            (Harm.DUPLICATE, Harm.LOSS, Harm.AGAIN),
             f"{app.name} sends outputs in one transaction and stages their acknowledgements in another, so a "
             "crash between the two commits tears them apart",
         )
@@ -189,7 +170,7 @@ def _never_completes(app: ApplicationSpec) -> Iterator[ProgramFault]:
     if app.two_phase_commit and Call.PREPARE_TRANSACTION in calls and calls.isdisjoint(ends):
         yield ProgramFault(
             app.name,
-            (STUCK,),
+            (Harm.STUCK,),
             f"{app.name} prepares a transaction that has no time limit, and no line of it ends one",
         )
 

@@ -9,8 +9,8 @@ from kipviz.checking.search.liveness import Futures, Settled, settle
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.properties.harm import Harm, harm_of
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.program_faults import STUCK, kind_of
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow, play
 
@@ -44,7 +44,7 @@ def test_what_is_pending_for_ever_is_told_in_its_number(things: int, them: str) 
     assert found.for_ever == (
         f"what is due, and no continuation without a new fault resolves {them}"
     )
-    assert kind_of(found.for_ever) == STUCK
+    assert harm_of(found.for_ever) is Harm.STUCK
 
 
 def test_every_thing_that_is_pending_for_ever_is_counted() -> None:

@@ -9,31 +9,25 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
+from kipviz.properties.harm import Harm, harm_of
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.program_faults import (
-    DUPLICATE,
-    IN_DOUBT,
-    LOSS,
-    blamed,
-    kind_of,
-    program_faults,
-)
+from kipviz.scenarios.program_faults import blamed, program_faults
 from kipviz.scenarios.programs import GROUP_LOOP, READ, SHARE_LOOP
 
 STAGED, SHARED = GROUP_LOOP, SHARE_LOOP
 # A fault, a run in which it shows, and the applications' programs that do not have it.
 CORRECTED = [
-    ("kip-98-two-partitions", "kafka", "calm", 0, DUPLICATE, {"app-1": STAGED}),
-    ("kip-98-stuck-lso", "kafka", "rough", 0, DUPLICATE, {"app-1": STAGED, "app-2": READ}),
-    ("kip-1289-small-members", "repaired", "calm", 0, LOSS, {"app-2": SHARED}),
-    ("kip-1289-corner-8-snapshot", "repaired", "calm", 0, LOSS, {"app-2": SHARED}),
+    ("kip-98-two-partitions", "kafka", "calm", 0, Harm.DUPLICATE, {"app-1": STAGED}),
+    ("kip-98-stuck-lso", "kafka", "rough", 0, Harm.DUPLICATE, {"app-1": STAGED, "app-2": READ}),
+    ("kip-1289-small-members", "repaired", "calm", 0, Harm.LOSS, {"app-2": SHARED}),
+    ("kip-1289-corner-8-snapshot", "repaired", "calm", 0, Harm.LOSS, {"app-2": SHARED}),
     (
         "kip-994-who-takes-long",
         "kafka",
         "calm",
         0,
-        DUPLICATE,
+        Harm.DUPLICATE,
         {"app-1": STAGED, "app-2": READ, "app-3": READ},
     ),
 ]
@@ -64,7 +58,7 @@ def test_what_a_program_is_blamed_for_is_gone_with_a_correct_program(
     assert (verdict.status, verdict.broken) == ("program", "atomic")
     assert "the program, not the design: app-" in verdict.reason
     broken = reasons(task, model_of(task))
-    assert {kind_of(reason) for reason in broken} == {kind}
+    assert {harm_of(reason) for reason in broken} == {kind}
     corrected = with_programs(task, programs)
     assert not blamed(corrected.spec, kind)
     for other in range(6):
@@ -73,12 +67,12 @@ def test_what_a_program_is_blamed_for_is_gone_with_a_correct_program(
 
 def test_a_program_that_recovers_its_database_leaves_nothing_in_doubt():
     spec = scenario("kip-1310-two-phase-session").spec
-    assert "no line that looks for what is in doubt" in blamed(spec, IN_DOUBT)
+    assert "no line that looks for what is in doubt" in blamed(spec, Harm.IN_DOUBT)
     (app,) = spec.applications
     look = Line("database.rollback(dbTxnId);", Call.DATABASE_ROLLBACK)
     at = next(k for k, line in enumerate(app.program) if line.call is Call.POLL)
     program = (*app.program[:at], look, *app.program[at:])
-    assert not blamed(spec.but(applications=(app.but(program=program),)), IN_DOUBT)
+    assert not blamed(spec.but(applications=(app.but(program=program),)), Harm.IN_DOUBT)
 
 
 def test_a_database_in_doubt_after_a_crash_is_the_program_s_under_both_designs():
@@ -97,15 +91,15 @@ def test_offsets_with_nothing_but_the_group_s_id_are_the_program_s():
     ]
     assert bare
     for story in bare:
-        assert blamed(story.spec, DUPLICATE), story.name
-        assert not blamed(story.spec, LOSS), story.name
+        assert blamed(story.spec, Harm.DUPLICATE), story.name
+        assert not blamed(story.spec, Harm.LOSS), story.name
 
 
 def test_a_program_is_not_blamed_for_what_it_cannot_do():
     spec = scenario("kip-1289-small-members").spec
-    assert not blamed(spec, DUPLICATE)
+    assert not blamed(spec, Harm.DUPLICATE)
     assert not blamed(spec, "transaction my-txn (my-txn, 0) has waited")
-    assert not blamed(scenario("kip-1289-small").spec, LOSS)
+    assert not blamed(scenario("kip-1289-small").spec, Harm.LOSS)
     # KIP-1319's own subject: the programs stage what they read, and Kafka takes one topic for another.
     remade = scenario("kip-1319-remade").spec
     assert program_faults(remade) == ()
@@ -127,7 +121,7 @@ def test_a_design_that_breaks_more_than_the_program_is_not_excused():
     assert run(Task(story, "as-written", "rough", 0)).status == "program"
     verdict = run(Task(story, "as-written", "rough", 1))
     assert (verdict.status, verdict.broken) == ("breaks", "atomic")
-    assert kind_of(verdict.reason) != LOSS
+    assert harm_of(verdict.reason) != Harm.LOSS
 
 
 def test_outputs_in_one_transaction_and_their_acknowledgements_in_another_are_the_programs_fault():

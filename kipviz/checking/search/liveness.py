@@ -16,6 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.values import Value
+from kipviz.properties.harm import SEVERAL_UNRESOLVED, UNRESOLVED
 from kipviz.properties.pending import NothingPending, Open, without_former_leaders
 
 # The order of actions: work before timers, so that a timer is only tried when nothing else helps.
@@ -72,8 +73,8 @@ class Settled(Value, frozen=True):
     @property
     def for_ever(self) -> str:
         """The reason for a broken property if the answer is `"for ever"`."""
-        them = "it" if self.things == 1 else "them"
-        return f"{self.what}, and no continuation without a new fault resolves {them}"
+        never = UNRESOLVED if self.things == 1 else SEVERAL_UNRESOLVED
+        return f"{self.what}, and no continuation without a new fault {never}"
 
 
 def settle(
