@@ -166,7 +166,7 @@ KIP = Kip(
             MODELLED,
             "brokers.transactions.two_phase.request_checks",
             test=BROKER + "a_release_asks_for_no_transaction_version_and_keeps_in_none",
-            note="4.4.0 keeps a transaction under no transaction version, even if the request has other errors; that the draft keeps it under version 2 only is our inference",
+            note="4.4.0 rejects keepPreparedTxn under every transaction version, before it looks at the timeout; that the draft keeps a transaction under version 2 only is our inference",
             scenario="kip-939-version-1",
             page=PAGE,
         ),
