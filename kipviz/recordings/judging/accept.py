@@ -27,7 +27,6 @@ from functools import partial
 from itertools import product
 from typing import Any, TypeVar
 
-from kipviz.brokers.context import Context
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch, rejections
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
@@ -63,7 +62,6 @@ from kipviz.recordings.replayed_roles.answer_text import (
     Question,
     Said,
     better_of,
-    refused_in,
 )
 from kipviz.recordings.replayed_roles.coordinator_lookup import refusal_to, said_of, sought
 from kipviz.recordings.replayed_roles.fetching import (
@@ -72,7 +70,12 @@ from kipviz.recordings.replayed_roles.fetching import (
     answers,
     refusal_of,
 )
-from kipviz.recordings.replayed_roles.joining import JOINING, Joining, worlds_of_group
+from kipviz.recordings.replayed_roles.joining import (
+    JOINING,
+    Joining,
+    best_joining,
+    worlds_of_group,
+)
 from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBERS_AND_STATES
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group, of_one_group
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
@@ -80,7 +83,7 @@ from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.replayed_roles.sharing import Sharing, best_followed
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
-from kipviz.recordings.request_context.arrival import as_early, as_written, span_of
+from kipviz.recordings.request_context.arrival import as_written, span_of
 from kipviz.recordings.request_context.coordinator_memory import (
     Transitions,
     in_transition,
@@ -249,14 +252,20 @@ class Acceptor(RequestBook):
 
     def _follow(self, exchanges: tuple[Exchange, ...]) -> dict[int, Joining]:
         """Follow the classic groups at each broker: 0 stands for a single broker."""
+        follow = partial(
+            best_joining,
+            admission=self._admission,
+            leaders_known=bool(self._decisions),
+            complete=self._office.complete,
+        )
         with self._reading("A request of a member of a group lacks what it has"):
             if not self._decisions:
                 roles = [world.roles for world in self._worlds]
                 contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
                 elections = elections_of(self._entries)
-                return {0: self._joining_at(exchanges, contexts, elections)}
+                return {0: follow(exchanges, contexts, elections)}
             return {
-                broker: self._joining_at(
+                broker: follow(
                     tuple(x if x.broker == broker else x.but(api="") for x in exchanges),
                     [
                         (at, on, world.roles)
@@ -268,22 +277,6 @@ class Acceptor(RequestBook):
                 )
                 for broker in brokers_of(self._decisions)
             }
-
-    def _joining_at(
-        self,
-        exchanges: tuple[Exchange, ...],
-        contexts: list[tuple[int, Context, Any]],
-        elections: dict[str, tuple[tuple[int, int], ...]],
-    ) -> Joining:
-        """Follow the classic groups of a broker in the order of the lines, and if necessary with earlier arrivals."""
-        told = (contexts, elections, self._admission)
-        known = bool(self._decisions)
-        follow = partial(Joining, leaders_known=known, complete=self._office.complete)
-        found = follow(exchanges, *told)
-        if refused_in(found.verdicts):
-            early = follow(as_early(exchanges, JOINING), *told)
-            found = min((found, early), key=lambda each: refused_in(each.verdicts))
-        return found
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and judge whether the model could give each answer."""

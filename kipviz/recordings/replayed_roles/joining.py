@@ -31,9 +31,10 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, refused_in
 from kipviz.recordings.replayed_roles.join_answer_text import asked_of, recorded_of, said_of
 from kipviz.recordings.request_context.admission import Admission
+from kipviz.recordings.request_context.arrival import as_early
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 NO_TIMES: Mapping[str, tuple[int, ...]] = {}
@@ -449,6 +450,28 @@ def _name_members(way: Follower) -> Table[str, ClassicGroup]:
             )
             found[group_id] = group.but(members=members)
     return Table.of(found)
+
+
+def best_joining(
+    exchanges: tuple[Exchange, ...],
+    contexts: list[tuple[int, Context, Any]],
+    elections: dict[str, tuple[Election, ...]],
+    admission: Admission,
+    *,
+    leaders_known: bool,
+    complete: Mapping[str, tuple[int, ...]],
+) -> Joining:
+    """Follow the groups of a broker in the order of the lines, and if necessary with earlier arrivals.
+
+    The arguments are those of `Joining`.
+    """
+    told = (contexts, elections, admission)
+    best = Joining(exchanges, *told, leaders_known=leaders_known, complete=complete)
+    if not refused_in(best.verdicts):
+        return best
+    moved = as_early(exchanges, JOINING)
+    early = Joining(moved, *told, leaders_known=leaders_known, complete=complete)
+    return min((best, early), key=lambda each: refused_in(each.verdicts))
 
 
 def worlds_of_group(
