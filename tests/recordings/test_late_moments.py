@@ -54,7 +54,7 @@ def start_offsets_are_known_at_once(patch: Patch) -> None:
 
 def assignments_are_stored_at_once(patch: Patch) -> None:
     def stored(self: Any, way: Any, number: int) -> Iterator[Any]:
-        yield self._taken(way, number)
+        yield self._take_request(way, number)
 
     patch.setattr(joining.Joining, "_stored_or_not", stored)
 
