@@ -15,13 +15,14 @@ from kipviz.conforming.programs import read
 from kipviz.conforming.real_cluster import Files
 from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changes
-from kipviz.recordings.judging import accept, inconclusive
+from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.replayed_roles import share_requests, sharing
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
+from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.handmade_requests import Sent
 from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from tests.recordings.unpacked import FOLDERS, unpacked
@@ -62,7 +63,7 @@ def test_every_answer_is_one_that_the_model_could_have_given(evidence):
 def test_whoever_asks_while_a_transaction_is_completed_is_told_so_whatever_epoch_he_has(
     evidence, monkeypatch
 ):
-    monkeypatch.setattr(accept, "in_transition", lambda *_: iter(()))
+    monkeypatch.setattr(coordinator_memory, "in_transition", lambda *_: iter(()))
     assert set(refused(evidence)) == {("ADD_PARTITIONS_TO_TXN", "")}
 
 

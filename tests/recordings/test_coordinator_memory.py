@@ -8,8 +8,8 @@ from kipviz.core.table import Table
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.elections import Decision
-from kipviz.recordings.judging import accept
 from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.coordinator_memory import (
     COMPLETE,
     Transitions,
@@ -47,7 +47,7 @@ def somebody_else_asks(acceptor, first):
 def test_an_id_whose_first_record_is_being_written_is_known_already(acceptor, first, monkeypatch):
     (asked,) = somebody_else_asks(acceptor, first)
     assert asked.accepted
-    monkeypatch.setattr(accept, "in_transition", lambda *_: iter(()))
+    monkeypatch.setattr(coordinator_memory, "in_transition", lambda *_: iter(()))
     (asked,) = somebody_else_asks(acceptor, first)
     assert asked.refused
 

@@ -29,8 +29,8 @@ from typing import Any, TypeVar
 
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch, rejections
-from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, RebuiltModel
-from kipviz.cluster.world import World, role_key
+from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltModel
+from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.admin import DescribeProducers, DescribeTransactions
 from kipviz.messages.errors import Errors
@@ -86,9 +86,7 @@ from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_written, span_of
 from kipviz.recordings.request_context.coordinator_memory import (
     Transitions,
-    in_transition,
     remembering_epochs,
-    with_transaction_of,
     with_unacknowledged_markers,
 )
 from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
@@ -571,24 +569,13 @@ class Acceptor(RequestBook):
     def _in_transition(
         self, at: int, world: World, message: Message, exchange: Exchange
     ) -> Iterator[World]:
-        """Yield the worlds in which the transaction of a request is in transition, if that is possible."""
-        if not (name := getattr(message, "transactional_id", None)):
-            return
-        home = world.image.home_of_transactions(name)
-        asked = world.image.leader_of(home)
-        yield from in_transition(world, asked, name, self._coming(at, name, exchange))
-        place = self._transitions.may_be_pending(name, at + self._skipped, exchange) - self._skipped
-        if place >= 0:
-            earlier = self._worlds[place]
-            undone = with_transaction_of(world, earlier, role_key(asked, home), name)
-            if undone is not None:
-                yield from in_transition(undone, asked, name, ())
+        entries = at + self._skipped
+        return self._transitions.worlds_of(world, message, exchange, entries, self._world_after)
+
+    def _world_after(self, entries: int) -> World | None:
+        """Return the world after a number of entries of all logs; None if that was before the first request."""
+        return self._worlds[entries - self._skipped] if entries >= self._skipped else None
 
     def _log_after(self, partition: str, entries: int) -> PartitionLog | None:
         """Return a partition's log after a number of entries of all logs."""
         return self._worlds[max(entries - self._skipped, 0)].logs.get(partition)
-
-    def _coming(self, at: int, name: str, exchange: Exchange) -> tuple[Entry, ...]:
-        """Return the entries after a moment that may have been prepared for a transactional id before an answer."""
-        first, until = at + self._skipped, self._transitions.prepared_until(name, exchange)
-        return self._entries[first : max(first, bisect_right(self._times, until))]

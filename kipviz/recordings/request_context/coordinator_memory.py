@@ -12,8 +12,8 @@ Source: TransactionStateManager.appendTransactionToLog (updateCacheCallback), Tr
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from kipviz.brokers.transactions.transaction_metadata import (
@@ -26,6 +26,7 @@ from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import RoleKey, World, role_key
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
@@ -60,13 +61,17 @@ def remembering_epochs(
     known = role.transactions.get(name) if name and role is not None else None
     if known is not None:
         last = known.but(last_producer_epoch=epoch_before(entries, known))
-        remembering = role.but(transactions=role.transactions.set(name, last))
-        yield world.but(roles=world.roles.set(key, remembering))
+        yield _with_transaction(world, key, last)
 
 
-def in_transition(
-    world: World, broker: int, name: str, coming: tuple[Entry, ...]
-) -> Iterator[World]:
+def _with_transaction(world: World, key: RoleKey, known: TransactionMetadata) -> World:
+    """Return the world in which a coordinator has this transaction."""
+    role: Any = world.roles[key]
+    changed = role.but(transactions=role.transactions.set(known.transactional_id, known))
+    return world.but(roles=world.roles.set(key, changed))
+
+
+def in_transition(world: World, broker: int, name: str, coming: Sequence[Entry]) -> Iterator[World]:
     """Yield the world in which a transition of a transactional id is being logged, if that is possible.
 
     The completion of a decided transaction is prepared before its markers are sent, so it is pending until it is
@@ -91,8 +96,7 @@ def in_transition(
         pending = known.but(pending_state=following.state)
     else:
         return
-    transactions = role.transactions.set(name, pending)
-    yield world.but(roles=world.roles.set(key, role.but(transactions=transactions)))
+    yield _with_transaction(world, key, pending)
 
 
 def _records_of(entries: Iterator[Entry], name: str) -> Iterator[TransactionRecord]:
@@ -129,8 +133,7 @@ def with_unacknowledged_markers(
     }
     left = tuple(p for p in decided.partitions if p in known.partitions or p in listed)
     if left != known.partitions:
-        transactions = role.transactions.set(name, known.but(partitions=left))
-        yield world.but(roles=world.roles.set(key, role.but(transactions=transactions)))
+        yield _with_transaction(world, key, known.but(partitions=left))
 
 
 class Transitions:
@@ -173,6 +176,34 @@ class Transitions:
                 self._begun.setdefault(name, []).append((max(begin, before), end))
             last[connection] = end
 
+    def worlds_of(
+        self,
+        world: World,
+        message: Message,
+        exchange: Exchange,
+        entries: int,
+        world_after: Callable[[int], World | None],
+    ) -> Iterator[World]:
+        """Yield the worlds in which the transaction of a request is in transition, if that is possible.
+
+        `world` is the one after so many `entries`; `world_after` returns that after another number of them, or None if
+        there is none.
+        """
+        if not (name := getattr(message, "transactional_id", None)):
+            return
+        home = world.image.home_of_transactions(name)
+        asked = world.image.leader_of(home)
+        until = bisect_right(
+            self._entries, self.prepared_until(name, exchange), key=lambda each: each.at_ms
+        )
+        yield from in_transition(world, asked, name, self._entries[entries:until])
+        place = self.may_be_pending(name, entries, exchange)
+        earlier = world_after(place) if place >= 0 else None
+        if earlier is not None:
+            undone = with_transaction_of(world, earlier, role_key(asked, home), name)
+            if undone is not None:
+                yield from in_transition(undone, asked, name, ())
+
     def prepared_until(self, name: str, exchange: Exchange) -> int:
         """Return until when (ms) a transition that is pending during an exchange may be logged.
 
@@ -205,11 +236,9 @@ def with_transaction_of(world: World, earlier: World, key: RoleKey, name: str) -
     role: Any = world.roles.get(key)
     before = earlier.roles.get(key)
     known = getattr(before, "transactions", {}).get(name)
-    transactions = getattr(role, "transactions", None)
-    if known is None or transactions is None:
+    if known is None or not hasattr(role, "transactions"):
         return None
-    changed = role.but(transactions=transactions.set(name, known))
-    return world.but(roles=world.roles.set(key, changed))
+    return _with_transaction(world, key, known)
 
 
 def ids_to_change(exchange: Exchange) -> Iterator[str]:
