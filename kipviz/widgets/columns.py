@@ -30,7 +30,7 @@ from kipviz.widgets.alignment import (
 from kipviz.widgets.column_views import ViewTable, view_tables
 from kipviz.widgets.compare import Compare, verdict_words
 from kipviz.widgets.line import Line, line_of
-from kipviz.widgets.open_question import untold_title
+from kipviz.widgets.open_question import untold_title, without_answer
 
 WAITS = "."
 SIGNS = {
@@ -238,7 +238,7 @@ class Columns:
         return beside(
             [
                 svg(
-                    {**payload, "title": untold_title(payload)},
+                    without_answer(payload),
                     cursor=self.rows[at].cells[n].step,
                     around=STILL_STEPS,
                     all_lanes=False,

@@ -15,7 +15,7 @@ from kipviz.widgets.alignment import compared, first_words, renamed
 from kipviz.widgets.cursor import WithCursor
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.line import line_of
-from kipviz.widgets.open_question import untold_title
+from kipviz.widgets.open_question import without_answer
 from kipviz.widgets.stepper import FRONT, STILL_STEPS, with_words
 
 SIDES = ("left", "right")
@@ -154,11 +154,11 @@ class Compare(Discoverable, WithCursor):
         """Return both diagrams around the first difference, side by side, as an SVG."""
         pairs, found = self.payload["pairs"], self.payload["differences"]
         places = pairs[self._place or (found[0]["at"] if found else 0)]
-        shown = [{**half, "title": untold_title(half)} for half in map(self.payload.get, SIDES)]
+        sides = [without_answer(self.payload[side]) for side in SIDES]
         return beside(
             [
-                svg(half, cursor=at, around=STILL_STEPS, all_lanes=False, narrow=True)
-                for half, at in zip(shown, places, strict=True)
+                svg(side, cursor=at, around=STILL_STEPS, all_lanes=False, narrow=True)
+                for side, at in zip(sides, places, strict=True)
             ]
         )
 

@@ -34,6 +34,11 @@ def untold_title(payload: Part) -> str:
     return str(payload.get("untold") or payload["title"])
 
 
+def without_answer(payload: Part) -> dict[str, Any]:
+    """Return a payload whose title does not tell the answer."""
+    return {**payload, "title": untold_title(payload)}
+
+
 def tells_at(payload: Part, revealed: Container[str]) -> int:
     """Return the first step of the main line that tells the answer to an open question, else the number of steps.
 

@@ -62,10 +62,8 @@ def main(words: Sequence[str] | None = None) -> int:
     session = Trials(drawn, arguments)
     folders = arguments.tests or [*(f"tests/{floor}" for floor in floors), "tests/conformance"]
     options = ["-q", "-s", "-p", "no:cacheprovider", "--no-header", "--no-summary", "-m", QUICK]
-    options += [
-        "--tb=no",
-        "--assert=plain",
-    ]  # nobody reads why a test is red, and to say so took most of a trial
+    # The reason for a red test is not used, and wording it took most of a trial.
+    options += ["--tb=no", "--assert=plain"]
     try:
         if pytest.main([*options, *folders], plugins=[session]) == pytest.ExitCode.INTERNAL_ERROR:
             session.refused = session.refused or "an error of its own, above, ended it"

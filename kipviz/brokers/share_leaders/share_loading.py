@@ -72,11 +72,15 @@ def _where_to_begin(me: SharePartition, on: Context) -> int | None:
     request.timeout.ms (`group_reading`). Source: SharePartition.startOffsetDuringInitialization,
     PartitionMetadataProvider.offsetForTimestamp.
     """
-    log, own = on.log(me.partition), on.image.group_config(me.group_id).auto_offset_reset
-    reset = own or on.settings.share_auto_offset_reset
+    log, reset = on.log(me.partition), reset_of(me.group_id, on)
     if reset in (EARLIEST, LATEST):
         return log.start_offset if reset == EARLIEST else log.high_watermark
     return partition_log.offset_at(log, on.now_ms - reset_duration_ms(reset))
+
+
+def reset_of(group_id: str, on: Context) -> str:
+    """Return where a group without a start offset begins: its own share.auto.offset.reset, or the broker's."""
+    return on.image.group_config(group_id).auto_offset_reset or on.settings.share_auto_offset_reset
 
 
 def is_malformed(answer: ReadShareGroupStateResponse) -> bool:

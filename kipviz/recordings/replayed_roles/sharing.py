@@ -21,7 +21,12 @@ from typing import Any
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.settings import GroupConfig
-from kipviz.brokers.share_leaders import share_partition_leader, share_sessions, share_timers
+from kipviz.brokers.share_leaders import (
+    share_loading,
+    share_partition_leader,
+    share_sessions,
+    share_timers,
+)
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
@@ -275,12 +280,13 @@ class Sharing:
 
     def _begins(self, way: Follower, key: str, share: SharePartition, around: Context) -> bool:
         """Return whether a share-partition may still be looking for its first start offset at the end of the log."""
-        own = around.image.group_config(share.group_id).auto_offset_reset
         at, told = way.told.get(key, 0), self._told.get(key, ())
-        last = told[at - 1] if 0 < at <= len(told) else None
-        answer: Any = last and last.answer
+        if not 0 < at <= len(told):
+            return False
+        last = told[at - 1]
+        answer: Any = last.answer
         return (
-            (own or around.settings.share_auto_offset_reset) == LATEST
+            share_loading.reset_of(share.group_id, around) == LATEST
             and share.status is Status.ACTIVE
             and share.start_offset == share.next_offset
             and isinstance(answer, ReadShareGroupStateResponse)
@@ -289,7 +295,6 @@ class Sharing:
                 self._exchanges[parked.reply_to.incarnation // MOST_PARTITIONS].received_ms
                 <= last.received_ms
                 for parked in share.parked
-                if last is not None
             )
         )
 
