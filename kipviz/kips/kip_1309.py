@@ -95,7 +95,7 @@ KIP = Kip(
         ),
         Row(
             "No process sends heartbeats",
-            "The writer is dead and the committer has not started: the coordinator aborts the transaction after three intervals.",
+            "The writer has crashed and the committer has not started: the coordinator aborts the transaction after three intervals.",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_timer",
             "kip-1309-nobody-beats",

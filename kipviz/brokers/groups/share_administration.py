@@ -374,9 +374,9 @@ def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context
         asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
-    nobody = Check("share coordinator", _about(message, on), broker, error)
+    unreachable = Check("share coordinator", _about(message, on), broker, error)
     unavailable = refused(message, error)
-    return _note_answer(me, waiting, message, unavailable, on).after((nobody,))
+    return _note_answer(me, waiting, message, unavailable, on).after((unreachable,))
 
 
 def _note_answer(

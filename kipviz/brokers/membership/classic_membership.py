@@ -296,9 +296,11 @@ def on_leave_group(
     if group is None:
         unknown = Errors.UNKNOWN_MEMBER_ID
         gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.leavers)
-        nobody = (compare("member id", m.member_id, None, False, unknown) for m in gone)
+        unknown_members = (compare("member id", m.member_id, None, False, unknown) for m in gone)
         return Effects(
-            me, replies=(Reply(reply_to, _make_leave_response(gone)),), checks=(loaded, *nobody)
+            me,
+            replies=(Reply(reply_to, _make_leave_response(gone)),),
+            checks=(loaded, *unknown_members),
         )
     done, results = Done(group, checks=(loaded,)), []
     for leaver in request.leavers:

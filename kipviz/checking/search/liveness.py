@@ -72,7 +72,7 @@ class Settled(Value, frozen=True):
 
     @property
     def for_ever(self) -> str:
-        """The reason for a broken property if the answer is `"for ever"`."""
+        """The reason for a broken property if nothing resolves what is pending."""
         never = UNRESOLVED if self.things == 1 else SEVERAL_UNRESOLVED
         return f"{self.what}, and no continuation without a new fault {never}"
 
