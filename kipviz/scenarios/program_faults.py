@@ -43,14 +43,14 @@ def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
     return tuple(fault for app in apps for fault in _of_one(app, apps))
 
 
-def blamed(spec: ClusterSpec, broken: Harm | str) -> str:
-    """Return which program causes a violation, or "" if the design is at fault.
+def blamed(spec: ClusterSpec, reason: str) -> str:
+    """Return which program causes the violation that a broken property's reason tells, "" if the design is at fault."""
+    harm = harm_of(reason)
+    return "" if harm is None else blamed_for(spec, harm)
 
-    Args:
-        spec: the cluster with its programs.
-        broken: what the violation costs, or the reason of a broken property.
-    """
-    harm = broken if isinstance(broken, Harm) else harm_of(broken)
+
+def blamed_for(spec: ClusterSpec, harm: Harm) -> str:
+    """Return which program causes violations that cost this under every design, "" if the design is at fault."""
     return next((f.sentence for f in program_faults(spec) if harm in f.causes), "")
 
 

@@ -32,9 +32,10 @@ from pyspark.sql import Window
 from pyspark.sql import functions as f
 
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
+from kipviz.properties.harm import Harm
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.program_faults import THE_PROGRAM, blamed_for
 from kipviz.spark.campaign import spark_schema
 from kipviz.spark.failures import explained
 from kipviz.spark.log_digests import what_is_damaged
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 RECORD = (*RUN, "source", "offset")
 _RECORD_KEY = ("place", "seed", "offset")
 _PRODUCER_KEY = ("setting", "seed", "producer_id", "producer_epoch")
-FINDINGS = ("duplicate", "loss", "stuck")
+FINDINGS = (Harm.DUPLICATE, Harm.LOSS, Harm.STUCK)
 FOUND = ROWS.remove(ROWS.get_field_index("ended"))
 _WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
 _TEXT = {"string"}
@@ -211,12 +212,15 @@ def with_fates(keyed: DataFrame) -> DataFrame:
 def with_findings(fates: DataFrame) -> DataFrame:
     """One row per thing that is wrong with a record; a record may be wrong in more than one way."""
     wrong = {
-        "duplicate": (f.col("outputs") > 1, f.col("second_at")),
-        "loss": ((f.col("state") == "ACKNOWLEDGED") & (f.col("outputs") == 0), f.col("state_at")),
-        "stuck": (f.col("state") == "TX_PENDING", f.col("state_at")),
+        Harm.DUPLICATE: (f.col("outputs") > 1, f.col("second_at")),
+        Harm.LOSS: (
+            (f.col("state") == "ACKNOWLEDGED") & (f.col("outputs") == 0),
+            f.col("state_at"),
+        ),
+        Harm.STUCK: (f.col("state") == "TX_PENDING", f.col("state_at")),
     }
     entries = [
-        f.when(is_wrong, f.struct(f.lit(finding).alias("finding"), step.alias("step")))
+        f.when(is_wrong, f.struct(f.lit(finding.value).alias("finding"), step.alias("step")))
         for finding, (is_wrong, step) in wrong.items()
     ]
     return (
@@ -230,7 +234,7 @@ def only_certain(findings: DataFrame, keyed: DataFrame) -> DataFrame:
     """The findings without losses and stuck records of runs that did not end."""
     ended = keyed.where(f.col("kind") == "run_ended").select("setting", "seed").distinct()
     marked = findings.join(ended.withColumn("ended", f.lit(True)), ["setting", "seed"], "left")
-    sure = f.col("finding") == "duplicate"
+    sure = f.col("finding") == Harm.DUPLICATE.value
     return marked.where(sure | f.col("ended")).drop("ended")
 
 
@@ -238,7 +242,9 @@ def only_where_outputs_are_expected(findings: DataFrame, keyed: DataFrame) -> Da
     """The findings without losses from sources that only groups without outputs read in the same run."""
     silent = keyed.where(f.col("kind") == "no_output_expected").select("place", "seed").distinct()
     marked = findings.join(silent.withColumn("silent", f.lit(True)), ["place", "seed"], "left")
-    return marked.where((f.col("finding") != "loss") | f.col("silent").isNull()).drop("silent")
+    return marked.where((f.col("finding") != Harm.LOSS.value) | f.col("silent").isNull()).drop(
+        "silent"
+    )
 
 
 def with_names(findings: DataFrame, keyed: DataFrame) -> DataFrame:
@@ -300,7 +306,7 @@ def blame_of(scenario: str, finding: str) -> str:
         spec = scenario_named(scenario).spec
     except UnknownScenario:
         return ""  # a log of another version, or a user's own
-    return blamed(spec, finding)
+    return blamed_for(spec, Harm(finding))
 
 
 def audit_log(

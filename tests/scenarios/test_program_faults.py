@@ -12,7 +12,7 @@ from kipviz.properties.atomic import Atomic
 from kipviz.properties.harm import Harm, harm_of
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.program_faults import blamed, program_faults
+from kipviz.scenarios.program_faults import blamed, blamed_for, program_faults
 from kipviz.scenarios.programs import GROUP_LOOP, READ, SHARE_LOOP
 
 STAGED, SHARED = GROUP_LOOP, SHARE_LOOP
@@ -60,19 +60,19 @@ def test_what_a_program_is_blamed_for_is_gone_with_a_correct_program(
     broken = reasons(task, model_of(task))
     assert {harm_of(reason) for reason in broken} == {kind}
     corrected = with_programs(task, programs)
-    assert not blamed(corrected.spec, kind)
+    assert not blamed_for(corrected.spec, kind)
     for other in range(6):
         assert reasons(task.but(seed=other), corrected) == set()
 
 
 def test_a_program_that_recovers_its_database_leaves_nothing_in_doubt():
     spec = scenario("kip-1310-two-phase-session").spec
-    assert "no line that looks for what is in doubt" in blamed(spec, Harm.IN_DOUBT)
+    assert "no line that looks for what is in doubt" in blamed_for(spec, Harm.IN_DOUBT)
     (app,) = spec.applications
     look = Line("database.rollback(dbTxnId);", Call.DATABASE_ROLLBACK)
     at = next(k for k, line in enumerate(app.program) if line.call is Call.POLL)
     program = (*app.program[:at], look, *app.program[at:])
-    assert not blamed(spec.but(applications=(app.but(program=program),)), Harm.IN_DOUBT)
+    assert not blamed_for(spec.but(applications=(app.but(program=program),)), Harm.IN_DOUBT)
 
 
 def test_a_database_in_doubt_after_a_crash_is_the_program_s_under_both_designs():
@@ -91,15 +91,15 @@ def test_offsets_with_nothing_but_the_group_s_id_are_the_program_s():
     ]
     assert bare
     for story in bare:
-        assert blamed(story.spec, Harm.DUPLICATE), story.name
-        assert not blamed(story.spec, Harm.LOSS), story.name
+        assert blamed_for(story.spec, Harm.DUPLICATE), story.name
+        assert not blamed_for(story.spec, Harm.LOSS), story.name
 
 
 def test_a_program_is_not_blamed_for_what_it_cannot_do():
     spec = scenario("kip-1289-small-members").spec
-    assert not blamed(spec, Harm.DUPLICATE)
+    assert not blamed_for(spec, Harm.DUPLICATE)
     assert not blamed(spec, "transaction my-txn (my-txn, 0) has waited")
-    assert not blamed(scenario("kip-1289-small").spec, Harm.LOSS)
+    assert not blamed_for(scenario("kip-1289-small").spec, Harm.LOSS)
     # KIP-1319's own subject: the programs stage what they read, and Kafka takes one topic for another.
     remade = scenario("kip-1319-remade").spec
     assert program_faults(remade) == ()
