@@ -8,16 +8,27 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.membership.classic_group import ClassicGroup
+from kipviz.brokers.groups import group_coordinator
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
 from kipviz.cluster.real.rebuilt_cluster import BROKER
 from kipviz.cluster.world import role_key
 from kipviz.core.table import Table
+from kipviz.driving.desk import Desk
+from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.joining import JOINING, with_no_member, worlds_of_group
+from kipviz.recordings.replayed_roles.joining import (
+    JOINING,
+    Joining,
+    with_no_member,
+    worlds_of_group,
+)
+from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.evidence import Evidence, elections_of, of_recording
+from kipviz.records.classic_groups import Subscription
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
 FOLLOWED = [
@@ -176,3 +187,38 @@ def test_a_group_whose_log_is_a_generation_ahead_has_lost_members_since_their_la
 def test_a_coordinator_that_still_loads_repeats_no_member_s_id() -> None:
     said = (("error", "COORDINATOR_LOAD_IN_PROGRESS"), ("member", "c-1"), ("generation", -1))
     assert with_no_member(said) == (said[0], ("member", ""), said[2])
+
+
+def coordinator_of(shard: str, generation: int) -> GroupCoordinator:
+    """Give a coordinator that has read one stable generation of g in the log, with one member."""
+    members = Table.of({"m": ClassicMember("m", Subscription("src"))})
+    group = ClassicGroup(GroupState.STABLE, generation=generation, leader="m", members=members)
+    return GroupCoordinator(shard, classic_groups=Table.of({"g": group}))
+
+
+def beat(generation: int, error: str, received_ms: int, answered_ms: int) -> Exchange:
+    asks = {"groupId": "g", "generationId": generation, "memberId": "m", "groupInstanceId": None}
+    answer = Table.of({"errorCode": int(Errors[error])})
+    return Exchange("HEARTBEAT", 4, "m", received_ms, answered_ms, Table.of(asks), answer)
+
+
+@pytest.mark.parametrize("received_ms", [150, 95])
+def test_a_group_is_read_from_the_log_at_every_election_of_its_coordinator(
+    received_ms: int,
+) -> None:
+    """CoordinatorRuntime.scheduleLoadOperation; a request may arrive before its election is known, too."""
+    shard = "__consumer_offsets-3"
+    on = Desk(group_coordinator, GroupCoordinator(shard), leaders={shard: 1}).on
+    assert on.image.home_of("__consumer_offsets", "g") == shard
+    contexts = [
+        (at, on, {(on.broker, "group_coordinator", shard): coordinator_of(shard, generation)})
+        for at, generation in ((0, 1), (100, 5), (200, 7))
+    ]
+    asked = (
+        beat(1, "ILLEGAL_GENERATION", received_ms, received_ms + 10),
+        beat(5, "NONE", 160, 161),
+        beat(7, "NONE", 250, 251),
+    )
+    elections = {shard: ((0, 0), (100, 110), (200, 210))}
+    followed = Joining(asked, contexts, elections, Admission(()), leaders_known=True)
+    assert [each.accepted for each in followed.verdicts] == [True, True, True]

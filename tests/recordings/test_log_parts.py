@@ -217,3 +217,23 @@ def test_the_last_line_of_a_request_log_is_read_whole_where_no_line_break_ends_i
     path.write_bytes(b"one\ntwo\nthree")
     part = request_rows_module.RequestPart(str(path), 5, 13, 13)
     assert request_rows_module._lines(part) == (8, b"three")
+
+
+def test_a_line_that_is_no_request_is_a_row_that_says_so_and_names_no_api(whole, tmp_path):
+    """RequestChannel.Response logs what it completes; whoever counts requests by API sees the rest as UNKNOWN."""
+    first = exchanges_in(whole[1])[0]
+    line = whole[1].read_bytes().splitlines(keepends=True)[0]
+    odd = b"[2026-11-21 07:00:00,000] DEBUG Completed request:{} (kafka.request.logger)\n"
+    path = tmp_path / "requests.log"
+    path.write_bytes(line + odd)
+    rows = [
+        row
+        for part in request_parts([path], 1 << 30)
+        for found in request_rows(part, "+00:00")
+        for row in found.to_pylist()
+    ]
+    assert [(row["api"], bool(row["problem"])) for row in rows] == [
+        (first.api, False),
+        ("UNKNOWN", True),
+    ]
+    assert (rows[1]["position"], rows[1]["client"], rows[1]["request"]) == (len(line), "", None)

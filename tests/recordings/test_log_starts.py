@@ -104,6 +104,21 @@ def test_the_log_of_states_begins_with_what_was_redundant_a_moment_ago() -> None
     assert evidence.prune_ms == 1_000
 
 
+def test_no_record_that_is_written_later_makes_an_earlier_one_redundant_now() -> None:
+    """ShareCoordinatorOffsetsManager.lastRedundantOffset knows what is written: a reader at the end is in the log."""
+    states = [
+        each
+        for each in Acceptor(of_recording(RELEASE / "pruned-shares")).asked()
+        if each.api == "FETCH" and each.about.startswith("__share_group_state")
+    ]
+    assert states
+    for each in states:
+        possible = [dict(said) for said in each.possible]
+        known = {said["log start"] for said in possible if said["error"] == "NONE"}
+        assert known == {dict(each.recorded)["log start"]}
+        assert "OFFSET_OUT_OF_RANGE" not in {said["error"] for said in possible}
+
+
 def offsets_of(group: str, partition: str) -> list[int]:
     """Give what an operator was told of a group's offset, one look after the other."""
     return [

@@ -59,6 +59,8 @@ MOST_MEMBERS = 1_000
 Place = tuple[str, str]
 # The times between which a partition got a leader: its last batch before, its first batch after.
 Election = tuple[int, int]
+# A partition's first leader has the state with which the recording begins: nothing is read for it.
+FIRST_TERM = 1
 WITHOUT_RIGHT = Errors.GROUP_AUTHORIZATION_FAILED
 BEATS, SYNCS, JOINS = "HEARTBEAT", "SYNC_GROUP", "JOIN_GROUP"
 REBALANCING = int(Errors.REBALANCE_IN_PROGRESS)
@@ -69,7 +71,7 @@ class Follower(Part, frozen=True):
     """One possible history up to now.
 
     `coordinators` has the coordinator of each partition, `names` the model's id of a group's member, `answers` those
-    that were not compared yet; `terms` counts the leaders that a partition has had.
+    that were not compared yet; `terms` counts the leaders that a partition has had, if that is more than its first.
     """
 
     coordinators: Table[str, GroupCoordinator] = Table.of()
@@ -299,7 +301,7 @@ class Joining:
         begins = [begin for begin, _ in self._elections.get(shard, ())]
         term = bisect_right(begins, at) - 1
         if (
-            term <= way.terms.get(shard, 0)
+            term < way.terms.get(shard, FIRST_TERM)
             or (found.broker, "group_coordinator", shard) not in roles
         ):
             return way
@@ -402,7 +404,7 @@ class Joining:
             done = classic_membership.on_delay(coordinator, delay, on)
             yield self._apply_effects(way, shard, done, on)
         for which in self._list_elections(shard, number):
-            if which >= way.terms.get(shard, 0) and which:
+            if which >= way.terms.get(shard, FIRST_TERM):
                 loaded = self._load_coordinator(shard, which)
                 yield way.but(
                     coordinators=way.coordinators.set(shard, loaded),
