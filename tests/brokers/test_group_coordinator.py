@@ -158,6 +158,17 @@ def test_a_yes_that_comes_after_the_marker_is_too_late(desk):
     assert fetched(desk, "foo-0") == 100
 
 
+@pytest.mark.parametrize(("marked", "epoch"), [(11, 1), (10, 1)])
+def test_a_yes_still_counts_after_another_producer_s_marker_or_that_of_the_transaction_before(
+    desk, marked, epoch
+):
+    """ProducerStateManager.clearVerificationStateEntry; the epoch of a marker is the next transaction's (KIP-890)."""
+    commit(desk, ("foo-0", 101), epoch=epoch)
+    mark(desk, pid=marked, epoch=epoch)
+    enlisted(desk, epoch=epoch)
+    assert desk.last.error is Errors.NONE
+
+
 def test_an_offset_fetch_is_answered_only_when_what_it_has_seen_is_replicated(desk):
     """CoordinatorRuntime: a write operation without records waits for the writes before it."""
     commit(desk, ("foo-0", 101))

@@ -11,6 +11,7 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_records, replicate
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import BatchAppended
 from kipviz.messages.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
@@ -306,3 +307,76 @@ def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, commit
         (name, 0 if committed else 2)
     ]
     assert not {"last stable offset", "high watermark"} - {name} & {c.name for c in desk.checks}
+
+
+def plain(desk, *, producer=9, sequence=0):
+    return desk.ask(pl.on_produce, Produce("", HERE, producer, 0, sequence, (DataRecord("p"),)))
+
+
+def test_a_batch_outside_of_transactions_ends_no_verification(desk):
+    """UnifiedLog.updateProducers clears the VerificationStateEntry for transactional batches only."""
+    produce(desk)
+    before = desk.role.verifications
+    assert plain(desk).error is Errors.NONE
+    assert desk.role.verifications == before != ()
+
+
+def test_the_epoch_of_a_batch_outside_of_transactions_is_compared_at_its_append_alone(desk):
+    """UnifiedLog.maybeStartTransactionVerification is called for transactional batches."""
+    assert plain(desk).error is Errors.NONE
+    assert [c.name for c in desk.checks].count("producer epoch") == 1
+    mark(desk, epoch=5)
+    assert plain(desk, sequence=1).error is Errors.INVALID_PRODUCER_EPOCH
+    (compared,) = (c for c in desk.checks if c.name == "producer epoch")
+    assert (compared.asked, compared.found) == (0, 5)
+    assert plain(desk, producer=11).error is Errors.NONE
+    (compared,) = (c for c in desk.checks if c.name == "producer epoch")
+    assert compared.found == -1
+
+
+def test_a_marker_takes_the_guard_of_its_own_producer_s_batches_only(desk):
+    """ProducerStateManager.clearVerificationStateEntry removes the entry of one producer id."""
+    produce(desk)
+    desk.ask(pl.on_produce, Produce("u", HERE, 10, 0, 0, (DataRecord("u"),)))
+    mark(desk)
+    desk.do(
+        pl.on_enlisted(
+            desk.role, AddPartitionsToTxnResponse(Errors.NONE, "u", 10, 0, (HERE,)), desk.on
+        )
+    )
+    assert (desk.last.error, values(desk)) == (Errors.NONE, ["u"])
+
+
+def test_a_marker_of_one_producer_makes_no_question_of_another_one_a_second_one(desk):
+    produce(desk)
+    mark(desk)
+    desk.ask(pl.on_produce, Produce("u", HERE, 10, 0, 0, (DataRecord("u"),)))
+    assert [r.tag for r in desk.requests] == ["", ""]
+
+
+def test_a_duplicate_that_waits_for_the_replicas_is_not_appended_again(desk):
+    """ReplicaManager.appendToLocalLog gives LogAppendInfo of the first one: KIP-98, idempotence."""
+    desk.instant = False
+    for _ in range(2):
+        assert plain(desk) is None
+    appends = [e for e in desk.events if isinstance(e, BatchAppended)]
+    assert [e.partition for e in appends] == [HERE]
+
+
+def test_a_read_uncommitted_consumer_reads_what_was_aborted(desk):
+    """KIP-98 "Read Uncommitted": it skips the markers alone."""
+    produce(desk, count=2)
+    enlisted(desk)
+    mark(desk, commit=False)
+    read = fetch(desk, committed=False)
+    assert [r.value for r in read.records] == ["0:0", "0:1"]
+
+
+def test_only_whoever_waits_is_told_why_when_another_broker_leads(desk):
+    assert pl.on_resigned(desk.role, desk.on).checks == ()
+    fetch(desk)
+    desk.leaders[HERE] = 2
+    done = pl.on_resigned(desk.role, desk.on)
+    assert [(c.name, c.asked, c.found, c.error) for c in done.checks] == [
+        ("leader", 1, 2, Errors.NOT_LEADER_OR_FOLLOWER)
+    ]

@@ -77,6 +77,22 @@ def test_before_kafka_19690_a_log_asks_for_the_verification_first(epoch, verifie
         assert said is error
 
 
+@pytest.mark.parametrize("epoch_first", [True, False])
+def test_a_batch_outside_of_transactions_needs_no_verification_in_any_release(epoch_first):
+    """UnifiedLog.batchMissingRequiredVerification looks at transactional batches only."""
+    log = at(0)
+    told = check_client_batch(
+        log,
+        data(log, transactional=False),
+        RULES,
+        verified=False,
+        origin_client=True,
+        epoch_first=epoch_first,
+    )
+    assert error_of(told) is Errors.NONE
+    assert "enlisted" not in {check.name for check in told}
+
+
 def test_a_marker_bumps_the_epoch_and_the_next_transaction_starts_at_sequence_0():
     """PSM.testControlRecordBumpsProducerEpoch."""
     log = append(PartitionLog("a-0"), data(PartitionLog("a-0")))

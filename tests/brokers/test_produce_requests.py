@@ -172,3 +172,31 @@ def test_a_request_of_one_partition_is_its_leaders():
     desk = leader(A)
     assert desk.ask(several.on_produce, part(A)) is None
     assert desk.requests[0].message == AddPartitionsToTxn("t", 9, 0, (A,))
+
+
+def test_each_answer_is_for_the_client_whose_request_it_belongs_to():
+    """DelayedProduce has one callback for each request, whichever arrived first."""
+    desk = leader(A)
+    other = ReplyTo("app-2/producer", 1, 0)
+    write(desk, AppendPart(other, part(A).but(producer_id=10), BOTH))
+    write(desk, AppendPart(WHO, part(A), BOTH))
+    write(desk, PartVerified(WHO))
+    assert [to for to, _ in desk.replies] == [WHO]
+    assert [w.reply_to for w in desk.role.verifying] == [other]
+
+
+def test_an_answer_about_several_partitions_does_not_end_a_question_about_one():
+    """Two requests of one connection: the first one has asked for its own partition."""
+    desk = leader(A)
+    assert desk.ask(pl.on_produce, part(A), WHO.source) is None
+    write(desk, AppendPart(WHO, part(A, first=1), BOTH))
+    write(desk, PartVerified(WHO, Errors.TRANSACTION_ABORTABLE))
+    assert [w.request.base_sequence for w in desk.role.verifying] == [0]
+
+
+def test_a_refused_first_batch_of_a_producer_leaves_nothing_behind():
+    """Nothing that the log would accept is refused by it, so that a state without it is the same one."""
+    desk = leader(A)
+    write(desk, AppendPart(WHO, part(A), BOTH))
+    write(desk, PartVerified(WHO, Errors.TRANSACTION_ABORTABLE))
+    assert (desk.last.error, desk.role.verifications) == (Errors.TRANSACTION_ABORTABLE, ())

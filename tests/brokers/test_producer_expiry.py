@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.checks import error_of
+from kipviz.brokers.logs import log_timers
 from kipviz.brokers.logs import partition_leader as leader
 from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs import producer_expiry as expiry
@@ -36,7 +37,7 @@ def produce(desk: Desk, sequence: int, epoch: int = 1):
 
 
 def forget(desk: Desk) -> None:
-    desk.do(expiry.on_timer(desk.role, TIMER, desk.on))
+    desk.do(log_timers.on_timer(desk.role, TIMER, desk.on))
 
 
 def batch(log: PartitionLog, pid: int, sequence: int, *, transactional: bool = False) -> Batch:

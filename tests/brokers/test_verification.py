@@ -119,3 +119,63 @@ def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(l
     leader.settings = leader.settings.but(partition_verification=False)
     assert produce(leader, sequence=7).error is Errors.NONE
     assert produce(leader, sequence=9).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_leader_of_a_release_from_before_kip_890_asks_nobody(leader):
+    """Release 3.5 has no ReplicaManager.maybeStartTransactionVerificationForPartition."""
+    leader.image = {"releases": ((1, "3.5"),)}
+    assert produce(leader).error is Errors.NONE
+    assert not leader.sent(AddPartitionsToTxn)
+    leader = leader_desk()
+    leader.image = {"releases": ((1, "3.6"),)}
+    assert produce(leader) is None
+    assert leader.sent(AddPartitionsToTxn)
+
+
+@pytest.mark.parametrize(
+    ("release", "error"), [("3.6", None), ("4.4", Errors.INVALID_PRODUCER_EPOCH)]
+)
+def test_before_kafka_19690_a_batch_of_an_older_epoch_is_put_to_the_coordinator(release, error):
+    """From then on UnifiedLog.maybeStartTransactionVerification compares the epoch first."""
+    leader = leader_desk()
+    ended(leader, epoch=1)
+    leader.image = {"releases": ((1, release),)}
+    said = produce(leader)
+    assert (said.error if said is not None else None) is error
+    assert bool(leader.sent(AddPartitionsToTxn)) is (error is None)
+
+
+@pytest.mark.parametrize(("sequence", "kept"), [(2, False), (1, True)])
+def test_a_failed_verification_is_kept_where_it_would_refuse_a_later_batch(sequence, kept):
+    """VerificationStateEntry.lowestSequence: no batch is appended before the one with the lowest sequence."""
+    leader = leader_desk()
+    leader.settings = leader.settings.but(partition_verification=False)
+    for each in (0, 1):
+        assert produce(leader, each).error is Errors.NONE
+    ended(leader, committed=True)
+    leader.settings = leader.settings.but(partition_verification=True)
+    assert produce(leader, sequence) is None
+    verified(leader, Errors.TRANSACTION_ABORTABLE)
+    assert [each.lowest for each in leader.role.verifications] == ([sequence] if kept else [])
+
+
+def test_a_failed_verification_is_kept_while_another_batch_of_its_producer_waits():
+    """ProducerStateManager.clearVerificationStateEntry: an append or a marker removes it, and no refusal does."""
+    leader = leader_desk()
+    assert produce(leader) is None
+    ended(leader)
+    assert produce(leader) is None
+    refusal = AddPartitionsToTxnResponse(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, ("out-0",))
+    first, second = (r.tag for r in leader.requests)
+    leader.do(pl.on_enlisted(leader.role, refusal, leader.on, first))
+    assert [each.lowest for each in leader.role.verifications] == [0]
+    leader.do(pl.on_enlisted(leader.role, refusal, leader.on, second))
+    assert leader.role.verifications == ()
+    assert told(leader) == [Errors.TRANSACTION_ABORTABLE] * 2
+
+
+def test_what_a_coordinator_says_too_late_is_shown_beside_what_the_log_says(leader):
+    assert produce(leader) is None
+    ended(leader)
+    verified(leader, Errors.NONE)
+    assert ("marker since the question", True) in [(c.name, c.found) for c in leader.checks]

@@ -135,8 +135,6 @@ def on_enlisted(
     """Continue with the batches that waited until the partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
     done = add_to_transaction.continue_each(me.but(verifying=rest), mine, answer.error, on, _go_on)
-    if any(done.appends):
-        return done
     return done.but(state=_remembering(done.state, answer.producer_id, on))
 
 
@@ -177,9 +175,7 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     if waiting.settled:
         return Effects(_remembering(me, waiting.producer_id, on))
     done = _go_on(me, waiting, call.error, on)
-    return (
-        done if done.appends else done.but(state=_remembering(done.state, waiting.producer_id, on))
-    )
+    return done.but(state=_remembering(done.state, waiting.producer_id, on))
 
 
 @takes(Fetch)
@@ -400,7 +396,7 @@ def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
 def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> PartitionLeader:
     """Remove a failed verification that would reject nothing of its producer's current epoch, to save states.
 
-    Kafka keeps it, and so does a leader if `BrokerSettings.remembers_verifications` is set.
+    There is none after an append: that has removed it. Kafka keeps it, and so does a leader if `BrokerSettings.remembers_verifications` is set.
     """
     entry = verification_of(me.verifications, producer_id)
     if entry is None or on.settings.remembers_verifications:
@@ -442,8 +438,11 @@ def _end_verification(me: PartitionLeader, marker: WriteMarker) -> PartitionLead
 def _reject_waiting(
     me: PartitionLeader, waiting: tuple[Enlisting, ...], checks: Checks
 ) -> tuple[Effects, ...]:
-    requests = ((w.request, w.reply_to) for w in waiting)
-    return tuple(_refuse(me, r, to, checks) for r, to in requests if isinstance(r, Produce))
+    rejected = []
+    for each in waiting:
+        assert isinstance(each.request, Produce)
+        rejected.append(_refuse(me, each.request, each.reply_to, checks))
+    return tuple(rejected)
 
 
 def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
