@@ -158,6 +158,14 @@ def test_a_yes_that_comes_after_the_marker_is_too_late(desk):
     assert fetched(desk, "foo-0") == 100
 
 
+def test_a_marker_that_arrives_while_the_coordinator_loads_is_sent_again():
+    """KafkaApis.handleWriteTxnMarkersRequest: COORDINATOR_LOAD_IN_PROGRESS becomes NOT_LEADER_OR_FOLLOWER."""
+    loading = Desk(gc, GroupCoordinator(HERE, loading=True), leaders=LEADERS)
+    mark(loading)
+    assert loading.local[-1].message.error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert not loading.written(HERE)
+
+
 @pytest.mark.parametrize(("marked", "epoch"), [(11, 1), (10, 1)])
 def test_a_yes_still_counts_after_another_producer_s_marker_or_that_of_the_transaction_before(
     desk, marked, epoch

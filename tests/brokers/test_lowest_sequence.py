@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs import partition_leader as pl
+from kipviz.brokers.logs import verification
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.verification import Verification
 from kipviz.messages.errors import Errors
@@ -182,3 +183,23 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
                 said.append(desk.last.error)
         answers.append(said)
     assert answers[0] == answers[1]
+
+
+def test_a_log_that_knows_an_older_epoch_wants_0_of_a_newer_one_by_itself(leader):
+    """ProducerAppendInfo.checkSequence: a failed verification of sequence 0 refuses nothing more than that."""
+    assert taken(leader, 0) is Errors.NONE
+    ended(leader)
+    refused(leader, 0, epoch=1)
+    assert leader.role.verifications == ()
+    refused(leader, 1, epoch=1)
+    assert leader.role.verifications == (Verification(9, 1, 1, False),)
+
+
+def test_each_producer_id_has_an_entry_of_its_own():
+    """ProducerStateManager.verificationStates."""
+    one, other = Verification(9, 0, 3, False), Verification(10, 2, 5, True)
+    known = verification.verifying(verification.verifying((), one), other)
+    assert known == (one, other)
+    assert [verification.verification_of(known, who) for who in (9, 10, 11)] == [one, other, None]
+    assert verification.verifying(known, one.but(lowest=1)) == (other, one.but(lowest=1))
+    assert verification.without(known, 9) == (other,)

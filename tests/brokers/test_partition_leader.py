@@ -380,3 +380,12 @@ def test_only_whoever_waits_is_told_why_when_another_broker_leads(desk):
     assert [(c.name, c.asked, c.found, c.error) for c in done.checks] == [
         ("leader", 1, 2, Errors.NOT_LEADER_OR_FOLLOWER)
     ]
+
+
+def test_a_marker_of_an_epoch_that_is_over_is_refused_and_not_written(desk):
+    """ProducerAppendInfo.checkProducerEpoch (KAFKA-19999): the zombie of a transaction coordinator."""
+    mark(desk, epoch=5)
+    before = desk.logs[HERE].end_offset
+    mark(desk, epoch=4)
+    assert desk.local[-1].message.error is Errors.INVALID_PRODUCER_EPOCH
+    assert desk.logs[HERE].end_offset == before

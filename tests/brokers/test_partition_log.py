@@ -12,15 +12,20 @@ from kipviz.brokers.logs.partition_log import (
     append,
     check_client_batch,
     check_marker,
+    delete_records,
     duplicate_of,
+    forget,
+    found_at,
     is_aborted,
     read,
     rebuild,
     replicate,
 )
+from kipviz.brokers.logs.verification import Verification
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
+from kipviz.records.sequences import SEQUENCE_MAX
 
 PID = 1
 RULES = REPAIRED.broker_rules()
@@ -91,6 +96,11 @@ def test_a_batch_outside_of_transactions_needs_no_verification_in_any_release(ep
     )
     assert error_of(told) is Errors.NONE
     assert "enlisted" not in {check.name for check in told}
+    in_one = data(log)
+    told = check_client_batch(
+        log, in_one, RULES, verified=True, origin_client=True, epoch_first=epoch_first
+    )
+    assert [check.name for check in told].count("enlisted") == 1
 
 
 def test_a_marker_bumps_the_epoch_and_the_next_transaction_starts_at_sequence_0():
@@ -169,6 +179,7 @@ def test_a_repeated_marker_is_written_again_and_changes_nothing():
     again = append(log, marker(log))
     assert again.end_offset == 102
     assert (again.producers, again.open, again.aborted) == (log.producers, (), log.aborted)
+    assert again.unreplicated == log.unreplicated
 
 
 def test_a_marker_of_a_coordinator_that_was_replaced_is_fenced():
@@ -177,6 +188,8 @@ def test_a_marker_of_a_coordinator_that_was_replaced_is_fenced():
     log = append(log, marker(log, coordinator_epoch=4))
     assert error_of(check_marker(log, PID, 2, 3, 2, RULES)) is Errors.TRANSACTION_COORDINATOR_FENCED
     assert error_of(check_marker(log, PID, 2, 4, 2, RULES)) is Errors.NONE
+    log = append(log, data(log, epoch=1))
+    assert error_of(check_marker(log, PID, 2, 3, 2, RULES)) is Errors.TRANSACTION_COORDINATOR_FENCED
 
 
 def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order():
@@ -192,6 +205,88 @@ def test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_o
     assert duplicate_of(log, data(log, first=2), RULES).base_offset == 2
     assert duplicate_of(log, data(log, first=1), RULES) is None
     assert may(log, data(log, first=1)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    longer = data(log, first=2, count=2)
+    assert duplicate_of(log, longer, RULES) is None, (
+        "ProducerStateEntry.findDuplicateBatch: both ends"
+    )
+
+
+def test_a_newer_epoch_repeats_no_batch_of_the_one_before():
+    """ProducerStateEntry.maybeUpdateProducerEpoch clears what was cached."""
+    log = PartitionLog("a-0")
+    for first in range(2):
+        log = append(log, data(log, first=first, transactional=False))
+    log = append(log, data(log, epoch=1, transactional=False))
+    newer = data(log, epoch=1, first=1, transactional=False)
+    assert duplicate_of(log, newer, RULES) is None
+    assert may(log, newer) is Errors.NONE
+
+
+def test_a_batch_without_a_producer_id_is_judged_by_nothing_and_leaves_nothing():
+    """UnifiedLog.analyzeAndValidateProducerState: batch.hasProducerId."""
+    log = append(at(0), Batch(0, (DataRecord("x"),)))
+    assert (log.producers, log.open) == (at(0).producers, ())
+    told = check_client_batch(log, Batch(1, ()), RULES, verified=False, origin_client=True)
+    assert [check.name for check in told] == ["producer epoch"]
+
+
+def test_what_a_coordinator_writes_for_a_producer_has_no_sequence_that_could_be_repeated():
+    """DefaultRecordBatch.lastSequence of NO_SEQUENCE is NO_SEQUENCE."""
+    log = append(at(0), data(at(0), first=-1, count=2))
+    assert log.producers[PID].batches == ()
+
+
+LOWEST, FOLLOWS = "lowest sequence", "sequence"
+
+
+@pytest.mark.parametrize(
+    ("known", "lowest", "first", "compared"),
+    [
+        (False, None, 3, [(LOWEST, 3, SEQUENCE_MAX)]),
+        (True, None, 1, [(FOLLOWS, 1, 0)]),
+        (True, 1, 1, [(LOWEST, 1, 1), (FOLLOWS, 1, 0)]),
+        (True, 0, 0, [(FOLLOWS, 0, 0)]),
+    ],
+)
+def test_a_sequence_is_compared_with_a_failed_verification_where_one_could_refuse_it(
+    known, lowest, first, compared
+):
+    """ProducerAppendInfo.checkSequence; no sequence is below 0."""
+    log = append(at(0), data(at(0), transactional=False)) if known else at(0)
+    batch = data(log, first=first, transactional=False)
+    failed = None if lowest is None else Verification(PID, 0, lowest, supports_epoch_bump=False)
+    told = check_client_batch(
+        log, batch, RULES, verified=True, origin_client=True, verification=failed
+    )
+    rows = [(c.name, c.asked, c.found) for c in told if c.name in (LOWEST, FOLLOWS)]
+    assert rows == compared
+
+
+@pytest.mark.parametrize(
+    ("batches", "first", "error", "compared"),
+    [
+        (1, 1, Errors.NONE, [LOWEST, FOLLOWS]),
+        (0, 0, Errors.NONE, [FOLLOWS]),
+        (0, 5, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, [FOLLOWS]),
+    ],
+)
+def test_under_transaction_version_2_a_producer_without_a_batch_begins_at_0(
+    batches, first, error, compared
+):
+    """ProducerAppendInfo.checkSequence: supportsEpochBump and currentEntry.isEmpty."""
+    log = append(at(0), data(at(0))) if batches else at(0)
+    log = append(log, marker(log, epoch=0))
+    failed = Verification(PID, 0, first, supports_epoch_bump=True)
+    told = check_client_batch(
+        log,
+        data(log, first=first),
+        RULES,
+        verified=True,
+        origin_client=True,
+        verification=failed,
+    )
+    assert error_of(told) is error
+    assert [c.name for c in told if c.name in (LOWEST, FOLLOWS)] == compared
 
 
 def test_a_log_that_ignores_sequences_recognises_no_duplicate():
@@ -199,6 +294,9 @@ def test_a_log_that_ignores_sequences_recognises_no_duplicate():
     log = append(PartitionLog("a-0"), data(PartitionLog("a-0")))
     assert duplicate_of(log, data(log), RULES) is not None
     assert duplicate_of(log, data(log), careless) is None
+    late = data(log, first=7)
+    told = check_client_batch(log, late, careless, verified=True, origin_client=True)
+    assert error_of(told) is Errors.NONE
 
 
 def test_a_sequence_wraps_behind_the_largest_int():
@@ -312,6 +410,44 @@ def test_a_new_leader_has_what_was_replicated_and_knows_the_producers_from_it():
     log = replicate(append(log, marker(log, outcome=ABORT)))
     longer = append(append(log, data(log, epoch=1)), data(log, 2))
     assert rebuild(longer) == log
+
+
+def test_a_marker_without_a_transaction_aborts_nothing_and_holds_nobody_back():
+    """ProducerAppendInfo.appendEndTxnMarker: only an open transaction is completed."""
+    log = append(at(0), marker(at(0), outcome=ABORT))
+    assert (tuple(log.aborted), log.unreplicated) == ((), ())
+    assert log.first_unstable_offset is None
+
+
+def test_with_the_front_of_a_log_goes_what_is_known_of_it_alone():
+    """UnifiedLog.maybeIncrementLogStartOffset (KIP-107): an aborted transaction goes with its last record."""
+    log = at(0)
+    for pid in (1, 2):
+        log = append(log, data(log, pid=pid))
+        log = append(log, marker(log, pid=pid, outcome=ABORT))
+    log = replicate(forget(log, 1))
+    log = replicate(append(log, data(log, pid=3)))
+    assert [entry.last_offset for entry in delete_records(log, 1).aborted] == [1, 3]
+    assert [entry.last_offset for entry in delete_records(log, 2).aborted] == [3]
+    assert not delete_records(log, 4).aborted
+    assert [len(delete_records(log, offset).forgotten) for offset in (3, 4)] == [1, 0]
+
+
+def test_a_front_without_producers_leaves_a_log_that_begins_as_an_empty_one():
+    log = replicate(filler(filler(at(0), 1), 1))
+    assert delete_records(log, 1).at_start is None
+    known = replicate(append(log, data(log)))
+    assert delete_records(known, 3).at_start.producers == known.producers
+
+
+def test_a_record_that_a_segment_still_has_before_the_log_s_start_is_not_found_by_its_time():
+    """UnifiedLog.fetchOffsetByTimestamp searches from the log start offset on."""
+    log = at(0)
+    for written_ms in (20, 10):
+        log = append(log, Batch(log.end_offset, (DataRecord("x"),), max_timestamp_ms=written_ms))
+    assert found_at(log, 10) == (0, 20)
+    assert found_at(log.but(start_offset=1), 10) == (1, 10)
+    assert found_at(log.but(start_offset=1), 11) is None
 
 
 def test_a_new_leader_of_an_empty_log_still_starts_where_the_log_starts():

@@ -200,3 +200,27 @@ def test_a_refused_first_batch_of_a_producer_leaves_nothing_behind():
     write(desk, AppendPart(WHO, part(A), BOTH))
     write(desk, PartVerified(WHO, Errors.TRANSACTION_ABORTABLE))
     assert (desk.last.error, desk.role.verifications) == (Errors.TRANSACTION_ABORTABLE, ())
+
+
+def test_each_of_two_clients_goes_on_with_the_answer_to_its_own_question(front):
+    """KafkaApis has a callback for each request (AddPartitionsToTxnManager.PartitionsToTxnData)."""
+    other = ReplyTo("app-2/producer", 1, 0)
+    ask(front, part(A), part(B))
+    front.do(several.on_produce(front.role, merge_requests((part(A), part(B))), other, front.on))
+    first, second = front.requests
+    said = with_error(second.message, Errors.NETWORK_EXCEPTION)
+    front.do(several.on_enlisted(front.role, said, front.on, second.tag))
+    assert [c.message.ticket for c in front.local if _is_verdict(c.message)] == [other, other]
+    assert [each.tag for each in front.role.asking] == [first.tag]
+
+
+def test_without_a_coordinator_what_is_in_the_transaction_waits_for_nobody(front):
+    at_a = leader(A)
+    write(at_a, AppendPart(WHO, part(A)))
+    front.logs[A] = at_a.logs[A]
+    front.leaders[HOME] = -1
+    ask(front, part(A, first=1), part(B))
+    assert [(p, c.question, c.error) for p, c in calls(front)] == [
+        (A, (), Errors.NONE),
+        (B, (), Errors.COORDINATOR_NOT_AVAILABLE),
+    ]

@@ -5,10 +5,17 @@ from __future__ import annotations
 from kipviz.brokers.context import Reply, ReplyTo
 from kipviz.brokers.groups import group_coordinator
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.logs.replication import Due, WaitingForReplicas, append_checks, due
+from kipviz.brokers.logs.replication import (
+    Due,
+    WaitingForReplicas,
+    append_checks,
+    appended,
+    due,
+)
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
+from kipviz.records.batches import Batch, DataRecord
 
 HERE = "__consumer_offsets-0"
 
@@ -25,3 +32,20 @@ def test_an_append_with_enough_replicas_has_failed_because_they_were_late():
     (check,) = append_checks(HERE, desk.on)
     assert (check.name, check.asked, check.found) == ("replicated in time", None, False)
     assert check.error is Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def test_an_append_without_enough_replicas_has_failed_for_that_reason_alone():
+    """Partition.appendRecordsToLeader throws NotEnoughReplicasException before anything is written."""
+    desk = Desk(group_coordinator, GroupCoordinator(HERE), leaders={HERE: 1})
+    desk.image = {"min_insync_replicas": (("__consumer_offsets", 2),), "offline": (99,)}
+    assert [check.name for check in append_checks(HERE, desk.on)] == ["enough replicas"]
+
+
+def test_a_plain_batch_is_one_of_a_producer_outside_of_transactions():
+    records = (DataRecord("x"),)
+    batches = [
+        Batch(0, records),
+        Batch(0, records, 9, 0, 0),
+        Batch(0, records, 9, 0, 0, transactional=True),
+    ]
+    assert [appended(HERE, batch).plain for batch in batches] == [False, True, False]

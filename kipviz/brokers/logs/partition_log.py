@@ -173,7 +173,7 @@ def check_client_batch(
     yield epoch_check(log, batch.producer_id, batch.producer_epoch, rules)
     if batch.transactional and epoch_first:
         yield is_enlisted
-    if origin_client and batch.producer_id < 0:
+    if batch.producer_id < 0:
         return
     if origin_client and rules.sequence_check():
         yield from _sequence_checks(entry, batch, verification)
@@ -210,7 +210,7 @@ def _sequence_follows(entry: ProducerEntry, batch: Batch) -> bool:
 def duplicate_of(log: PartitionLog, batch: Batch, rules: BrokerRules) -> SequenceRange | None:
     """Return the cached batch that this one repeats, if it is among the producer's last five."""
     entry = log.producers.get(batch.producer_id)
-    if entry is None or entry.epoch != batch.producer_epoch or batch.base_sequence < 0:
+    if entry is None or entry.epoch != batch.producer_epoch:
         return None
     if not rules.sequence_check():
         return None
@@ -257,7 +257,7 @@ def check_marker(
 def append(log: PartitionLog, batch: Batch) -> PartitionLog:
     """Append a batch to the log and update the producers' state."""
     producers, open_, unreplicated, aborted = log.producers, log.open, log.unreplicated, log.aborted
-    entry = producers.get(batch.producer_id) if batch.producer_id >= 0 else None
+    entry = producers.get(batch.producer_id)
     if batch.control:
         first = entry.transaction_first_offset if entry else -1
         if first >= 0:
