@@ -102,6 +102,19 @@ def test_one_row_of_tools_and_the_others_behind_more(show, lock_expiry):
     assert not page.locator(".kv-more-tools").is_visible()
 
 
+def test_an_answer_leaves_the_diagram_its_room_and_what_to_watch_for_is_whole(show, lock_expiry):
+    page = show(lock_expiry, width=592, height=768, step=30)
+    page.locator(".kv-options button").first.click()
+    page.get_by_role("button", name="show what happens").click()
+    assert page.locator(".kv-watch").is_visible()
+    watched = page.evaluate(IN_SIGHT, ".kv-watch")
+    assert watched["tall"] >= watched["whole"] - 1
+    assert page.evaluate(IN_SIGHT, ".kv-view")["tall"] >= 64
+    for part in (".kv-next-list button", ".kv-changed"):
+        assert page.evaluate(IN_SIGHT, part)["tall"] >= 24, f"{part} is out of sight"
+    assert no_error(page)
+
+
 def test_at_200_percent_on_a_laptop_every_part_is_in_one_look(show, lock_expiry):
     page = show(lock_expiry, width=640, height=400, step=30)
     assert page.locator(".kv").bounding_box()["height"] <= 400
@@ -377,6 +390,27 @@ def test_keys_open_the_same_menus_and_escape_gives_the_focus_back(show, split):
     assert head.evaluate("node => node === document.activeElement")
 
 
+def test_what_happens_to_a_client_itself_stands_before_what_happens_to_its_connections(show, split):
+    page = show(split, width=833, height=800, step=30)
+    page.locator(".kv-head", has_text="app-1").click()
+    words = page.locator(".kv-menu .kv-what").all_inner_texts()
+    crash = words.index("app-1 crashes")
+    links = [k for k, each in enumerate(words) if "cut apart" in each or " loses " in each]
+    assert links
+    assert crash < min(links)
+
+
+def test_a_chosen_message_is_not_called_on_the_wire_before_it_is_sent(show, lock_expiry):
+    page = show(lock_expiry, width=993, height=900, step=30)
+    message = next(m for m in lock_expiry["messages"] if m["sent"] > 20 and m["sent"] < 30)
+    page.evaluate("(id) => window.model.set('selection', { kind: 'message', id })", message["id"])
+    detail = page.locator(".kv-detail")
+    assert "not sent yet" not in detail.inner_text()
+    page.evaluate("(step) => window.model.set('step', step)", message["sent"] - 1)
+    assert "not sent yet at this step" in detail.inner_text()
+    assert no_error(page)
+
+
 def test_dragging_along_the_overview_steps(show, lock_expiry):
     page = show(lock_expiry, width=833, height=800)
     box = page.locator(".kv-overview").bounding_box()
@@ -483,6 +517,22 @@ def test_p_fills_the_screen_and_escape_of_the_browser_ends_it(show, lock_expiry)
     page.evaluate("() => document.exitFullscreen()")
     page.wait_for_function("() => window.model.get('presenter') === false")
     assert page.evaluate("() => document.activeElement.classList.contains('kv')")
+    assert no_error(page)
+
+
+def test_escape_ends_what_is_large_where_the_browser_gives_no_whole_screen(show, lock_expiry):
+    page = show(lock_expiry, width=1024, height=768, step=30)
+    # As in a frame that may not fill the screen.
+    page.evaluate("() => { document.querySelector('.kv').requestFullscreen = undefined; }")
+    page.keyboard.press("P")
+    page.keyboard.press("?")
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => window.model.get('presenter')"), "Escape closes the help first"
+    page.keyboard.press("Escape")
+    assert page.evaluate("() => window.model.get('presenter')") is False
+    assert page.evaluate("() => document.activeElement.classList.contains('kv')")
+    page.keyboard.press("Escape")
+    assert not page.evaluate("() => document.activeElement.classList.contains('kv')")
     assert no_error(page)
 
 

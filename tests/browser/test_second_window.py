@@ -108,6 +108,18 @@ def test_the_window_is_as_tall_as_the_class_sees_it(show):
     assert no_error(audience)
 
 
+def test_in_a_low_window_a_question_with_three_options_leaves_the_diagram_its_room(show):
+    page = show(open_run("kip-98-zombie", "kafka").payload, width=1280, height=800, step=20)
+    audience = opened_by(page)
+    seen = "() => document.querySelector('.kv-view').getBoundingClientRect().height"
+    audience.set_viewport_size({"width": 1024, "height": 600})
+    audience.wait_for_function(f"() => ({seen})() >= 90")
+    assert audience.locator(".kv-options button").count() == 3
+    audience.set_viewport_size({"width": 1024, "height": 768})
+    audience.wait_for_function("() => getComputedStyle(document.querySelector('.kv')).zoom > 1.2")
+    assert no_error(audience)
+
+
 def test_a_browser_that_opens_no_window_is_told_about(show):
     page = show(flow.share_payload(), width=1280, height=800)
     page.evaluate("() => { window.open = () => null; }")

@@ -11,6 +11,8 @@ import { Player } from "./transport.js";
 
 const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
+const PRESENTING_LOW = 1.05; // and in a window as low as HALL, where the diagram needs the room
+const HALL = 660;
 const AROUND = 170; // pixels that menus, tabs and bars of a notebook take of a window
 const TALL = 640; // a laptop's screen holds so much beside them
 const OF_WINDOW = 0.71; // a large screen gives more
@@ -49,6 +51,7 @@ export class Frame {
     this.drawers = [];
     this.grain = "small";
     this.size = this.tall = this.patience = null;
+    this.scale = 1;
     this.printing = this.aroundDrawn = false;
     // Each kind of frame builds its own.
     this.transport = this.sentence = null;
@@ -148,12 +151,13 @@ export class Frame {
   }
 
   resize() {
+    const window_ = this.root.ownerDocument.defaultView.innerHeight;
+    const scale = !this.presenting ? 1 : window_ < HALL ? PRESENTING_LOW : PRESENTING;
+    if (scale !== this.scale) this.root.style.setProperty("--kv-larger", String((this.scale = scale)));
     const width = this.root.clientWidth;
     if (width === 0) return;
     if (this.tall === null) this.readTheme(); // as long as nothing inside has a style
-    const scale = this.presenting ? PRESENTING : 1;
     const size = this.printing ? "print" : width < ONE ? "one" : width < THREE ? "two" : "three";
-    const window_ = this.root.ownerDocument.defaultView.innerHeight;
     const low = size === "two" && width < SLIM && window_ < LOW;
     const least = low ? Math.min(LEAST, window_ - 14) : LEAST;
     const share = this.model.alone || this.root.matches(":fullscreen") ? window_ - (this.model.alone ? 18 : 0) : Math.max(least, Math.min(window_ - AROUND, TALL), window_ * OF_WINDOW);
@@ -426,6 +430,8 @@ export class Frame {
     if (!this.help.element.hidden) return this.toggleHelp(false);
     if (!this.sentence.why.hidden) return this.toggleWhy(false);
     if (this.closeMore()) return undefined;
+    // The browser's Escape ends a full screen by itself; where it gave none, the page is only larger, and ends that here.
+    if (this.presenting && !this.model.alone) return this.present();
     this.player.pause();
     return this.root.getRootNode().activeElement?.blur();
   }

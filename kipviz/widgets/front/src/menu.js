@@ -121,7 +121,10 @@ export class Menu {
 
   ofHost(lane, place) {
     const { line, at } = this.app;
-    const rows = this.choices(aboutHost(line.choicesAt(at), lane));
+    const about = aboutHost(line.choicesAt(at), lane);
+    const links = about.filter((item) => new Set(hostsOf(actionOf(item))).size > 1);
+    // What happens to the host itself comes first, a client's own call and its crash among it.
+    const rows = this.choices([...about.filter((item) => !links.includes(item)), ...links]);
     this.show(`${lane.title}: what can happen to it`, rows, place);
   }
 
