@@ -68,7 +68,7 @@ from kipviz.brokers.transactions.transaction_append import needs_image
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
-from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_key
+from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_as, role_key
 from kipviz.messages.apis.api import Role, Shard
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
@@ -215,93 +215,141 @@ def destination(message: Message, image: Image) -> int:
     return image.leader_of(addressee(message, image))
 
 
-def request(role: Any, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
+def request(role: BrokerRole, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
     """Let a role handle a request."""
     if names_several(message):
-        return several_groups.on_several_groups(role, message, reply_to, on)
+        apis = role_as(role, KafkaApis)
+        return several_groups.on_several_groups(apis, message, reply_to, on)
     return HANDLERS[type(message)](role, message, reply_to, on)
 
 
 # -- calls between the roles of a broker --------------------------------------------------------
 
 
-def local(role: Any, message: Local, on: Context) -> Effects:
+def local(role: BrokerRole, message: Local, on: Context) -> Effects:
     """Let a role handle a call from another role on the same broker."""
     match message:
         case WriteMarker():
-            written: Effects = module_of(role).on_write_marker(role, message, on)
-            return written
+            return _write_marker(role, message, on)
         case MarkerWritten():
-            return kafka_apis.on_marker_written(role, message, on)
+            return kafka_apis.on_marker_written(role_as(role, KafkaApis), message, on)
         case MarkerApplied():
-            return kafka_apis.on_marker_applied(role, message, on)
+            return kafka_apis.on_marker_applied(role_as(role, KafkaApis), message, on)
         case OutcomeWritten():
-            return kafka_apis.on_outcome_written(role, message, on)
+            return kafka_apis.on_outcome_written(role_as(role, KafkaApis), message, on)
         case ListHere(request=ListGroups()):
-            return group_administration.on_list_here(role, message, on)
+            return group_administration.on_list_here(role_as(role, GroupCoordinator), message, on)
         case ListHere():
-            return administration.on_list_here(role, message, on)
+            return administration.on_list_here(role_as(role, TransactionCoordinator), message, on)
         case ListedHere():
-            return kafka_apis.on_listed(role, message, on)
+            return kafka_apis.on_listed(role_as(role, KafkaApis), message, on)
         case AskedOfOne():
             return request(role, message.request, message.ticket, on)
         case AddOrVerify():
-            return add_partitions_manager.on_question(role, message, on)
+            return add_partitions_manager.on_question(role_as(role, KafkaApis), message, on)
         case Enlisted():
-            enlisted: Effects = module_of(role).on_enlisted(role, message.answer, on, message.tag)
-            return enlisted
+            return _resume_role(role, message.answer, message.tag, on)
         case GroupStored():
-            return classic_membership.on_group_stored(role, message, on)
+            return classic_membership.on_group_stored(role_as(role, GroupCoordinator), message, on)
         case FetchFurther():
-            return share_partition_leader.on_fetch_further(role, message, on)
+            return share_partition_leader.on_fetch_further(role_as(role, ShareLeader), message, on)
         case AppendPart():
-            return partition_leader.on_part(role, message, on)
+            return partition_leader.on_part(role_as(role, PartitionLeader), message, on)
         case PartVerified():
-            return partition_leader.on_part_verified(role, message, on)
+            return partition_leader.on_part_verified(role_as(role, PartitionLeader), message, on)
         case ApplyMarkerToShares():
-            return share_partition_leader.on_marker(role, message, on)
+            return share_partition_leader.on_marker(role_as(role, ShareLeader), message, on)
         case _:
             assert_never(message)
 
 
-MODULES: dict[type[BrokerRole], Any] = {
-    TransactionCoordinator: transaction_coordinator,
-    PartitionLeader: partition_leader,
-    GroupCoordinator: group_coordinator,
-    ShareCoordinator: share_coordinator,
-    ShareLeader: share_partition_leader,
-    KafkaApis: produce_requests,
-}
+def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects:
+    match role:
+        case PartitionLeader():
+            return partition_leader.on_write_marker(role, marker, on)
+        case GroupCoordinator():
+            return group_coordinator.on_write_marker(role, marker, on)
+        case ShareCoordinator():
+            return share_coordinator.on_write_marker(role, marker, on)
+        case TransactionCoordinator() | ShareLeader() | KafkaApis():
+            raise AssertionError(f"{type(role).__name__} appends no marker")
+        case _:
+            assert_never(role)
 
 
-def module_of(role: BrokerRole) -> Any:
-    """Return the module of a role's handlers."""
-    return MODULES[type(role)]
+def _resume_role(
+    role: BrokerRole, answer: AddPartitionsToTxnResponse, tag: str, on: Context
+) -> Effects:
+    """Continue what a role delayed until a coordinator answered its question about a transaction."""
+    match role:
+        case PartitionLeader():
+            return partition_leader.on_enlisted(role, answer, on, tag)
+        case GroupCoordinator():
+            return group_coordinator.on_enlisted(role, answer, on, tag)
+        case ShareCoordinator():
+            return share_coordinator.on_enlisted(role, answer, on, tag)
+        case ShareLeader():
+            return share_partition_leader.on_enlisted(role, answer, on, tag)
+        case KafkaApis():
+            return produce_requests.on_enlisted(role, answer, on, tag)
+        case TransactionCoordinator():
+            raise AssertionError("a transaction coordinator asks no other one about a transaction")
+        case _:
+            assert_never(role)
 
 
-def timer_module_of(role: BrokerRole) -> Any:
-    """Return the module of a role's timers, if they have one of their own."""
-    if isinstance(role, ShareCoordinator):
-        return share_state_maintenance
-    if isinstance(role, PartitionLeader):
-        return log_timers
-    alone = isinstance(role, TransactionCoordinator)
-    return transaction_liveness if alone else module_of(role)
+# -- what happens to a role, besides requests -----------------------------------------------------
 
 
 def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
-    """Return the running timers of a role, besides locks and transactions.
+    """Return the running timers of a role, besides locks and transactions."""
+    match role:
+        case TransactionCoordinator():
+            return transaction_liveness.timers(role, on)
+        case PartitionLeader():
+            return log_timers.timers(role, on)
+        case GroupCoordinator():
+            return group_coordinator.timers(role, on)
+        case ShareCoordinator():
+            return share_state_maintenance.timers(role, on)
+        case ShareLeader() | KafkaApis():
+            return ()
+        case _:
+            assert_never(role)
 
-    A module with timers defines `timers(role, context)` and `on_timer(role, timer, context)`.
-    """
-    ask = getattr(timer_module_of(role), "timers", None)
-    return ask(role, on) if ask is not None else ()
+
+def timer_expired(role: BrokerRole, timer: RoleTimer, on: Context) -> Effects:
+    """Notify a role that one of its timers expired."""
+    match role:
+        case TransactionCoordinator():
+            return transaction_liveness.on_timer(role, timer, on)
+        case PartitionLeader():
+            return log_timers.on_timer(role, timer, on)
+        case GroupCoordinator():
+            return group_coordinator.on_timer(role, timer, on)
+        case ShareCoordinator():
+            return share_state_maintenance.on_timer(role, timer, on)
+        case ShareLeader() | KafkaApis():
+            raise AssertionError(f"{type(role).__name__} has no timers")
+        case _:
+            assert_never(role)
 
 
 def on_replicated(role: BrokerRole, on: Context) -> Effects:
     """Notify the leader of a partition that its high watermark advanced."""
-    done: Effects = module_of(role).on_replicated(role, on)
-    return done
+    match role:
+        case PartitionLeader():
+            return partition_leader.on_replicated(role, on)
+        case TransactionCoordinator():
+            return transaction_coordinator.on_replicated(role, on)
+        case GroupCoordinator():
+            return group_coordinator.on_replicated(role, on)
+        case ShareCoordinator():
+            return share_coordinator.on_replicated(role, on)
+        case ShareLeader() | KafkaApis():
+            raise _leads_no_partition(role)
+        case _:
+            assert_never(role)
 
 
 def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effects:
@@ -311,14 +359,38 @@ def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effect
 
 def loaded(role: BrokerRole, on: Context) -> Effects:
     """Let a coordinator read its log and become active."""
-    done: Effects = module_of(role).on_loaded(role, on)
-    return done
+    match role:
+        case TransactionCoordinator():
+            return transaction_coordinator.on_loaded(role, on)
+        case GroupCoordinator():
+            return group_coordinator.on_loaded(role, on)
+        case ShareCoordinator():
+            return share_coordinator.on_loaded(role, on)
+        case PartitionLeader() | ShareLeader() | KafkaApis():
+            raise AssertionError(f"{type(role).__name__} loads no log")
+        case _:
+            assert_never(role)
 
 
 def resigned(role: BrokerRole, on: Context) -> Effects:
     """Return the errors for requests that wait on a role that loses its partition."""
-    done: Effects = module_of(role).on_resigned(role, on)
-    return done
+    match role:
+        case PartitionLeader():
+            return partition_leader.on_resigned(role, on)
+        case TransactionCoordinator():
+            return transaction_coordinator.on_resigned(role, on)
+        case GroupCoordinator():
+            return group_coordinator.on_resigned(role, on)
+        case ShareCoordinator():
+            return share_coordinator.on_resigned(role, on)
+        case ShareLeader() | KafkaApis():
+            raise _leads_no_partition(role)
+        case _:
+            assert_never(role)
+
+
+def _leads_no_partition(role: BrokerRole) -> AssertionError:
+    return AssertionError(f"{type(role).__name__} leads no partition")
 
 
 def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
@@ -352,9 +424,16 @@ def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> E
 
 
 def image_changed(role: BrokerRole, on: Context) -> Effects:
-    """Notify a role that a partition has a leader again."""
-    done: Effects = module_of(role).on_image_changed(role, on)
-    return done
+    """Notify a role that a partition has a leader again; only roles that heed it (`heeds_image`) are notified."""
+    match role:
+        case TransactionCoordinator():
+            return transaction_coordinator.on_image_changed(role, on)
+        case ShareLeader():
+            return share_partition_leader.on_image_changed(role, on)
+        case GroupCoordinator() | ShareCoordinator() | PartitionLeader() | KafkaApis():
+            raise AssertionError(f"{type(role).__name__} does not heed the metadata")
+        case _:
+            assert_never(role)
 
 
 # -- responses to brokers -----------------------------------------------------------------------
@@ -365,7 +444,7 @@ def shard_of(role: str, shard: str) -> str:
     return "" if role == SHARES else shard
 
 
-def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
+def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effects:
     """Pass a response to the role that sent the request."""
     message = envelope.message
     if isinstance(message, TellShareGroupStateResponse):
@@ -379,7 +458,7 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
     if isinstance(role, GroupCoordinator) and envelope.tag:
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
-        return group_coordinator.on_initialized(role, message, on)
+        return group_coordinator.on_initialized(role_as(role, GroupCoordinator), message, on)
     if isinstance(role, ShareLeader) and isinstance(
         message, ProduceResponse | CreateTopicsResponse
     ):
@@ -390,21 +469,20 @@ def broker_response(role: Any, envelope: Envelope, on: Context) -> Effects:
         return share_partition_leader.on_state_answered(
             role, envelope.shard, envelope.tag, message, on
         )
-    assert isinstance(role, TransactionCoordinator), type(role)
-    return marker_requests.on_markers_answered(role, message, envelope.tag, on)  # type: ignore[arg-type]
+    coordinator = role_as(role, TransactionCoordinator)
+    return marker_requests.on_markers_answered(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
 def _resume_verified(
-    role: Any, answer: AddPartitionsToTxnResponse, tag: str, on: Context
+    role: BrokerRole, answer: AddPartitionsToTxnResponse, tag: str, on: Context
 ) -> Effects:
     """Continue the role that asked about a transaction, or all roles whose questions were batched."""
     if on.settings.asks_together:
-        return add_partitions_manager.on_answered(role, answer, on, tag)
-    done: Effects = module_of(role).on_enlisted(role, answer, on, tag)
-    return done
+        return add_partitions_manager.on_answered(role_as(role, KafkaApis), answer, on, tag)
+    return _resume_role(role, answer, tag, on)
 
 
-def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Effects:
+def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context) -> Effects:
     """Notify the role that sent a request that its connection broke, before or after the response was sent."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
@@ -413,17 +491,24 @@ def request_lost(role: Any, source: str, envelope: Envelope, on: Context) -> Eff
     if channel == outcome_notices.CHANNEL:
         return Effects(role)
     if channel == INITIALIZER and envelope.tag:
-        return group_coordinator.on_state_lost(role, envelope.tag, message, on)
+        return group_coordinator.on_state_lost(
+            role_as(role, GroupCoordinator), envelope.tag, message, on
+        )
     if channel == INITIALIZER:
         assert isinstance(message, InitializeShareGroupState | InitializeShareGroupStateResponse)
-        return group_coordinator.on_initialize_lost(role, message.key, on)
+        return group_coordinator.on_initialize_lost(
+            role_as(role, GroupCoordinator), message.key, on
+        )
     if channel == DEAD_LETTERS:
         return share_partition_leader.on_dead_letter_answered(
-            role, envelope.shard, envelope.tag, None, on
+            role_as(role, ShareLeader), envelope.shard, envelope.tag, None, on
         )
     if channel == PERSISTER:
-        return share_partition_leader.on_state_lost(role, envelope.shard, envelope.tag, on)
-    return marker_requests.on_markers_lost(role, message, envelope.tag, on)  # type: ignore[arg-type]
+        return share_partition_leader.on_state_lost(
+            role_as(role, ShareLeader), envelope.shard, envelope.tag, on
+        )
+    coordinator = role_as(role, TransactionCoordinator)
+    return marker_requests.on_markers_lost(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
 
 
 # -- responses to clients -----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs.partition_log import PartitionLog, append, rebuild, replicate
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CreateTopic, DeleteTopic
@@ -26,6 +27,7 @@ from kipviz.cluster.world import (
     host_roles,
     leadership,
     new_role,
+    role_as,
     role_key,
 )
 from kipviz.messages.events import LeaderMoved, TopicCreated, TopicDeleted, TopicRemade
@@ -146,7 +148,8 @@ def _resign(turn: Turn, broker: int, partition: str) -> None:
     turn.carry_out((broker, "", ""), dispatch.resigned(role, turn.context(broker)))
     if key[1] == "partition_leader":
         shares = (broker, SHARE_LEADER, "")
-        done = dispatch.leadership_lost(turn.roles[shares], partition, turn.context(broker))
+        leader = role_as(turn.roles[shares], ShareLeader)
+        done = dispatch.leadership_lost(leader, partition, turn.context(broker))
         turn.carry_out(shares, done)
 
 

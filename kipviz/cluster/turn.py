@@ -20,6 +20,7 @@ from kipviz.brokers.context import (
     Request,
 )
 from kipviz.brokers.groups import several_groups
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_log import (
     append,
     delete_records,
@@ -51,6 +52,8 @@ from kipviz.cluster.world import (
     host_of,
     idle,
     is_loading,
+    role_as,
+    role_at,
     role_key,
 )
 from kipviz.core.model import Event
@@ -218,7 +221,8 @@ class Turn:
         self.carry_out(key, dispatch.on_replicated(role, self.context(broker)))
         if key[1] == "partition_leader":
             shares = (broker, SHARE_LEADER, "")
-            done = dispatch.records_replicated(self.roles[shares], partition, self.context(broker))
+            leader = role_as(self.roles[shares], ShareLeader)
+            done = dispatch.records_replicated(leader, partition, self.context(broker))
             self.carry_out(shares, done)
 
     def _local(self, broker: int, call: LocalCall) -> None:
@@ -248,8 +252,9 @@ class Turn:
 
     def _reply(self, reply: Reply) -> None:
         to, desk = reply.to, (reply.to.broker, several_groups.DESK, "")
-        if several_groups.waits_for(self.roles.get(desk), to):
-            self.carry_out(desk, several_groups.on_answered(self.roles[desk], reply))
+        apis = role_at(self.roles, desk, KafkaApis)
+        if apis is not None and several_groups.waits_for(apis, to):
+            self.carry_out(desk, several_groups.on_answered(apis, reply))
             return
         connection = self.connections.get((to.source, to.broker))
         serving = connection.serving if connection is not None else None
@@ -318,6 +323,7 @@ class Turn:
             return
         if checks:
             self.checks.append(Checked(*key, checks))
+        assert role is not None, key  # without it the request was refused
         self.carry_out(key, dispatch.request(role, message, reply_to, self.context(broker)))
 
     def _is_broker(self, host: str) -> bool:
@@ -397,7 +403,8 @@ class Turn:
             waiting.append(connection.serving)
         shares = (broker, SHARE_LEADER, "")
         if shares in self.roles:
-            done = dispatch.consumer_gone(self.roles[shares], source, self.context(broker))
+            leader = role_as(self.roles[shares], ShareLeader)
+            done = dispatch.consumer_gone(leader, source, self.context(broker))
             self.carry_out(shares, done)
         self._tell_source(source, broker, tuple(waiting))
 

@@ -7,7 +7,7 @@ absolute only if records carry them, and a search sets the clock back (see `reco
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY, Image, Leadership
@@ -143,6 +143,7 @@ BrokerRole: TypeAlias = (
     | ShareCoordinator
     | PartitionLeader
 )
+R = TypeVar("R", bound=BrokerRole)
 
 
 class World(Part, frozen=True):
@@ -154,7 +155,7 @@ class World(Part, frozen=True):
 
     image: Image
     logs: Table[str, PartitionLog]
-    roles: Table[RoleKey, Any]
+    roles: Table[RoleKey, BrokerRole]
     applications: Table[str, Application]
     connections: Table[tuple[str, int], Connection]
     up: tuple[int, ...]
@@ -225,7 +226,7 @@ def first_world(spec: ClusterSpec) -> World:
         releases=spec.releases,
         transactional_groups=transactional_groups(spec),
     )
-    roles: dict[RoleKey, Any] = {}
+    roles: dict[RoleKey, BrokerRole] = {}
     for broker in spec.brokers:
         roles |= host_roles(broker)
     for partition, held in leaders.items():
@@ -248,7 +249,7 @@ def leadership(placed: Placement) -> Leadership:
     return Leadership(placed.leader, 0, (placed.leader, *placed.others))
 
 
-def host_roles(broker: int) -> dict[RoleKey, Any]:
+def host_roles(broker: int) -> dict[RoleKey, BrokerRole]:
     """Return the roles that every broker has, whatever it leads."""
     return {
         (broker, kafka_apis.ROLE, ""): KafkaApis(),
@@ -265,6 +266,19 @@ def role_of(partition: str) -> str:
 def role_key(broker: int, partition: str) -> RoleKey:
     """Return the key of the role instance that leads a partition on a broker (one shared object for each)."""
     return (broker, role_of(partition), partition)
+
+
+def role_as(role: BrokerRole, kind: type[R]) -> R:
+    """Return a role as an instance of its class, which its key names."""
+    assert isinstance(role, kind), f"{type(role).__name__} is no {kind.__name__}"
+    return role
+
+
+def role_at(roles: Table[RoleKey, BrokerRole], key: RoleKey, kind: type[R]) -> R | None:
+    """Return the role under a key as an instance of its class, or None if the broker does not have it."""
+    role = roles.get(key)
+    assert role is None or isinstance(role, kind), f"{key} is no {kind.__name__}"
+    return role
 
 
 # The roles that load a log before they respond.
@@ -576,4 +590,4 @@ def has_active_coordinator(world: World, home: str) -> bool:
     """Return whether a partition of an internal topic has a coordinator that has loaded it."""
     broker = world.image.leader_of(home)
     role = None if broker == NOBODY else world.roles.get(role_key(broker, home))
-    return role is not None and not role.loading
+    return role is not None and not is_loading(role)

@@ -68,9 +68,9 @@ def _checks(
     yield compare("leader", on.broker, leader, here, Errors.NOT_COORDINATOR)
 
 
-def waits_for(me: KafkaApis | None, reply_to: ReplyTo) -> bool:
+def waits_for(me: KafkaApis, reply_to: ReplyTo) -> bool:
     """Return whether a reply is a part of a pending response for several groups."""
-    pending = me.groups.get(reply_to.source) if me is not None else None
+    pending = me.groups.get(reply_to.source)
     return pending is not None and pending.reply_to == reply_to
 
 

@@ -43,6 +43,8 @@ from kipviz.cluster.world import (
     broker_host,
     host_of,
     is_loading,
+    role_as,
+    role_at,
     role_key,
 )
 from kipviz.core.table import pairs
@@ -153,7 +155,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
     spent_as = "lock expiries"
 
     def why_not(self, model: Model, world: World, action: ExpireLock) -> str | None:
-        role = world.roles.get((action.broker, share_partition_leader.ROLE, ""))
+        role = role_at(world.roles, (action.broker, share_partition_leader.ROLE, ""), ShareLeader)
         if role is None:
             return f"broker {action.broker} is down"
         on = model.context(world, action.broker)
@@ -167,8 +169,9 @@ class ExpiringLock(Behaviour[ExpireLock]):
     def apply(self, turn: Turn, action: ExpireLock) -> None:
         key = (action.broker, share_partition_leader.ROLE, "")
         on = turn.context(action.broker)
+        role = role_as(turn.roles[key], ShareLeader)
         turn.carry_out(
-            key, share_partition_leader.on_lock_expiry(turn.roles[key], action.key, action.lock, on)
+            key, share_partition_leader.on_lock_expiry(role, action.key, action.lock, on)
         )
 
     def sentence(self, world: World, action: ExpireLock) -> str:
@@ -207,7 +210,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
     spent_as = "transaction timeouts"
 
     def why_not(self, model: Model, world: World, action: TimeOutTransaction) -> str | None:
-        role = world.roles.get((action.broker, transaction_state_manager.ROLE, action.shard))
+        role = _coordinator(world, action)
         if role is None:
             return f"broker {action.broker} does not coordinate {action.transactional_id}"
         return transaction_coordinator.why_no_timeout(role, action.transactional_id)
@@ -230,7 +233,8 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
                 turn.image.home_of_transactions(name),
             )
             on = turn.context(action.broker)
-            turn.carry_out(key, transaction_coordinator.on_timeout(turn.roles[key], name, on))
+            role = role_as(turn.roles[key], TransactionCoordinator)
+            turn.carry_out(key, transaction_coordinator.on_timeout(role, name, on))
 
     def sentence(self, world: World, action: TimeOutTransaction) -> str:
         names = scanned(world, action)
@@ -241,7 +245,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         )
 
     def looks_at(self, world: World, action: TimeOutTransaction) -> Iterable[Guard]:
-        coordinator = world.roles.get((action.broker, "transaction_coordinator", action.shard))
+        coordinator = _coordinator(world, action)
         known = coordinator.transactions.get(action.transactional_id) if coordinator else None
         if known is not None:
             yield "state", known.state.value
@@ -259,6 +263,11 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
 
     def lane(self, world: World, action: TimeOutTransaction) -> str:
         return broker_host(action.broker)
+
+
+def _coordinator(world: World, action: TimeOutTransaction) -> TransactionCoordinator | None:
+    key = (action.broker, transaction_state_manager.ROLE, action.shard)
+    return role_at(world.roles, key, TransactionCoordinator)
 
 
 class RunningOut(Behaviour[RunOut]):
@@ -287,7 +296,7 @@ class RunningOut(Behaviour[RunOut]):
     def apply(self, turn: Turn, action: RunOut) -> None:
         key = (action.broker, action.role, action.shard)
         role, on = turn.roles[key], turn.context(action.broker)
-        effects = dispatch.timer_module_of(role).on_timer(role, action.timer, on)
+        effects = dispatch.timer_expired(role, action.timer, on)
         turn.carry_out(key, effects)
         for partition, _ in effects.deletes:
             turn.notify(partition)  # a waiting reader continues after the deleted records
@@ -375,7 +384,7 @@ class Refreshing(Behaviour[Refresh]):
     )
 
     def why_not(self, model: Model, world: World, action: Refresh) -> str | None:
-        role = world.roles.get((action.broker, share_partition_leader.ROLE, ""))
+        role = role_at(world.roles, (action.broker, share_partition_leader.ROLE, ""), ShareLeader)
         if role is None:
             return f"broker {action.broker} is down"
         return share_timers.why_no_refresh(role, action.key, model.context(world, action.broker))
@@ -388,7 +397,8 @@ class Refreshing(Behaviour[Refresh]):
     def apply(self, turn: Turn, action: Refresh) -> None:
         key = (action.broker, share_partition_leader.ROLE, "")
         on = turn.context(action.broker)
-        turn.carry_out(key, share_partition_leader.on_refresh(turn.roles[key], action.key, on))
+        role = role_as(turn.roles[key], ShareLeader)
+        turn.carry_out(key, share_partition_leader.on_refresh(role, action.key, on))
 
     def sentence(self, world: World, action: Refresh) -> str:
         where = partition_of(world, action.key)

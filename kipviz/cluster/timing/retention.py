@@ -72,7 +72,9 @@ def committed_again(before: World, world: World) -> Iterator[Place]:
     """Return the deadlines that a commit restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
-        if was is role or not isinstance(role, GroupCoordinator) or was is None or was.loading:
+        if was is role or not isinstance(role, GroupCoordinator):
+            continue
+        if not isinstance(was, GroupCoordinator) or was.loading:
             continue
         for place, now in role.offsets.items():
             if was.offsets.get(place) is not now:

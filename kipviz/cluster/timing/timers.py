@@ -211,7 +211,9 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
     """Return the timers that a change of a transaction, or its start, restarts."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
-        if was is role or not isinstance(role, TransactionCoordinator) or was is None:
+        if was is role or not isinstance(role, TransactionCoordinator):
+            continue
+        if not isinstance(was, TransactionCoordinator):
             continue
         for name, transaction in role.transactions.items():
             earlier = was.transactions.get(name)
@@ -237,7 +239,9 @@ def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
     """Return delays that start once more, and the sessions of members whose responses were sent."""
     for key, role in world.roles.items():
         was = before.roles.get(key)
-        if was is role or not isinstance(role, GroupCoordinator) or was is None:
+        if was is role or not isinstance(role, GroupCoordinator):
+            continue
+        if not isinstance(was, GroupCoordinator):
             continue
         for name, group in role.classic_groups.items():
             known = was.classic_groups.get(name)

@@ -12,6 +12,7 @@ from typing import Any
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_timers
 from kipviz.brokers.share_leaders.in_flight import InFlight, staged_batches
 from kipviz.brokers.share_leaders.share_partition import (
@@ -33,7 +34,7 @@ from kipviz.clients.thread import why_no_step
 from kipviz.cluster import dispatch
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.world import World, broker_host, role_key
+from kipviz.cluster.world import World, broker_host, is_loading, role_at, role_key
 from kipviz.core.values import Value
 from kipviz.messages.producing import Fetch
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
@@ -179,7 +180,7 @@ def _unknown(world: World, producer_id: int) -> Reason:
                 SOMEONE,
             )
         role = world.roles.get(role_key(held.leader, partition))
-        if role is not None and role.loading:
+        if is_loading(role):
             return Reason(
                 f"Its coordinator, Broker {held.leader}, is still loading.",
                 f"Broker {held.leader} finishes loading.",
@@ -410,7 +411,7 @@ def _pending(
             NEVER,
             see,
         )
-    keeper = world.roles.get(role_key(world.image.leader_of(home), home))
+    keeper = role_at(world.roles, role_key(world.image.leader_of(home), home), ShareCoordinator)
     if keeper is None or keeper.loading:
         text = f"{decided} The share coordinator of {short_name(home)} is not loaded."
         return Reason(text, f"{start_of(world, home)}.", SOMEONE, see)

@@ -13,7 +13,7 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
 from kipviz.cluster import dispatch
 from kipviz.cluster.network.network_partition import are_apart
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import World, broker_host, host_of, role_as
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
@@ -134,7 +134,7 @@ def _enlistment(world: World, broker: int, message: Any) -> Reason:
 
 def _find_ahead(world: World, broker: int, name: str) -> AskedOfNode | None:
     """Return the request in flight to a broker behind which one about a transactional id waits, or None."""
-    desk: KafkaApis = world.roles[broker, kafka_apis.ROLE, ""]
+    desk = role_as(world.roles[broker, kafka_apis.ROLE, ""], KafkaApis)
     behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
     return next((node for node, m in behind if getattr(m, "transactional_id", "") == name), None)
 
