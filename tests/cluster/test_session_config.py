@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.cluster.spec_checks.spec_check import check
+from kipviz.cluster.specs.abstraction import KAFKA, SMALL
+from kipviz.cluster.specs.kafka_defaults import DEFAULT_NUMBER
 from kipviz.cluster.specs.session_config import (
     CONFIGS,
     OFF,
@@ -103,6 +106,25 @@ def test_a_cluster_with_a_session_that_cannot_be_is_refused() -> None:
     bad = STORY.spec.but(applications=(app.but(session=SessionSpec(session_timeout_ms=0)),))
     with pytest.raises(BadSpec, match=r"the session of app-1: Invalid value 0 for configuration"):
         check(bad)
+
+
+@pytest.mark.parametrize("profile", [KAFKA, SMALL], ids=["kafka-defaults", "small"])
+def test_an_application_that_gets_a_session_may_have_had_kafkas_number_in_flight(profile) -> None:
+    """The producer of a session has one batch in flight: nobody who did not set a number is told to set one."""
+    (app,) = STORY.spec.applications
+    plain = profile.of_application(app.but(session=None, max_in_flight=DEFAULT_NUMBER))
+    assert plain.max_in_flight == (MAX_IN_FLIGHT if profile is KAFKA else 1)
+    for each in (plain.but(session=SessionSpec()), configured(plain, LEAST)):
+        assert each.max_in_flight == 1
+        check(STORY.spec.but(applications=(each,)))
+
+
+def test_a_number_in_flight_that_is_set_with_a_session_is_refused() -> None:
+    (app,) = STORY.spec.applications
+    for several in (2, MAX_IN_FLIGHT):
+        bad = app.but(session=SessionSpec(), max_in_flight=several)
+        with pytest.raises(BadSpec, match="max_in_flight of app-1 is for a producer with"):
+            check(STORY.spec.but(applications=(bad,)))
 
 
 def test_the_time_out_of_a_session_is_a_setting_under_kafkas_name() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from msgspec.structs import force_setattr
 
 from kipviz.brokers.authorizer import Acl
@@ -35,6 +37,9 @@ TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer without 
 PROTOCOLS = ("", MODERN, CLASSIC)
 INSTANT, STEPWISE = "instant", "stepwise"
 MIN_INSYNC_REPLICAS = ((TRANSACTION_STATE, 2),)  # transaction.state.log.min.isr
+
+# The fields that decide which producer a process has, and with it the default of max_in_flight.
+_KIND_OF_PRODUCER = frozenset({"admin", "plain", "session"})
 
 # The highest age of a transaction that is counted for an operator's query.
 OLDEST_MS = 3_600_000
@@ -194,6 +199,20 @@ class ApplicationSpec(Value, frozen=True):
     def __post_init__(self) -> None:
         for name, value in kafka_defaults.resolved(self).items():
             force_setattr(self, name, value)
+
+    def but(self, /, **changes: Any) -> Self:
+        """Return the same application with some fields changed.
+
+        Kafka's default of five batches in flight becomes one if the process gets a session, or a producer without a
+        transactional id: `max_in_flight` is for a producer with a transaction of its own.
+
+        Raises:
+            TypeError: if a name is not a field of this value.
+        """
+        had_default = self.max_in_flight == MAX_IN_FLIGHT
+        if had_default and "max_in_flight" not in changes and _KIND_OF_PRODUCER & changes.keys():
+            changes["max_in_flight"] = kafka_defaults.DEFAULT_NUMBER
+        return super().but(**changes)
 
 
 class Remade(Value, frozen=True):
