@@ -20,14 +20,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from kipviz.brokers.timers import (
     AppendTimeout,
+    ColdSnapshot,
     GroupRebalance,
+    GroupRetention,
     GroupSync,
+    LogRetention,
     MemberRebalance,
     MemberSession,
+    OffsetRetention,
+    ProducerExpiry,
+    StatePruning,
+    TransactionalIdExpiry,
     TransactionLiveness,
 )
 from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
@@ -261,8 +268,12 @@ def _runs_out(world: World, action: RunOut) -> bool:
             )
         case MemberRebalance() | GroupRebalance() | GroupSync() | AppendTimeout():
             return True
-        case _:
+        case GroupRetention() | OffsetRetention() | LogRetention():
             return False
+        case ProducerExpiry() | TransactionalIdExpiry() | StatePruning() | ColdSnapshot():
+            return False
+        case _:
+            assert_never(action.timer)
 
 
 def _reachable_clients(world: World, broker: int, name: str) -> Iterator[str]:

@@ -8,10 +8,15 @@ thread is.
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from kipviz.clients.timers import (
+    BatchBackOff,
+    FetchWait,
     HeartbeatInterval,
     MaxBlock,
     MaxIdle,
+    ResetWait,
     RetryBackOff,
     SenderBackOff,
     ShortSenderBackOff,
@@ -87,8 +92,10 @@ def on_timer(me: TransactionManager, timer: TimerOfClient) -> TransactionManager
             return me.but(done=True, timed_out=SENDING)
         case RetryBackOff() | MaxIdle():
             return me.but(topics=topic_ids.after(me.topics, timer))
-        case _:
+        case FetchWait() | ResetWait() | BatchBackOff():
             raise AssertionError(f"a transaction manager does not set {timer.words}")
+        case _:
+            assert_never(timer)
 
 
 def topic_ids_given_up(me: TransactionManager) -> TransactionManager:

@@ -12,16 +12,25 @@ Where it is kept:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, pending_cells
 from kipviz.brokers.timers import (
+    AppendTimeout,
+    ColdSnapshot,
+    GroupRebalance,
     GroupRetention,
+    GroupSync,
     LogRetention,
+    MemberRebalance,
+    MemberSession,
     OffsetRetention,
     ProducerExpiry,
     RoleTimer,
+    StatePruning,
     TransactionalIdExpiry,
+    TransactionLiveness,
 )
 from kipviz.brokers.transactions.transaction_coordinator import why_no_timeout
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -34,20 +43,42 @@ from kipviz.clients.workers import every_thread
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
+    CrashBroker,
+    CrashClient,
+    CreateAcls,
+    CreateTopic,
+    Cut,
     DelayOver,
+    DeleteAcls,
+    DeleteRecords,
+    DeleteTopic,
     Deliver,
+    DeliverLate,
     ExpireBatch,
     ExpireLock,
     GiveUp,
+    Heal,
+    InstallRelease,
     Load,
+    LoseConnection,
     MissPoll,
+    MoveLeader,
+    Pause,
+    ReadLog,
+    Receive,
     Refresh,
+    RemakeTopic,
     Replicate,
+    Resume,
     RunOut,
     Send,
+    StartBroker,
+    StartClient,
     Step,
+    Tick,
     TimeOutCall,
     TimeOutTransaction,
+    UpgradeFeature,
 )
 from kipviz.cluster.dispatch import destination
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -122,8 +153,31 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return timers.CALL, timers.thread_place(name, thread)
         case ExpireBatch(source):
             return _batch_of(world, source)
-        case _:
+        case Receive() | DeliverLate() | Tick() | ReadLog():
             return None
+        case (
+            RemakeTopic()
+            | DeleteTopic()
+            | CreateTopic()
+            | DeleteRecords()
+            | UpgradeFeature()
+            | InstallRelease()
+            | CreateAcls()
+            | DeleteAcls()
+            | CrashBroker()
+            | StartBroker()
+            | MoveLeader()
+            | LoseConnection()
+            | Cut()
+            | Heal()
+            | Pause()
+            | Resume()
+            | CrashClient()
+            | StartClient()
+        ):
+            return None  # an operator's action or a fault comes at any time
+        case _:
+            assert_never(action)
 
 
 def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
@@ -137,8 +191,19 @@ def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
             return timers.front_of(world, partition)
         case GroupRetention() | OffsetRetention():
             return retention.place_of(timer)
-        case _:
+        case (
+            MemberSession()
+            | MemberRebalance()
+            | GroupRebalance()
+            | GroupSync()
+            | AppendTimeout()
+            | TransactionLiveness()
+            | StatePruning()
+            | ColdSnapshot()
+        ):
             return timers.TIMER, (*key, timer)
+        case _:
+            assert_never(timer)
 
 
 def _batch_of(world: World, source: str) -> Place | None:

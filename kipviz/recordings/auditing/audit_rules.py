@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from typing import assert_never
 
 from kipviz.clients.operators import operator_commands as commands
 from kipviz.clients.operators.operator_commands import (
@@ -90,8 +91,10 @@ def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:
             yield _report_damage(evidence)
         case ShareState():
             yield from _share(evidence)
-        case _:
+        case Held() | Irregular() | Decision() | Latest() | PartitionEnd():
             return
+        case _:
+            assert_never(evidence)
 
 
 def findings_together(evidence: ProducerEvidence, around: Surroundings) -> Iterator[LogFinding]:

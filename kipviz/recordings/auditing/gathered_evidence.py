@@ -13,16 +13,19 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, assert_never
 
 import msgspec
 
 from kipviz.recordings.auditing.audit_evidence import (
+    Damaged,
     Decision,
     Evidence,
     Held,
     Irregular,
     Latest,
+    PartitionEnd,
+    ShareState,
 )
 
 # So many pieces are held in memory, about 350 bytes each.
@@ -231,8 +234,10 @@ def keys_of(evidence: Evidence) -> tuple[int, ...]:
         case Latest():
             ids = (evidence.producer_id, evidence.previous_producer_id)
             return tuple(dict.fromkeys(each for each in ids if each >= 0))
-        case _:
+        case ShareState() | Damaged() | PartitionEnd():
             return ()
+        case _:
+            assert_never(evidence)
 
 
 def epoch_of(each: Evidence) -> int:
@@ -253,5 +258,7 @@ def place_of(each: Evidence) -> tuple[str, int]:
             return each.partition, each.offset
         case Decision() | Latest():
             return each.log, each.offset
-        case _:
+        case ShareState() | Damaged() | PartitionEnd():
             return "", -1
+        case _:
+            assert_never(each)

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain as joined
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from kipviz.checking.single_run.alternative_run import Wire
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
+    CrashClient,
     CreateAcls,
+    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
+    DeleteRecords,
+    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
@@ -29,17 +33,20 @@ from kipviz.cluster.actions import (
     Heal,
     InstallRelease,
     Load,
+    LoseConnection,
     MissPoll,
     MoveLeader,
     Pause,
     ReadLog,
     Receive,
     Refresh,
+    RemakeTopic,
     Replicate,
     Resume,
     RunOut,
     Send,
     StartBroker,
+    StartClient,
     Step,
     Tick,
     TimeOutCall,
@@ -288,8 +295,31 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("roles", (broker, "transaction_coordinator", shard))]
         case ExpireLock(broker=broker) | Refresh(broker=broker):
             return [("roles", (broker, "share_partition_leader", ""))]
-        case _:
+        case Deliver() | DeliverLate() | GiveUp() | ExpireBatch() | MissPoll() | Tick():
             return []
+        case (
+            RemakeTopic()
+            | DeleteTopic()
+            | CreateTopic()
+            | DeleteRecords()
+            | UpgradeFeature()
+            | InstallRelease()
+            | CreateAcls()
+            | DeleteAcls()
+            | CrashBroker()
+            | StartBroker()
+            | MoveLeader()
+            | LoseConnection()
+            | Cut()
+            | Heal()
+            | Pause()
+            | Resume()
+            | CrashClient()
+            | StartClient()
+        ):
+            return []  # an operator's action or a fault
+        case _:
+            assert_never(action)
 
 
 def _words(place: Place) -> str:

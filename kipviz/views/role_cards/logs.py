@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -34,6 +35,7 @@ from kipviz.records.share_group_members import (
     ShareGroupStatePartitionsRecord,
     ShareGroupTargetEpochRecord,
     ShareGroupTargetRecord,
+    ShareGroupTombstone,
 )
 from kipviz.records.share_group_state import (
     ShareSnapshotRecord,
@@ -263,8 +265,10 @@ def _of_share_group(record: ShareGroupRecord) -> tuple[str, str]:
         case ShareGroupAssignmentRecord(member_id=member, partitions=partitions):
             has = ", ".join(partitions) or "nothing"
             return f"{group}, member {member}", f"epoch {record.member_epoch}, has {has}"
+        case ShareGroupTombstone(member_id=member, of=of):
+            return f"{group}, member {member}", f"tombstone: {of}"
         case _:
-            return f"{group}, member {record.member_id}", f"tombstone: {record.of}"
+            assert_never(record)
 
 
 def _members(record: GroupMetadataRecord) -> str:
