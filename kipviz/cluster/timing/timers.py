@@ -26,12 +26,18 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.timers import (
     AppendTimeout,
     AssignmentInterval,
+    ColdSnapshot,
     GroupRebalance,
+    GroupRetention,
     GroupSync,
     InitialRebalanceDelay,
+    LogRetention,
     MemberRebalance,
     MemberSession,
+    OffsetRetention,
+    ProducerExpiry,
     RoleTimer,
+    StatePruning,
     TransactionalIdExpiry,
     TransactionLiveness,
 )
@@ -360,8 +366,12 @@ def _duration_of(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) ->
                 if shares
                 else durations.consumer_session_timeout_ms
             )
-        case _:
+        case GroupRetention() | OffsetRetention() | LogRetention() | ProducerExpiry():
             return None
+        case TransactionalIdExpiry() | StatePruning() | ColdSnapshot():
+            return None
+        case _:
+            assert_never(timer)
 
 
 # -- clients -------------------------------------------------------------------------------------
