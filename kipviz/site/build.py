@@ -223,7 +223,7 @@ message or choose another design: the model runs in your browser. Nothing is sen
 
 def _bar(more: str = "") -> str:
     return (
-        '<div class="bar"><input id="find" type="search" placeholder="search: crash, fenced, TX_PENDING …" '
+        '<div class="bar"><input id="find" type="search" placeholder="search: crash, fenced …" '
         f'aria-label="search">{more}<span id="count" class="dim" role="status"></span></div>'
     )
 

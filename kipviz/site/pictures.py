@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-WIDE, TALL, TOP = 300, 132, 22
+WIDE, TALL, TOP, LINE = 300, 132, 22, 12
 INK, CALM, REPLY, LOST = "#7d8694", "#0072b2", "#56b4e9", "#d55e00"
 LANES_MAX = 7
 LETTER = 7.2  # of 12 px
@@ -17,17 +17,23 @@ def picture(payload: Mapping[str, Any]) -> str:
     gap = WIDE / len(lanes)
     at = {lane["id"]: round(gap * (n + 0.5), 1) for n, lane in enumerate(lanes)}
     last = max(1, len(payload["steps"]) - 1)
+    # Names that are wider than their lanes stand in two lines in turn, so that each is whole.
+    lines = 2 if any(len(lane["id"]) * LETTER > gap for lane in lanes) else 1
+    top = TOP + LINE * (lines - 1)
 
     def down(step: float) -> float:
-        return round(TOP + 6 + (TALL - TOP - 12) * step / last, 1)
+        return round(top + 6 + (TALL - top - 12) * step / last, 1)
 
     parts = []
-    for lane in lanes:
-        x, name = at[lane["id"]], _plain(lane["id"][: int(gap / LETTER)])
+    for n, lane in enumerate(lanes):
+        x, name = at[lane["id"]], lane["id"]
+        half, line = len(name) * LETTER / 2, LINE * (n % lines)
+        middle = round(min(max(x, half), WIDE - half), 1)
         parts.append(
-            f'<text x="{x}" y="14" font-size="12" text-anchor="middle" fill="#1b2330">{name}</text>'
+            f'<text x="{middle}" y="{14 + line}" font-size="12" text-anchor="middle" fill="#1b2330">'
+            f"{_plain(name)}</text>"
         )
-        parts.append(f'<path d="M{x} {TOP}V{TALL}" stroke="#d5dae1"/>')
+        parts.append(f'<path d="M{x} {18 + line}V{TALL}" stroke="#d5dae1"/>')
     for span in payload.get("downs", []):
         if span.get("lane") in at:
             end = last if span["to"] is None else span["to"]

@@ -89,14 +89,20 @@ def test_every_story_has_a_card_with_a_picture_and_a_page_with_its_run(site):
     assert gallery.count("<li ") == len(STORIES)
 
 
-@pytest.mark.parametrize("name", ["kip-1289-lock-expiry", "kip-62-rebalance"])
-def test_the_names_in_a_picture_of_the_gallery_have_12_px_and_a_place_of_their_own(name):
-    drawn = picture(json.loads(bake(name)))
-    texts = re.findall(r'<text x="([\d.]+)" y="14" font-size="(\d+)"[^>]*>([^<]*)<', drawn)
-    assert texts
-    assert {int(size) for _, size, _ in texts} == {12}
-    ends = [(float(x) - 3.6 * len(text), float(x) + 3.6 * len(text)) for x, _, text in texts]
-    assert all(end <= begin for (_, end), (begin, _) in pairwise(ends))
+@pytest.mark.parametrize("name", ["kip-1289-lock-expiry", "kip-62-rebalance", "kip-98-stuck-lso"])
+def test_the_names_in_a_picture_of_the_gallery_are_whole_and_have_12_px_and_a_place_of_their_own(
+    name,
+):
+    payload = json.loads(bake(name))
+    found = re.findall(
+        r'<text x="([\d.]+)" y="(\d+)" font-size="(\d+)"[^>]*>([^<]*)<', picture(payload)
+    )
+    assert [text for *_, text in found] == [lane["id"] for lane in payload["lanes"][: len(found)]]
+    assert {int(size) for _, _, size, _ in found} == {12}
+    for line in {y for _, y, _, _ in found}:
+        texts = [(float(x), 3.6 * len(text)) for x, y, _, text in found if y == line]
+        assert all(x - half >= 0 and x + half <= 300 for x, half in texts)
+        assert all(x + half <= y - other for (x, half), (y, other) in pairwise(texts))
 
 
 def test_the_gallery_does_not_tell_how_a_story_with_a_question_ends_and_finds_it_by_what_breaks():
