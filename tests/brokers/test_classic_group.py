@@ -12,10 +12,15 @@ from kipviz.brokers.membership.classic_group import (
     ClassicGroup,
     ClassicMember,
     GroupState,
+    accepts,
+    chosen_protocol,
     commit_checks,
+    common,
     elect_joined_leader,
     loaded,
+    next_generation,
     recorded,
+    supports,
     to,
     with_member,
     without,
@@ -76,6 +81,7 @@ def test_a_leader_that_has_not_joined_again_leads_no_more():
         (S.STABLE, "X", 3, E.UNKNOWN_MEMBER_ID, E.UNKNOWN_MEMBER_ID),
         (S.STABLE, "", -1, E.UNKNOWN_MEMBER_ID, E.NONE),
         (S.STABLE, "A", -1, E.ILLEGAL_GENERATION, E.ILLEGAL_GENERATION),
+        (S.STABLE, "", 3, E.UNKNOWN_MEMBER_ID, E.UNKNOWN_MEMBER_ID),
     ],
 )
 def test_who_may_commit_beside_and_inside_a_transaction(state, name, generation, beside, inside):
@@ -96,6 +102,8 @@ def test_of_a_static_member_only_the_newest_is_one():
     assert error_of(checked(known, "i.2", "i")) is E.NONE
     assert error_of(checked(known, "i.1", "i")) is E.FENCED_INSTANCE_ID
     assert error_of(checked(known, "i.2", "j")) is E.UNKNOWN_MEMBER_ID
+    said = commit_checks(known, "", -1, transactional=True, instance_id="i")
+    assert error_of(said) is E.FENCED_INSTANCE_ID
 
 
 def test_a_group_comes_back_from_its_record_as_it_was_assigned():
@@ -105,3 +113,58 @@ def test_a_group_comes_back_from_its_record_as_it_was_assigned():
     assert back.members["A"] == member(assigned=("src-0",))
     assert back.members["B"] == member(instance_id="i")
     assert loaded(recorded("g", ClassicGroup(generation=5))).state is S.EMPTY
+
+
+def test_a_record_without_an_assignment_leaves_each_member_what_it_has():
+    """GroupCoordinatorRecordHelpers.newGroupMetadataRecord of a static member that is started again."""
+    known = group(A=member(assigned=("src-0",)), B=member())
+    assert [m.assigned for m in recorded("g", known).members] == [("src-0",), ()]
+
+
+def test_who_goes_takes_along_what_waits_for_it_and_no_more():
+    """ClassicGroup.remove: the leader stays, unless it is the one that goes."""
+    known = group(B=member(), A=member(), C=member())
+    known = known.but(pending=("P", "Q"), unsynced=("A", "C"))
+    left = without(known, "C")
+    assert (left.leader, left.pending, left.unsynced) == ("B", ("P", "Q"), ("A",))
+    left = without(left, "P")
+    assert (left.pending, left.unsynced, tuple(left.members)) == (("Q",), ("A",), ("A", "B"))
+
+
+def test_a_leader_that_has_joined_goes_on_leading():
+    """ClassicGroup.maybeElectNewJoinedLeader."""
+    led = elect_joined_leader(group(B=member(joining=JOINED), A=member(joining=JOINED)))
+    assert led is not None
+    assert led.leader == "B"
+
+
+def test_a_deleted_group_waits_for_no_first_generation():
+    assert to(ClassicGroup(), S.PREPARING_REBALANCE).is_first
+    assert not to(ClassicGroup(), S.DEAD).is_first
+
+
+def of(*protocols):
+    return member(protocols=protocols)
+
+
+def test_the_next_generation_has_an_assignor_that_all_its_members_know():
+    """ClassicGroup.selectProtocol: each member votes for the first one that all support."""
+    known = group(S.PREPARING_REBALANCE, A=of("x", "b", "c"), B=of("y", "b", "c"), C=of("c", "b"))
+    assert common(known) == ("b", "c")
+    assert chosen_protocol(known) == "b"
+    assert next_generation(known).protocol == "b"
+    assert next_generation(ClassicGroup(S.PREPARING_REBALANCE, protocol="b")).protocol == "b"
+
+
+def test_who_knows_no_assignor_of_the_group_does_not_fit_it():
+    """ClassicGroup.supportsProtocols; an empty group takes whoever names one."""
+    known = group(A=of("b", "c"), B=of("c"))
+    assert (supports(known, ("c",)), supports(known, ("b",))) == (True, False)
+    assert (supports(ClassicGroup(), ("b",)), supports(ClassicGroup(), ())) == (True, False)
+
+
+@pytest.mark.parametrize(("name", "fits"), [("A", True), ("B", False), ("X", False)])
+def test_while_a_full_group_rebalances_those_that_wait_keep_their_place(name, fits):
+    """GroupMetadataManager.acceptJoiningMember: group.max.size counts who awaits a response."""
+    known = group(S.PREPARING_REBALANCE, A=member(joining=JOINED), B=member())
+    assert accepts(known, name, 1) is fits

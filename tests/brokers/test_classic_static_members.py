@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.membership import classic_membership as classic
-from kipviz.brokers.timers import GroupRebalance, MemberSession
+from kipviz.brokers.timers import GroupRebalance, GroupSync, MemberSession
 from kipviz.messages.classic_groups import (
     Heartbeat,
     JoinGroup,
@@ -112,3 +112,67 @@ def test_an_operator_takes_a_static_member_out_by_its_name(desk):
     assert group(desk).state is S.EMPTY
     nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", "", "node"))
     assert nobody.member_error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_who_has_a_group_instance_id_is_shown_to_who_joins_with_it(desk):
+    def shown():
+        return [(c.found, c.error) for c in desk.checks if c.name == IN_USE]
+
+    join_as(desk, "node")
+    assert shown() == [(None, Errors.NONE)]
+    assert Errors.MEMBER_ID_REQUIRED not in [c.error for c in desk.checks]
+    over(desk)
+    sync(desk, "node.1", 1, ("node.1", ("src-0", "src-1")))
+    carry(desk)
+    join_as(desk, "node", source="restarted")
+    assert shown() == [("node.1", Errors.NONE)]
+    assert all(to is not None for to, _ in desk.replies)
+
+
+IN_USE = "who has the group.instance.id"
+
+
+def test_the_older_process_that_waits_is_told_by_whom_its_place_was_taken(desk):
+    node_alone(desk)
+    second(desk)
+    join_as(desk, "node", "node.1")
+    sync(desk, "node.1", 2)
+    join_as(desk, "node", source="restarted")
+    told = [(c.asked, c.found) for c in desk.checks if c.error is Errors.FENCED_INSTANCE_ID]
+    assert told == [("node.1", "node.3")]
+
+
+def pair(desk):
+    """node.1 leads generation 1, other.2 follows it; other.2 has not sent SyncGroup yet."""
+    join_as(desk, "node")
+    join_as(desk, "other")
+    over(desk)
+    over(desk)
+    sync(desk, "node.1", 1, ("node.1", ("src-0",)), ("other.2", ("src-1",)))
+    carry(desk)
+    assert (group(desk).state, group(desk).leader) == (S.STABLE, "node.1")
+
+
+def test_a_follower_that_is_started_again_does_not_lead(desk):
+    """ClassicGroup.replaceStaticMember: leaderId follows the leader only."""
+    pair(desk)
+    assert join_as(desk, "other", source="restarted").leader == "node.1"
+    assert group(desk).leader == "node.1"
+
+
+def test_the_older_id_is_awaited_until_its_time_is_over_and_then_the_group_rebalances(desk):
+    """ClassicGroup.replaceStaticMember leaves pendingSyncMembers as they are; expirePendingSync finds the older id."""
+    pair(desk)
+    join_as(desk, "other", source="restarted")
+    assert sync(desk, "other.3").partitions == ("src-1",)
+    assert GroupSync("g") in gc.timers(desk.role, desk.on)
+    run_out(desk, GroupSync("g"))
+    assert group(desk).state is S.PREPARING_REBALANCE
+    assert tuple(group(desk).members) == ("node.1", "other.3")
+
+
+def test_a_static_member_that_has_not_joined_is_sent_no_answer(desk):
+    node_alone(desk)
+    second(desk)
+    run_out(desk, GroupRebalance("g"))
+    assert all(to is not None for to, _ in desk.replies)

@@ -108,6 +108,17 @@ def test_who_lags_behind_by_several_epochs_gives_up_first_and_then_catches_up():
     assert reconcile(known, "C1", ()).epoch == 9
 
 
+def test_a_partition_that_comes_back_to_who_gives_it_up_is_free_once_that_is_written():
+    """CurrentAssignmentBuilder.computeNextAssignment: currentPartitionEpoch counts the member's own revocation."""
+    giving = member(2, "src-0", target=BOTH).but(state=UNREVOKED, revoking=(("src-1", 2),))
+    known = group(4, C1=giving)
+    first = reconcile(known, "C1", ("src-0",))
+    assert (first.state, first.epoch, first.partitions) == (UNRELEASED, 4, ("src-0",))
+    known = known.but(members=known.members.set("C1", first))
+    second = reconcile(known, "C1", ("src-0",))
+    assert (second.state, second.partitions) == (STABLE, BOTH)
+
+
 # -- fencing ----------------------------------------------------------------------------------------
 
 
@@ -128,6 +139,12 @@ def test_who_lags_behind_by_several_epochs_gives_up_first_and_then_catches_up():
 def test_a_heartbeat_has_the_member_s_epoch_or_the_one_before_it(epoch, owned, error):
     """GMMT.testConsumerGroupMemberEpochValidation."""
     assert heartbeat_check(member(3, "src-0", previous_epoch=2), epoch, owned).error is error
+
+
+def test_of_a_static_member_that_is_away_no_epoch_is_the_one_before():
+    """GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid: every epoch is above -2."""
+    away = member(3, "src-0", previous_epoch=2).but(epoch=-2)
+    assert heartbeat_check(away, 2, ("src-0",)).error is Errors.FENCED_MEMBER_EPOCH
 
 
 HELD = member(5).but(assigned=(("src-0", 3),), revoking=(("src-1", 4),))
@@ -162,6 +179,17 @@ def test_outside_transactions_nobody_commits_without_a_name_into_a_group_with_me
     assert (
         error_of(commit_checks(ConsumerGroup(), "", -1, BOTH, transactional=False)) is Errors.NONE
     )
+
+
+def test_a_group_without_members_has_no_member_of_any_epoch():
+    said = commit_checks(ConsumerGroup(), "C1", 3, BOTH, transactional=False)
+    assert error_of(said) is UNKNOWN
+
+
+def test_a_commit_shows_which_member_was_found():
+    for name, found in (("C1", "C1"), ("C9", None)):
+        told = commit_checks(group(5, C1=HELD), name, 5, BOTH, transactional=True)
+        assert [(c.asked, c.found) for c in told if c.name == "member id"] == [(name, found)]
 
 
 def test_every_record_says_one_thing():

@@ -7,9 +7,13 @@ import pytest
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
+from kipviz.brokers.membership.group_membership import (
+    on_consumer_group_heartbeat,
+    on_leave_group,
+)
 from kipviz.brokers.timers import AssignmentInterval, MemberRebalance, MemberSession
 from kipviz.driving.desk import Desk
+from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import OffsetFetch
@@ -272,3 +276,111 @@ def test_only_a_regular_expression_is_looked_at_as_one(desk):
     assert desk.checks[-1].name == "regular expression"
     leaves = wrong.but(member_id="C1", member_epoch=-1)
     assert desk.ask(on_consumer_group_heartbeat, leaves).error is Errors.NONE
+
+
+INVALID = Errors.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({}, Errors.NONE),
+        ({"member_id": ""}, INVALID),
+        ({"group_id": ""}, INVALID),
+        ({"owned": ("src-0",)}, INVALID),
+        ({"owned": None}, INVALID),
+        ({"topic": ""}, INVALID),
+        ({"member_epoch": -2}, INVALID),
+        ({"member_epoch": -3, "instance_id": "one"}, INVALID),
+        ({"member_epoch": -2, "instance_id": "one"}, Errors.GROUP_ID_NOT_FOUND),
+    ],
+)
+def test_a_heartbeat_has_the_form_of_its_epoch(desk, changes, error):
+    """GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid."""
+    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", ()).but(**changes)
+    assert desk.ask(on_consumer_group_heartbeat, request).error is error
+    if request.member_epoch == -2:
+        named = [c.asked for c in desk.checks if c.name == "group.instance.id"]
+        assert named == [request.instance_id or None]
+
+
+def test_a_heartbeat_shows_whom_it_found_and_what_that_one_has_and_shall_have(desk):
+    join(desk, "C1")
+    beat(desk, "C1", 2)
+    assert [c.found for c in desk.checks if c.name == "target"] == [BOTH]
+    assert [c.found for c in desk.checks if c.name == "has to give up"] == [()]
+    for name, found in (("C9", None), ("C1", "C1")):
+        beat(desk, name, -1)
+        assert [(c.asked, c.found) for c in desk.checks if c.name == "member id"] == [(name, found)]
+
+
+def test_who_leaves_needs_no_room(desk):
+    """GroupMetadataManager.throwIfConsumerGroupIsFull is for those that join or stay."""
+    desk.settings = desk.settings.but(consumer_group_max_size=1)
+    join(desk, "C1")
+    assert beat(desk, "C9", -1).error is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_each_move_of_a_member_is_reported_with_its_reason_and_nothing_else_is(desk):
+    join(desk, "C1")
+    beat(desk, "C1", 2)
+    join(desk, "C2")
+    beat(desk, "C1", 2, BOTH)
+    beat(desk, "C1", 2, ("src-0",))
+    moved = [(e.member_id, e.because) for e in desk.events if isinstance(e, AssignmentMoved)]
+    assert moved == [
+        ("C1", "it joined"),
+        ("C2", "it joined"),
+        ("C1", "it moved towards its target"),
+        ("C1", "it moved towards its target"),
+    ]
+
+
+def test_an_operator_that_names_a_member_twice_takes_it_out_once_and_nobody_writes_nothing(desk):
+    """GroupMetadataManager.classicGroupLeaveToConsumerGroup: the members are a set."""
+    join(desk, "C1")
+    join(desk, "C2")
+    written = len(desk.written(HERE))
+    desk.ask(on_leave_group, LeaveGroup("g", "C9"))
+    assert len(desk.written(HERE)) == written
+    desk.ask(on_leave_group, LeaveGroup("g", "C1", further=(Leaver("C1"),)))
+    left = [type(r).__name__ for r in desk.written(HERE)[written:]]
+    assert left == ["MemberTombstone"] * 3 + ["GroupEpochRecord"]
+
+
+def test_only_the_targets_that_change_are_written(desk):
+    """TargetAssignmentBuilder.build: a record for each member whose target is another one."""
+    for name in ("C1", "C2"):
+        join(desk, name)
+    written = len(desk.written(HERE))
+    join(desk, "C3")
+    kinds = [type(r).__name__ for r in desk.written(HERE)[written:]]
+    assert "TargetRecord" not in kinds
+    assert "TargetEpochRecord" in kinds
+
+
+def test_while_a_target_waits_a_new_partition_is_no_reason_for_another_epoch(desk):
+    """KIP-1263: the target that is due is computed of what is there then."""
+    desk.settings = desk.settings.but(consumer_assignment_interval_ms=1_000)
+    join(desk, "C1")
+    join(desk, "C2")
+    desk.leaders["src-2"] = 5
+    epochs = []
+    for _ in range(2):
+        beat(desk, "C1", 2)
+        epochs.append(desk.role.groups["g"].epoch)
+    assert epochs == [3, 3]
+
+
+def test_a_heartbeat_that_makes_no_target_begins_no_interval(desk):
+    """GroupMetadataManager.canComputeNextTargetAssignment; each group has an interval of its own."""
+    desk.settings = desk.settings.but(consumer_assignment_interval_ms=1_000)
+    join(desk, "C1")
+    other = ConsumerGroupHeartbeat("h", "D1", 0, "src", ())
+    desk.ask(on_consumer_group_heartbeat, other)
+    assert gc.delays(desk.role) == (AssignmentInterval("g"), AssignmentInterval("h"))
+    desk.do(gc.on_delay(desk.role, AssignmentInterval("g"), desk.on))
+    assert gc.delays(desk.role) == (AssignmentInterval("h"),)
+    written = len(desk.written(HERE))
+    beat(desk, "C1", 2, topic="src2")
+    assert len(desk.written(HERE)) > written

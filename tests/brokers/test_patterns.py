@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -73,3 +74,11 @@ def test_an_expression_that_is_none_is_told_once_and_printed_nowhere(capfd) -> N
     with pytest.raises(BadPattern):
         compiled("(unique-to-this-test")
     assert tuple(capfd.readouterr()) == ("", "")
+
+
+def test_only_in_a_browser_python_s_own_expressions_are_compiled(monkeypatch) -> None:
+    """They take time that grows exponentially; RE2/J does not (TopicRegexResolver)."""
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    assert isinstance(compiled.__wrapped__("o?src"), re.Pattern)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert not isinstance(compiled.__wrapped__("o?src"), re.Pattern)

@@ -8,11 +8,14 @@ from kipviz.brokers.context import NOBODY
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import share_membership
+from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.brokers.share_coordinators import share_coordinator as sc
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.timers import MemberSession
+from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
@@ -20,7 +23,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.records.placement import partition_for
-from kipviz.records.share_group_members import ShareGroupRecord
+from kipviz.records.share_group_members import ShareGroupRecord, ShareGroupStatePartitionsRecord
 from kipviz.records.share_group_state import RecordState, ShareSnapshotRecord, StateBatch
 
 HERE = f"__consumer_offsets-{partition_for('g1', 50)}"
@@ -275,3 +278,93 @@ def test_a_full_group_takes_nobody_in_and_keeps_whom_it_has():
     assert group.joins("M1").error is Errors.NONE
     group.beats("M1", -1)
     assert group.joins("M2").error is Errors.NONE
+
+
+def written_by(group, act):
+    """Give the kinds of the records that something writes."""
+    before = len(group.written(HERE))
+    act()
+    return [type(r).__name__ for r in group.written(HERE)[before:]]
+
+
+def test_a_heartbeat_of_a_share_member_that_changes_nothing_writes_nothing():
+    group = running(["M1"])
+    epoch = group.group.members["M1"].epoch
+    assert written_by(group, lambda: group.beats("M1", epoch)) == []
+    assert written_by(group, lambda: group.beats("M1", epoch, "src")) == []
+
+
+def test_another_subscription_of_a_share_member_is_a_new_epoch_of_the_group():
+    """GroupMetadataManager.hasShareGroupMemberSubscriptionChanged."""
+    group = running(["M1"])
+    before = group.group.epoch
+    group.beats("M1", group.group.members["M1"].epoch, "other")
+    assert (group.group.epoch, group.group.members["M1"].topic) == (before + 1, "other")
+
+
+def test_only_the_share_members_whose_target_changes_have_a_record_of_it():
+    group = running(["M1", "M2"])
+    kinds = written_by(group, lambda: group.joins("M3"))
+    assert kinds.count("ShareGroupTargetRecord") == 1
+
+
+@pytest.mark.parametrize(("group_id", "member"), [("", "M1"), ("g1", "")])
+def test_a_share_heartbeat_names_a_group_and_a_member(group_id, member):
+    """GroupCoordinatorService.throwIfShareGroupHeartbeatRequestIsInvalid."""
+    group = Group()
+    request = ShareGroupHeartbeat(group_id, member, 0, "src")
+    answer = group.ask(share_membership.on_share_group_heartbeat, request)
+    assert answer.error is Errors.INVALID_REQUEST
+
+
+def test_a_share_heartbeat_shows_whom_it_found_and_what_is_initialized():
+    group = running(["M1"])
+    for name, found in (("M9", None), ("M1", "M1")):
+        group.beats(name, group.group.members["M1"].epoch)
+        assert [(c.asked, c.found) for c in group.checks if c.name == "member id"] == [
+            (name, found)
+        ]
+    shown = {c.name: c.found for c in group.checks}
+    assert shown["partitions initialized"] == ("src-0", "src-1")
+    assert shown["group epoch"] == group.group.epoch
+
+
+def test_what_a_share_member_had_is_reported_when_it_leaves():
+    group = running(["M1"])
+    had = group.has("M1")
+    group.beats("M1", -1)
+    left = [e for e in group.events if isinstance(e, AssignmentMoved)][-1]
+    assert (left.before, left.after, left.because) == (had, (), "it left")
+
+
+def test_states_are_made_of_the_topics_that_a_member_subscribes_to_alone():
+    """GroupMetadataManager.subscribedTopicsChangeMap; what is being deleted is made anew with its topic."""
+    group = Group(1)
+    group.leaders |= {f"__share_group_state-{i}": 7 for i in range(50)} | {"output-A-0": 5}
+    known = ShareGroup(deleting=("old", "src"))
+    group.role = group.role.but(share_groups=group.role.share_groups.set("g1", known))
+    group.joins("M1")
+    assert [m.key for m in group.sent(InitializeShareGroupState)] == [KEYS[0]]
+    assert (group.group.initializing, group.group.deleting) == (("src-0",), ("old",))
+
+
+def test_a_state_that_was_made_for_a_group_that_is_gone_is_not_noted():
+    group = Group()
+    before = group.role
+    answer = InitializeShareGroupStateResponse(Errors.NONE, KEYS[0])
+    group.do(gc.on_initialized(group.role, answer, group.on))
+    assert group.role == before
+
+
+def test_with_a_topic_its_states_go_and_no_others():
+    """GroupMetadataManager.maybeCleanupShareGroupState (KIP-932)."""
+    known = ShareGroup(
+        initializing=("out-0", "src-0"),
+        initialized=("out-1", "src-1"),
+        deleting=("old", "src"),
+    )
+    role = GroupCoordinator(HERE).but(share_groups=Table.of({"g1": known, "g2": ShareGroup()}))
+    assert share_membership.without_topic(role, "src") == (
+        ShareGroupStatePartitionsRecord("g1", ("out-0",), ("out-1",), ("old",)),
+    )
+    assert share_membership.without_topic(role, "elsewhere") == ()

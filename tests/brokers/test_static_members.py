@@ -19,6 +19,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from tests.clients.parts import changed
@@ -167,3 +168,13 @@ def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
     assert request.instance_id == "i1"
     me = member.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))
     assert (me.state, me.error) == (MemberState.FATAL, f"ConsumerGroupHeartbeat: {error.name}")
+
+
+def test_who_is_back_is_shown_what_its_place_has_and_why_it_moves(desk: Desk) -> None:
+    beat(desk, "C1", -2)
+    joins(desk, "C2")
+    assert [c.found for c in desk.checks if c.name == "target"] == [BOTH]
+    assert [e.because for e in desk.events if isinstance(e, AssignmentMoved)] == [
+        "it joined",
+        "it takes the place of i1",
+    ]

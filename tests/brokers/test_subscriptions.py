@@ -72,6 +72,15 @@ def test_when_topics_come_or_go_the_next_heartbeat_finds_what_an_expression_stan
     assert group.members["C1"].target == ("src-0", "src-1")
 
 
+def test_a_new_topic_that_an_expression_matches_is_a_new_epoch_of_the_group(desk):
+    """GroupMetadataManager.maybeUpdateRegularExpressions: the topics that it stands for are compared."""
+    del desk.leaders["osrc-0"]
+    epoch = joins(desk, "C1", regex="o?src").member_epoch
+    desk.leaders["osrc-0"] = 5
+    assert joins(desk, "C1", epoch=epoch).member_epoch == epoch + 1
+    assert desk.role.groups["g"].members["C1"].target == ("osrc-0", "src-0", "src-1")
+
+
 def test_names_and_an_expression_are_added_up_and_an_empty_expression_takes_it_back(desk):
     epoch = joins(desk, "C1", "old", regex="src").member_epoch
     assert targets(desk) == {"C1": ("old-0", "src-0", "src-1")}

@@ -117,7 +117,7 @@ def without(group: ClassicGroup, name: str) -> ClassicGroup:
 
     The next leader is the first member by name; in Kafka it is the first of a hash table.
     """
-    members = group.members.without(name) if name in group.members else group.members
+    members = group.members.without(name)
     return group.but(
         members=members,
         leader=next(iter(members), "") if group.leader == name else group.leader,

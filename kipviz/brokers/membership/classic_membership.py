@@ -100,7 +100,8 @@ def _join_checked(
 ) -> Effects:
     """Carry out the result of a JoinGroup's checks."""
     error = error_of(checks)
-    if group is not None and error is Errors.GROUP_MAX_SIZE_REACHED:
+    if error is Errors.GROUP_MAX_SIZE_REACHED:
+        assert group is not None, "a group that is not there has room"
         # A former member that comes too late is removed.
         full = Reply(reply_to, JoinGroupResponse(error, NO_MEMBER))
         gone = out(group, request.member_id, NO_ROOM, on).after(Done(group, (full,)))
@@ -321,7 +322,7 @@ def on_leave_group(
         return effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
         done = start_or_complete(done.group, on).after(done)
-    elif done.group.state is S.PREPARING_REBALANCE:
+    else:
         done = complete_if_all_joined(done.group, on).after(done)
     return effects(me, request.group_id, done.but(then=answer), on)
 
@@ -369,6 +370,7 @@ def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) ->
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Remove a member that sent no heartbeat, no JoinGroup or no SyncGroup in time.
 
+    The first generation begins with its delay, also if nobody else is awaited (maybeCompleteJoinPhase).
     Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin, expirePendingSync
     (session.timeout.ms, max.poll.interval.ms as the rebalance timeout).
     """
@@ -382,11 +384,8 @@ def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
             done = out(done.group, late, DID_NOT_SYNC, on).after(done)
         return effects(me, group_id, prepared(done.group, on).after(done), on)
     done = out(group, name, HEARD_NO_MORE, on)
-    if name in group.members and group.state in (S.STABLE, S.COMPLETING_REBALANCE):
-        done = start_or_complete(done.group, on).after(done)
-    elif done.group.state is S.PREPARING_REBALANCE and done.group.all_joined:
-        done = completed(done.group, on).after(done)
-    return effects(me, group_id, done, on)
+    goes_on = start_or_complete if name in group.members else complete_if_all_joined
+    return effects(me, group_id, goes_on(done.group, on).after(done), on)
 
 
 def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
@@ -400,7 +399,7 @@ def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str]]:
             found[MemberSession(name, group_id)] = (group_id, name)
         if group.state is S.PREPARING_REBALANCE and not group.is_first:
             found[GroupRebalance(group_id)] = (group_id, "")
-        if group.unsynced and group.state in (S.COMPLETING_REBALANCE, S.STABLE):
+        if group.unsynced:
             found[GroupSync(group_id)] = (group_id, "")
     return found
 
@@ -468,7 +467,7 @@ def _new(group: ClassicGroup, request: JoinGroup, reply_to: ReplyTo, on: Context
         instance_id=request.instance_id,
         protocols=request.protocols,
     )
-    group = group.but(growing=group.growing or group.is_first)
+    group = group.but(growing=group.is_first)
     return start_or_complete(classic_group.with_member(group, request.member_id, member), on)
 
 
@@ -486,7 +485,8 @@ def _replace_static_member(
 ) -> Done:
     """Let a restarted static member take its own place.
 
-    In a stable group no other member notices. A consumer that still uses the old member id is fenced.
+    In a stable group no other member notices, unless the old process had not sent its SyncGroup yet: its id is awaited
+    until that time is over, and the group rebalances. A consumer that still uses the old member id is fenced.
     Source: updateStaticMemberThenRebalanceOrCompleteJoin, ClassicGroup.replaceStaticMember.
     """
     old, name = group.members[before], request.member_id
@@ -500,10 +500,7 @@ def _replace_static_member(
     member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
     member = member.but(protocols=request.protocols)
     leader = name if group.leader == before else group.leader
-    unsynced = tuple(name if each == before else each for each in group.unsynced)
-    group = group.but(
-        members=group.members.without(before).set(name, member), leader=leader, unsynced=unsynced
-    )
+    group = group.but(members=group.members.without(before).set(name, member), leader=leader)
     if group.state is S.COMPLETING_REBALANCE:
         return prepared(group, on).after(Done(group, replies, checks=checks))
     if group.state is not S.STABLE:

@@ -49,7 +49,6 @@ class Done(Value, frozen=True):
         return self.but(
             replies=(*before.replies, *self.replies),
             gone=(*before.gone, *self.gone),
-            written=self.written or before.written,
             checks=(*before.checks, *self.checks),
         )
 

@@ -128,8 +128,7 @@ def replayed(group: ConsumerGroup, record: GroupRecord) -> ConsumerGroup:
 
 def topics_of(group: ConsumerGroup, member: GroupMember) -> tuple[str, ...]:
     """Return the topics that a member subscribes to, by name or by its regular expression."""
-    found = group.regexes.get(member.regex, ()) if member.regex else ()
-    return tuple(dict.fromkeys((*member.named, *found)))
+    return tuple(dict.fromkeys((*member.named, *group.regexes.get(member.regex, ()))))
 
 
 def subscribed(group: ConsumerGroup) -> tuple[str, ...]:
@@ -250,21 +249,17 @@ def reconcile(group: ConsumerGroup, name: str, owned: tuple[str, ...] | None) ->
         if _still_has(owned, member.revoking):
             return member
         epoch = min(epoch + 1, group.target_epoch)
-    return _next(group, name, member, epoch, owned)
+    return _next(group, member, epoch, owned)
 
 
 def _next(
-    group: ConsumerGroup,
-    name: str,
-    member: GroupMember,
-    epoch: int,
-    owned: tuple[str, ...] | None,
+    group: ConsumerGroup, member: GroupMember, epoch: int, owned: tuple[str, ...] | None
 ) -> GroupMember:
     kept = tuple(held for held in member.assigned if held[0] in member.target)
     revoking = tuple(held for held in member.assigned if held[0] not in member.target)
     had = tuple(p for p, _ in kept)
     wanted = [p for p in member.target if p not in had]
-    got = tuple(p for p in wanted if _owner(group, p, name) is None)
+    got = tuple(p for p in wanted if not _is_held(group, p))
     waits = len(got) < len(wanted)
     if revoking and _still_has(owned, revoking):
         return _advance_member(member, epoch, UNREVOKED, kept, revoking)
@@ -289,9 +284,10 @@ def _still_has(owned: tuple[str, ...] | None, revoking: Held) -> bool:
     return owned is None or any(p in owned for p, _ in revoking)
 
 
-def _owner(group: ConsumerGroup, partition: str, but: str) -> str | None:
-    """Return the other member that has a partition, or has not revoked it yet."""
-    for name, member in group.members.items():
-        if name != but and any(p == partition for p, _ in (*member.assigned, *member.revoking)):
-            return name
-    return None
+def _is_held(group: ConsumerGroup, partition: str) -> bool:
+    """Return whether a member has a partition, or was asked to revoke it; that may be the member that is to get it.
+
+    Source: ConsumerGroup.currentPartitionEpoch.
+    """
+    held = (each for m in group.members.values() for each in (*m.assigned, *m.revoking))
+    return any(p == partition for p, _ in held)

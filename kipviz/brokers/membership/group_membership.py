@@ -128,8 +128,7 @@ def _heartbeat_checks(
     if request.regex and not leaves:
         regex, wrong = request.regex, Errors.INVALID_REGULAR_EXPRESSION
         yield compare("regular expression", regex, None, subscriptions.is_regular(regex), wrong)
-    if not leaves:
-        group = _replay_records(group, static_members.takeover_records(group, request))
+    group = _replay_records(group, static_members.takeover_records(group, request))
     known = group.members.get(name)
     if known is not None:
         yield looked_at("has to give up", tuple(p for p, _ in known.revoking))
@@ -305,7 +304,7 @@ def _topic_changed(group: ConsumerGroup, on: Context) -> bool:
     topics = consumer_group.subscribed(group)
     given = {p for member in group.members.values() for p in member.target}
     there = {p for p in on.image.leaders if topic_of(p) in topics}
-    return bool(topics) and given != there
+    return given != there
 
 
 def _reconcile_member(

@@ -88,8 +88,7 @@ def epoch_check(member: ShareMember, epoch: int) -> Check:
 def unassigned(group: ShareGroup) -> bool:
     """Return whether an initialized partition is in no target yet, or a targeted one was deleted with its topic."""
     given = {p for member in group.members.values() for p in member.target}
-    new = group.epoch == group.target_epoch and given != set(group.initialized)
-    return new and bool(len(group.members))
+    return group.epoch == group.target_epoch and given != set(group.initialized)
 
 
 def simple(group: ShareGroup, partitions: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

@@ -70,10 +70,9 @@ def on_share_group_heartbeat(
     group = me.share_groups.get(group_id) or ShareGroup()
     known = group.members.get(name)
     if request.member_epoch == LEAVING:
+        assert known is not None, "who leaves is a member"
         answer = ShareGroupHeartbeatResponse(Errors.NONE, name, LEAVING)
-        event = _make_assignment_events(
-            group_id, name, known or ShareMember(), ShareMember(), "it left"
-        )
+        event = _make_assignment_events(group_id, name, known, ShareMember(), "it left")
         left = written(
             me, _make_leave_records(group, group_id, name), event, Reply(reply_to, answer), on
         )
