@@ -106,3 +106,52 @@ def test_all_or_none_tells_each_part_its_own_error_before_that_of_the_others() -
     message = done.replies[0].message
     assert isinstance(message, TxnShareAcknowledgeResponse)
     assert dict(message.of_each) == {"src-0": Errors.NOT_LEADER_OR_FOLLOWER, **errors}
+
+
+def test_only_a_staging_of_several_partitions_waits_for_its_parts() -> None:
+    """KIP-1289 "TxnShareAcknowledgeRequest", Topics and Partitions (draft)."""
+    place = calling()
+    place.role = place.role.but(calls=())
+    single = CALL.but(further=(), acknowledgements=(AcknowledgementBatch(1, 1, ACCEPT),))
+    place.ask(staging_requests.on_txn_share_acknowledge, single, "p")
+    assert place.role.calls == ()
+    assert "partition" not in [check.name for check in place.checks]
+    several = CALL.but(acknowledgements=(AcknowledgementBatch(2, 2, ACCEPT),))
+    place.ask(staging_requests.on_txn_share_acknowledge, several, "q")
+    assert [(c.reply_to.source, c.request) for c in place.role.calls] == [("q", several)]
+    assert [c.found for c in place.checks if c.name == "partition"] == ["src-0", "src-1"]
+
+
+def test_each_call_gets_the_answers_to_its_own_parts_and_the_others_go_on_waiting() -> None:
+    place = calling()
+    other = StagingCall(ReplyTo("q", 1, 0), CALL)
+    place.role = place.role.but(calls=(other, *place.role.calls))
+    done = answered(place, part("src-0"))
+    assert {c.reply_to.source: c.results for c in done.state.calls} == {
+        "q": (),
+        "p": (("src-0", Errors.NONE),),
+    }
+    place.role = done.state
+    done = answered(place, part("src-1"))
+    assert [reply.to for reply in done.replies] == [TO]
+    assert done.state.calls == (other,)
+
+
+def test_an_answer_of_another_kind_is_no_part_of_a_call() -> None:
+    """One connection carries fetches, too."""
+    fetched = Reply(TO, ShareFetchResponse(Errors.NONE, "src-0"))
+    single = part("src-0", to=ReplyTo("nobody", 1, 0))
+    done = answered(calling(), fetched, single)
+    assert done.replies == (fetched, single)
+    assert done.state.calls[0].results == ()
+
+
+def test_the_checks_tell_whose_error_a_part_gets() -> None:
+    place = calling(rules="repaired+stage_parts=all_or_none")
+    done = answered(place, part("src-0"), part("src-1", Errors.INVALID_RECORD_STATE))
+    wrong = Errors.INVALID_RECORD_STATE
+    assert [(c.name, c.asked, c.found, c.error) for c in done.checks] == [
+        ("staged with the others", "src-0", True, wrong),
+        ("staged", "src-1", wrong, wrong),
+    ]
+    assert answered(calling(), part("src-0"), part("src-1")).checks == ()

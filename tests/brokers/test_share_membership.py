@@ -290,7 +290,9 @@ def written_by(group, act):
 def test_a_heartbeat_of_a_share_member_that_changes_nothing_writes_nothing():
     group = running(["M1"])
     epoch = group.group.members["M1"].epoch
+    reported = len(group.events)
     assert written_by(group, lambda: group.beats("M1", epoch)) == []
+    assert len(group.events) == reported
     assert written_by(group, lambda: group.beats("M1", epoch, "src")) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.membership import classic_membership
+from kipviz.brokers.membership import classic_membership, static_members
 from kipviz.brokers.membership import group_membership as membership
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, commit_checks
 from kipviz.brokers.timers import MemberSession
@@ -178,3 +178,37 @@ def test_who_is_back_is_shown_what_its_place_has_and_why_it_moves(desk: Desk) ->
         "it joined",
         "it takes the place of i1",
     ]
+
+
+IN_USE = "who has the group.instance.id"
+
+
+def test_a_heartbeat_shows_which_member_has_the_group_instance_id(desk: Desk) -> None:
+    for name, epoch, instance, found in (
+        ("C2", 0, "i1", "C1"),
+        ("C2", 0, "i2", None),
+        ("C1", 2, "i1", "C1"),
+        ("C1", 2, "i9", None),
+    ):
+        fields = {"topic": "src", "owned": ()} if epoch == 0 else {}
+        beat(desk, name, epoch, instance, **fields)
+        shown = [(c.asked, c.found) for c in desk.checks if c.name == IN_USE]
+        assert shown == [(name, found)]
+
+
+@pytest.mark.parametrize(
+    ("leaver", "name", "asked", "found", "error"),
+    [
+        (Leaver("", "i1"), "C1", None, "C1", E.NONE),
+        (Leaver("C1", "i1"), "C1", "C1", "C1", E.NONE),
+        (Leaver("C9", "i1"), "C1", "C9", "C1", E.FENCED_INSTANCE_ID),
+        (Leaver("C9", "i9"), "C9", "C9", None, E.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_whom_an_operator_means_by_a_group_instance_id(
+    desk: Desk, leaver: Leaver, name: str, asked: str | None, found: str | None, error: Errors
+) -> None:
+    """GroupMetadataManager.classicGroupLeaveToConsumerGroup, throwIfInstanceIdIsFenced."""
+    meant, check = static_members.leaver_of(desk.role.groups["g"], leaver)
+    assert meant == name
+    assert (check.asked, check.found, check.error) == (asked, found, error)

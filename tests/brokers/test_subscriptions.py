@@ -81,6 +81,24 @@ def test_a_new_topic_that_an_expression_matches_is_a_new_epoch_of_the_group(desk
     assert desk.role.groups["g"].members["C1"].target == ("osrc-0", "src-0", "src-1")
 
 
+def test_an_expression_that_stands_for_the_same_topics_is_not_written_again(desk):
+    epoch = joins(desk, "C1", regex="o?src").member_epoch
+    written = len(desk.written(HERE))
+    joins(desk, "C1", epoch=epoch)
+    assert len(desk.written(HERE)) == written
+
+
+def test_a_subscription_without_a_rack_keeps_the_one_that_the_member_named(desk):
+    """ConsumerGroupMember.Builder.maybeUpdateRackId."""
+    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), rack="here")
+    epoch = desk.ask(members.on_consumer_group_heartbeat, request).member_epoch
+    joins(desk, "C1", "old", epoch=epoch)
+    known = desk.role.groups["g"].members["C1"]
+    assert (known.topic, known.rack) == ("old", "here")
+    joins(desk, "C2", "src")
+    assert desk.role.groups["g"].members["C2"].rack == ""
+
+
 def test_names_and_an_expression_are_added_up_and_an_empty_expression_takes_it_back(desk):
     epoch = joins(desk, "C1", "old", regex="src").member_epoch
     assert targets(desk) == {"C1": ("old-0", "src-0", "src-1")}

@@ -18,13 +18,11 @@ from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
 from kipviz.records.placement import topic_of
 
 
-def is_regular(regex: str | None) -> bool:
-    """Return whether a broker accepts a regular expression; none at all is accepted, too.
+def is_regular(regex: str) -> bool:
+    """Return whether a broker accepts a regular expression.
 
     Source: Utils.throwIfRegularExpressionIsInvalid (com.google.re2j).
     """
-    if not regex:
-        return True
     try:
         compiled(regex)
     except BadPattern:

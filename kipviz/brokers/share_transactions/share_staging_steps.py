@@ -114,8 +114,9 @@ def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Ef
         return share_staging.answered(me, request, reply_to, checks)
     share, made = find_stageable(me, request, on)
     checks += made
-    if share is None or error_of(checks) is not Errors.NONE:
+    if error_of(checks) is not Errors.NONE:
         return share_staging.answered(me, request, reply_to, checks)
+    assert share is not None, "one that is not there is not active"
     if acknowledgement_checks.is_staged_again(share, request):
         return stage_again(me, share, request, reply_to).after(checks)
     return staged(me, share, request, reply_to, on).after(checks)
