@@ -166,13 +166,13 @@ def test_a_marker_that_arrives_while_the_coordinator_loads_is_sent_again():
     assert not loading.written(HERE)
 
 
-@pytest.mark.parametrize(("marked", "epoch"), [(11, 1), (10, 1)])
+@pytest.mark.parametrize(("marked", "epoch"), [(11, 1), (11, 0), (10, 1)])
 def test_a_yes_still_counts_after_another_producer_s_marker_or_that_of_the_transaction_before(
     desk, marked, epoch
 ):
     """ProducerStateManager.clearVerificationStateEntry; the epoch of a marker is the next transaction's (KIP-890)."""
     commit(desk, ("foo-0", 101), epoch=epoch)
-    mark(desk, pid=marked, epoch=epoch)
+    mark(desk, pid=marked, epoch=1)
     enlisted(desk, epoch=epoch)
     assert desk.last.error is Errors.NONE
 

@@ -382,5 +382,8 @@ def test_a_heartbeat_that_makes_no_target_begins_no_interval(desk):
     desk.do(gc.on_delay(desk.role, AssignmentInterval("g"), desk.on))
     assert gc.delays(desk.role) == (AssignmentInterval("h"),)
     written = len(desk.written(HERE))
-    beat(desk, "C1", 2, topic="src2")
+    join(desk, "C2")
+    assert gc.delays(desk.role) == (AssignmentInterval("h"), AssignmentInterval("g"))
+    beat(desk, "C1", 2, BOTH)
     assert len(desk.written(HERE)) > written
+    assert gc.delays(desk.role) == (AssignmentInterval("h"), AssignmentInterval("g"))

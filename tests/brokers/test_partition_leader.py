@@ -332,6 +332,8 @@ def test_the_epoch_of_a_batch_outside_of_transactions_is_compared_at_its_append_
     assert plain(desk, producer=11).error is Errors.NONE
     (compared,) = (c for c in desk.checks if c.name == "producer epoch")
     assert compared.found == -1
+    desk.image = {"min_insync_replicas": (("output-A", 2),), "offline": (99,)}
+    assert plain(desk, sequence=1).error is Errors.NOT_ENOUGH_REPLICAS
 
 
 def test_a_marker_takes_the_guard_of_its_own_producer_s_batches_only(desk):

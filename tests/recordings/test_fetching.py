@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kipviz.brokers.logs.partition_log import AbortedTransaction, PartitionLog
 from kipviz.core.log import Log
+from kipviz.core.table import Table
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange, load_recording
+from kipviz.recordings.replayed_roles import fetching
 from kipviz.recordings.replayed_roles.fetching import NOTHING_NEW, Read, Reading, answers
 from kipviz.recordings.request_context.evidence import of_recording
 
@@ -129,3 +132,19 @@ def test_silence_where_there_is_something_new_is_not_accepted() -> None:
     (verdict,) = acceptor.of(number, silent)
     assert verdict.recorded == NOTHING_NEW
     assert not verdict.accepted
+
+
+def fetch(epoch: int, *topics: dict[str, Any], forgotten: tuple[str, ...] = ()) -> Exchange:
+    gone = tuple(Table.of({"topic": t, "partitions": (0,)}) for t in forgotten)
+    asks = {"sessionId": 7, "sessionEpoch": epoch, "topics": tuple(map(Table.of, topics))}
+    return Exchange("FETCH", 12, "c", 10, 11, Table.of(asks | {"forgottenTopicsData": gone}), None)
+
+
+def test_a_partition_that_a_reader_forgets_is_no_part_of_its_session_any_more() -> None:
+    """KIP-227: FetchSession.update removes what forgottenTopicsData names."""
+    both = {"p-0": Reading(3, True), "q-0": Reading(5, True)}
+    assert fetching._read_request(fetch(2, forgotten=("p",)), {}, {7: both}) == (
+        True,
+        {"q-0": both["q-0"]},
+    )
+    assert fetching._read_request(fetch(2), {}, {7: both}) == (True, both)

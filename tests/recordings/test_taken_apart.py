@@ -69,6 +69,7 @@ def test_from_version_4_on_each_key_has_an_answer_of_its_own() -> None:
 
 def test_a_leader_is_told_and_nobody_as_long_as_it_has_written_nothing() -> None:
     five = (("error", "NONE"), ("node", 5))
+    assert coordinator_lookup.NOBODY == (("error", "COORDINATOR_NOT_AVAILABLE"), ("node", -1))
     assert coordinator_lookup.said_of(5, settled=True) == (five,)
     assert coordinator_lookup.said_of(5, settled=False) == (five, coordinator_lookup.NOBODY)
 
