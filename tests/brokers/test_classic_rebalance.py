@@ -82,6 +82,11 @@ def test_what_a_join_waits_for_is_shown_beside_it(desk):
 
 def test_what_a_generation_moves_is_reported_with_the_generation_before(desk):
     two_members(desk)
+    ask_to_join(desk, "C1.1", subscription=FIRST, source="C1/again")
+    ask_to_join(desk, "C2.2", source="C2/again")
+    sync(desk, "C1.1", 3, ("C1.1", ("src-0",)), ("C2.2", ("src-1",)))
+    carry(desk)
+    assert (group(desk).state, group(desk).generation) == (S.STABLE, 3)
     moved = [
         (e.member_id, e.epoch_before, e.epoch, e.before, e.after)
         for e in desk.events

@@ -8,10 +8,17 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.messages.share_state import ReadShareGroupState
 from kipviz.recordings.decoded.producer_id_blocks import gives_another
-from kipviz.recordings.judging import not_judged
+from kipviz.recordings.judging import inconclusive, not_judged, questions
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles import answer_text, coordinator_lookup, join_answer_text
+from kipviz.recordings.replayed_roles import (
+    answer_text,
+    coordinator_lookup,
+    join_answer_text,
+    operators,
+    share_answer_text,
+)
 
 HOMES = SimpleNamespace(home_of=lambda topic, key: f"{topic}({key})")
 
@@ -228,3 +235,70 @@ def test_a_topic_is_named_by_its_name_or_its_id_under_either_word() -> None:
     assert answer_text.sayings((("error", "NONE"), ("node", None), ("ids", (1, (2,))))) == (
         "NONE, node none, ids (1; (2))"
     )
+
+
+def test_a_request_to_leave_that_failed_as_a_whole_says_nothing_of_a_member() -> None:
+    """LeaveGroupResponse: members are empty where there is a top-level error."""
+    request = {"groupId": "g", "members": [{"memberId": "m", "groupInstanceId": None}]}
+    for code, member in ((16, "NONE"), (0, "no answer")):
+        leaves = exchange("LEAVE_GROUP", 4, request, {"errorCode": code, "members": []})
+        (asking,) = join_answer_text.asked_of(leaves)
+        assert dict(join_answer_text.recorded_of(leaves, asking))["member"] == member
+
+
+def test_a_read_of_a_state_names_the_leader_s_epoch() -> None:
+    """ReadShareGroupStateRequest.json: leaderEpoch."""
+    part = {"partition": 0, "leaderEpoch": 7}
+    told = {"partition": 0, "errorCode": 0, "stateEpoch": 3, "startOffset": 5, "stateBatches": []}
+    reads = exchange(
+        "READ_SHARE_GROUP_STATE",
+        0,
+        {"groupId": "g", "topics": [{"topicId": "T", "partitions": [part]}]},
+        {"results": [{"topicId": "T", "partitions": [told]}]},
+    )
+    (found,) = share_answer_text.told_of((reads,))["g:T:0"]
+    assert found.message == ReadShareGroupState("g:T:0", 7)
+
+
+def test_each_partition_whose_start_is_altered_has_a_result_of_its_own() -> None:
+    """AlterShareGroupOffsetsResponse.json."""
+    request = {"topicName": "src", "partitions": [{"partitionIndex": 0, "startOffset": 5}]}
+    result = {"topicName": "src", "partitions": [{"partitionIndex": 0, "errorCode": 3}]}
+    alters = exchange(
+        "ALTER_SHARE_GROUP_OFFSETS",
+        0,
+        {"groupId": "g", "topics": [request]},
+        {"errorCode": 0, "responses": [result]},
+    )
+    ((group, message, said),) = operators._alter_offsets(alters, {})
+    assert (group, message.starts) == ("g", (("src-0", 5),))
+    assert dict(said)["results"] == (("src-0", "UNKNOWN_TOPIC_OR_PARTITION"),)
+
+
+def test_a_share_heartbeat_is_asked_with_the_topic_that_it_names() -> None:
+    request = {"groupId": "g", "memberId": "m", "memberEpoch": 0}
+    answer = {"errorCode": 0, "memberEpoch": 2, "assignment": None}
+    for topics, named in (["src"], "src"), (None, ""):
+        beats = exchange(
+            "SHARE_GROUP_HEARTBEAT", 1, request | {"subscribedTopicNames": topics}, answer
+        )
+        ((_, message, _),) = questions._share_heartbeat(beats, {})
+        assert message.topic == named
+
+
+def test_a_fetch_that_starts_a_share_partition_while_its_state_is_read_is_in_doubt() -> None:
+    """SharePartition.maybeInitialize reads the state first, and then the end offset of its source."""
+    part = {"partition": 0, "errorCode": 0, "startOffset": -1}
+    reads = exchange(
+        "READ_SHARE_GROUP_STATE",
+        0,
+        {"groupId": "g"},
+        {"results": [{"partitions": [part]}]},
+        client="broker-2",
+    )
+    fetches = exchange("SHARE_FETCH", 1, {"groupId": "g"}, {}, broker=2)
+    read = inconclusive._states_read((reads, reads.but(problem="damaged"), fetches))
+    assert read == {"g": [(11, 2, False, True)]}
+    assert inconclusive._why_of_start(fetches, (reads, fetches), read) == inconclusive.COPYING
+    elsewhere = fetches.but(broker=3)
+    assert inconclusive._why_of_start(elsewhere, (reads, elsewhere), read) == ""

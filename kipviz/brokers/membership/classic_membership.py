@@ -190,7 +190,7 @@ def _sync_checks(me: GroupCoordinator, request: SyncGroup) -> Iterator[Check]:
     """Check that the sender is a member of the current generation, and that no next one is being prepared."""
     yield has_loaded(me.loading)
     group, name = me.classic_groups.get(request.group_id), request.member_id
-    if group is None or group.state is S.EMPTY:
+    if group is None:
         yield compare("member id", name, None, False, Errors.UNKNOWN_MEMBER_ID)
         return
     who = (name, request.generation, request.instance_id)
