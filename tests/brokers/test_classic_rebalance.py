@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import GroupRebalance, MemberSession
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
@@ -174,3 +175,12 @@ def test_nobody_waits_for_the_record_of_a_group_without_members(desk):
     run_out(desk, MemberSession(alone_name, "g"))
     assert group(desk).state is S.EMPTY
     assert desk.role.waiting == ()
+
+
+def test_who_waits_for_nothing_is_told_nothing_when_the_coordinator_moves(desk):
+    """GroupMetadataManager.onUnloaded completes the futures that there are."""
+    two_members(desk)
+    assert classic.on_resigned(desk.role) == ()
+    ask_to_join(desk, ask_to_join(desk, "", "C3").member_id, source="C3/join")
+    told = classic.on_resigned(desk.role)
+    assert [(r.to.source, r.message.error) for r in told] == [("C3/join", Errors.NOT_COORDINATOR)]

@@ -226,9 +226,10 @@ def uniform(group: ConsumerGroup, partitions: tuple[str, ...]) -> Table[str, tup
     for name, mine in kept.items():
         room = max(least - len(mine), 0)
         kept[name], free = (*mine, *free[:room]), free[room:]
+    # As many are left as members may have one more.
     for name, mine in kept.items():
-        if more and free and len(mine) == least:
-            kept[name], free, more = (*mine, free[0]), free[1:], more - 1
+        if free and len(mine) == least:
+            kept[name], free = (*mine, free[0]), free[1:]
     return Table.of({name: tuple(sorted(mine)) for name, mine in kept.items()})
 
 
