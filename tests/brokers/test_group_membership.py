@@ -387,3 +387,13 @@ def test_a_heartbeat_that_makes_no_target_begins_no_interval(desk):
     beat(desk, "C1", 2, BOTH)
     assert len(desk.written(HERE)) > written
     assert gc.delays(desk.role) == (AssignmentInterval("h"), AssignmentInterval("g"))
+
+
+def test_a_member_that_joins_again_from_another_rack_is_written_and_has_not_moved(desk):
+    """GroupMetadataManager.hasMemberSubscriptionChanged: a rack is no reason for another epoch."""
+    join(desk, "C1")
+    reported, written = len(desk.events), len(desk.written(HERE))
+    request = ConsumerGroupHeartbeat("g", "C1", 0, "src", (), rack="there")
+    assert desk.ask(on_consumer_group_heartbeat, request).member_epoch == 2
+    assert len(desk.written(HERE)) == written + 1
+    assert not [e for e in desk.events[reported:] if isinstance(e, AssignmentMoved)]

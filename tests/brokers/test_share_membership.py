@@ -370,3 +370,26 @@ def test_with_a_topic_its_states_go_and_no_others():
         ShareGroupStatePartitionsRecord("g1", ("out-0",), ("out-1",), ("old",)),
     )
     assert share_membership.without_topic(role, "elsewhere") == ()
+
+
+def test_each_move_of_a_share_member_is_reported_with_its_reason():
+    group = running(["M1"])
+    moved = [
+        (e.epoch_before, e.epoch, e.before, e.after, e.because)
+        for e in group.events
+        if isinstance(e, AssignmentMoved)
+    ]
+    assert moved == [
+        (0, 2, (), (), "it joined"),
+        (2, 3, (), ("src-0", "src-1"), "it was given its target"),
+    ]
+
+
+def test_a_partition_whose_state_is_to_be_made_moves_nobody_yet():
+    group = running(["M1"])
+    group.leaders |= {f"__share_group_state-{i}": 7 for i in range(50)} | {"src-2": 5}
+    reported, epoch = len(group.events), group.group.members["M1"].epoch
+    assert written_by(group, lambda: group.beats("M1", epoch)) == [
+        "ShareGroupStatePartitionsRecord"
+    ]
+    assert not [e for e in group.events[reported:] if isinstance(e, AssignmentMoved)]

@@ -96,14 +96,13 @@ def on_share_group_heartbeat(
                 group_id, name, after.epoch, after.previous_epoch, after.partitions
             ),
         )
-    whole = request.member_epoch == JOINING or bool(request.topic)
-    new = whole or after.partitions != member.partitions
+    new = bool(request.topic) or after.partitions != member.partitions
     told = Assignment(after.partitions) if new else None
     answer = ShareGroupHeartbeatResponse(Errors.NONE, name, after.epoch, told)
     because = "it joined" if known is None else "it was given its target"
     event = _make_assignment_events(group_id, name, known or ShareMember(), after, because)
     done = written(me, records, event, Reply(reply_to, answer), on).after(checks)
-    return done if records and not done.appends else done.but(requests=asked)
+    return done.but(requests=asked) if done.appends else done
 
 
 def on_initialized(
