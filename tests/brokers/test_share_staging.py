@@ -91,7 +91,7 @@ def test_records_of_a_share_partition_that_is_not_active_are_not_looked_at() -> 
 
 
 def test_where_the_client_adds_the_participant_the_leader_asks_no_coordinator() -> None:
-    place = SharePlace(last=2, rules="repaired+enlistment=nobody").loaded()
+    place = SharePlace(last=2, rules="pull-request-22357+enlistment=nobody").loaded()
     place.fetch("M1", 3)
     place.stage("M1", said(0, 0))
     assert not place.sent(AddPartitionsToTxn)

@@ -34,8 +34,9 @@ def find_stageable(
     status = share.status if share is not None else None
     error = Errors.INVALID_RECORD_STATE
     active = compare("share-partition", None, status, status is Status.ACTIVE, error)
-    if share is None or active.error is not Errors.NONE:
+    if active.error is not Errors.NONE:
         return share, (active,)
+    assert share is not None, "one that is not there is not active"
     return share, (active, *acknowledgement_checks.stage_checks(share, request, on))
 
 
