@@ -1,6 +1,7 @@
 """Logs as columns and rows, in ranges of bytes: the same as the reader of whole segments reads, and damage in its place."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from kipviz.recordings.files.batch_headers import headers_in
 from kipviz.recordings.files.checksums import checksums
 from kipviz.recordings.files.log_parts import log_folders, read_part
 from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
-from kipviz.recordings.files.request_log import exchanges_in
+from kipviz.recordings.files.request_log import exchanges_in, zone_of
 from kipviz.recordings.files.request_rows import request_parts, request_rows
 from kipviz.recordings.files.segments import read_segment
 from kipviz.recordings.recording_error import RecordingError
@@ -237,3 +238,17 @@ def test_a_line_that_is_no_request_is_a_row_that_says_so_and_names_no_api(whole,
         ("UNKNOWN", True),
     ]
     assert (rows[1]["position"], rows[1]["client"], rows[1]["request"]) == (len(line), "", None)
+
+
+def test_a_folder_stands_for_the_request_logs_in_it_and_not_for_its_folders(tmp_path):
+    for name in ("b.log", "a.log"):
+        (tmp_path / name).write_bytes(b"line\n")
+    (tmp_path / "older").mkdir()
+    (tmp_path / "older" / "c.log").write_bytes(b"line\n")
+    found = [Path(part.path).name for part in request_parts([tmp_path], 1 << 30)]
+    assert found == ["a.log", "b.log"]
+
+
+@pytest.mark.parametrize(("said", "minutes"), [("+02:00", 120), ("-05:30", -330)])
+def test_an_offset_from_utc_is_before_or_behind_it(said, minutes):
+    assert zone_of(said).utcoffset(None) == timedelta(minutes=minutes)
