@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -148,3 +149,13 @@ def test_a_partition_that_a_reader_forgets_is_no_part_of_its_session_any_more() 
         {"q-0": both["q-0"]},
     )
     assert fetching._read_request(fetch(2), {}, {7: both}) == (True, both)
+
+
+def test_a_reader_that_names_no_leader_s_epoch_is_refused_for_none() -> None:
+    """Partition.localLogWithEpochOrThrow: an epoch that is not there is not compared (KIP-320)."""
+    leads = SimpleNamespace(epoch_of=lambda _: 3, readable_at=lambda *_, **__: (1,))
+    unread = Read("p-0", None, ())
+    assert fetching.refusal_of(unread, leads, 1, 12) is None
+    for epoch, error in ((2, "FENCED_LEADER_EPOCH"), (4, "UNKNOWN_LEADER_EPOCH")):
+        read = Read("p-0", Reading(0, True).but(leader_epoch=epoch), ())
+        assert dict(fetching.refusal_of(read, leads, 1, 12))["error"] == error

@@ -21,7 +21,12 @@ from kipviz.recordings.decoded.group_configs import (
 from kipviz.recordings.judging.inconclusive import AGE_OF_RECORDS
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.recorded import Exchange, load_recording, plain
-from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
+from kipviz.recordings.request_context.evidence import (
+    Evidence,
+    of_broker,
+    of_recording,
+    setting_of,
+)
 from tests.recordings.whole_folder import unpacked
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -110,3 +115,12 @@ def test_a_group_that_begins_by_the_age_of_records_cannot_be_judged() -> None:
     told = of_evidence(evidence)
     assert told.refused == ()
     assert {reason for _, reason, _ in told.cannot_judge} == {AGE_OF_RECORDS}
+
+
+def test_a_number_of_a_broker_s_settings_is_read_as_one_and_a_flag_as_one() -> None:
+    """KafkaConfig: ConfigDef.Type.INT and BOOLEAN."""
+    assert setting_of("group.consumer.max.size", "7") == ("consumer_group_max_size", 7)
+    verifies = "transaction.partition.verification.enable"
+    assert setting_of(verifies, "false") == ("partition_verification", False)
+    with pytest.raises(ValueError, match="true or false"):
+        setting_of(verifies, "7")

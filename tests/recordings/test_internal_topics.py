@@ -388,3 +388,14 @@ def test_an_array_that_claims_more_than_there_is_costs_no_memory():
     value = i(2, 0) + i(8, 12) + i(2, 5) + i(4, 60000) + i(1, 1) + struct.pack(">i", 2**31 - 1)
     with pytest.raises(RecordingError, match="the partitions cannot have 2147483647 items"):
         decode(segment(TXN_KEY, value + bytes(16)), TRANSACTIONS)
+
+
+def test_kinds_of_group_records_have_kafka_s_numbers() -> None:
+    """CoordinatorRecordType: the version of a record's key."""
+    assert {kind: GROUP_KINDS[kind] for kind in (2, 3, 4, 5, 8)} == {
+        2: "GroupMetadata",
+        3: "ConsumerGroupMetadata",
+        4: "ConsumerGroupPartitionMetadata",
+        5: "ConsumerGroupMemberMetadata",
+        8: "ConsumerGroupCurrentMemberAssignment",
+    }

@@ -2,6 +2,7 @@
 
 import json
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -223,3 +224,10 @@ def test_the_first_and_the_last_batch_of_a_large_segment_have_their_windows(tmp_
         run = run_of_logs(tmp_path, at=("out-0", offset), last=40)
         own = [e.batch.base_offset for e in run.model.entries if e.partition == "out-0"]
         assert own == list(there)
+
+
+def test_an_offset_is_looked_for_in_its_segment_and_the_one_before() -> None:
+    """A transaction may have begun in the segment before; LogSegments.floorSegment finds the offset's own."""
+    parts = [SimpleNamespace(segment=f"{offset:020d}.log") for offset in (0, 10, 20, 30)]
+    found = log_window._find_parts(parts, 25)
+    assert [part.segment for part in found] == [f"{offset:020d}.log" for offset in (10, 20)]

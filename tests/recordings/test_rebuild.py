@@ -26,7 +26,7 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 from kipviz.records.share_group_members import ShareGroupRecord
-from kipviz.records.transaction_state import TransactionRecord
+from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.views.reasons.blocked_logs import blocked, pending_offsets
 from kipviz.views.reasons.blockers import findings
 from kipviz.widgets.rebuilt_logs import run_of_logs
@@ -417,3 +417,24 @@ def test_a_batch_says_when_it_was_written_to_the_ms(tmp_path: Path, at_ms: int, 
     write(tmp_path, "out-0", batch(0, at=at_ms))
     (entry,) = run_of_logs(tmp_path).model.entries
     assert entry.at == said
+
+
+def test_of_a_record_in_a_dead_letter_queue_the_broker_s_headers_are_told() -> None:
+    """KIP-1191: __dlq.errors.topic and so on; the others are the application's own."""
+    headers = (("__dlq.errors.topic", b"src"), ("__dlq.error", b"x"), ("mine", b"y"))
+    record = LoggedRecord(0, 0, None, None, headers, 0)
+    assert [name for name, _ in rebuild._of_dead_letter(record)] == ["__dlq.errors.topic"]
+
+
+def test_a_partition_is_in_a_transaction_since_the_first_record_that_names_it_as_ongoing() -> None:
+    """TransactionLogValue: the partitions of a decision were added before it."""
+
+    def entry(at_ms: int, state: TransactionState, *partitions: str) -> Entry:
+        record = TransactionRecord("t", 9, 0, state, partitions)
+        return Entry("__transaction_state-0", Batch(0, (record,)), at_ms, "")
+
+    ongoing, decided = TransactionState.ONGOING, TransactionState.PREPARE_COMMIT
+    found = rebuild._find_additions(
+        [entry(1, ongoing, "a-0"), entry(2, ongoing, "a-0", "b-0"), entry(3, decided, "c-0")]
+    )
+    assert found == {(9, 0, "a-0"): 1, (9, 0, "b-0"): 2}
