@@ -2,10 +2,12 @@
 
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from kipviz.recordings.auditing.audit_evidence import PartitionEnd
+from kipviz.recordings.auditing import audit_rules
+from kipviz.recordings.auditing.audit_evidence import Decision, PartitionEnd
 from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
 from kipviz.recordings.auditing.audit_rules import surroundings
 from kipviz.recordings.auditing.log_audit import audit_logs
@@ -176,6 +178,27 @@ def test_a_transaction_that_held_its_readers_past_its_timeout_is_told(tmp_path):
     committed(tmp_path)
     write(tmp_path, "out-0", data(0), marker(1, 5, 1, at=START + 75_000))
     assert found(tmp_path) == [("long-hold", "out-0", 0)]
+    (told,) = audit_logs([tmp_path]).findings
+    assert told.certainty == "sure"
+
+
+def test_without_its_timeout_in_the_logs_a_transaction_is_likely_to_have_held_its_readers(tmp_path):
+    """transaction.max.timeout.ms is 15 minutes, unless a broker says otherwise."""
+    write(tmp_path, "out-0", data(0), marker(1, 5, 1, at=START + 2_000_000))
+    (told,) = audit_logs([tmp_path]).findings
+    assert (told.kind, told.certainty) == ("long-hold", "likely")
+
+
+def test_a_decision_is_complete_from_the_first_millisecond_of_a_clock_on():
+    """-1 is the time of what is not complete; 1970 itself is a time (a broker whose clock is not set)."""
+    end = SimpleNamespace(first_offset=0, end_offset=1, last_ms=0)
+    around = SimpleNamespace(end_of=lambda _: end)
+    tally = SimpleNamespace(is_ended=lambda *_, **__: False)
+    for complete_ms, kind in ((-1, "unfinished"), (0, "missing-marker")):
+        decision = Decision("app", 5, 1, True, ("out-0",), 0, 0, complete_ms, 60_000, "t-0", 3)
+        assert [each.kind for each in audit_rules._unfinished(decision, tally, {}, around)] == [
+            kind
+        ]
 
 
 @pytest.mark.parametrize(
