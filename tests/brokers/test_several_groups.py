@@ -138,7 +138,6 @@ def test_a_right_is_asked_for_group_by_group(desk: Desk) -> None:
 
 
 def test_an_answer_to_another_life_of_a_connection_is_no_part_of_it(desk: Desk) -> None:
-    assert not several.waits_for(None, TO)
     assert not several.waits_for(desk.role, TO)
     ask(desk, DeleteGroups(GROUP, (BILLING,)))
     assert not several.waits_for(desk.role, ReplyTo("op/admin", 1, 1))
