@@ -15,8 +15,10 @@ import pytest
 from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.replayed_roles import joining, sharing
+from kipviz.recordings.replayed_roles import joining, leaders, separate_share_groups, sharing
 from kipviz.recordings.request_context import office
+from kipviz.recordings.request_context.appends import SeenEnds
+from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.recordings.request_context.coordinator_memory import Transitions
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.recordings.request_context.handmade_requests import Sent
@@ -42,7 +44,7 @@ def nothing_is_prepared_before_its_record(patch: Patch) -> None:
 
 
 def all_share_fetches_are_early_or_none(patch: Patch) -> None:
-    patch.setattr(sharing, "EARLIER_MAX", 0)
+    patch.setattr(separate_share_groups, "EARLIER_MAX", 0)
 
 
 def start_offsets_are_known_at_once(patch: Patch) -> None:
@@ -50,6 +52,18 @@ def start_offsets_are_known_at_once(patch: Patch) -> None:
         yield way
 
     patch.setattr(sharing.Sharing, "_begun_or_not", begun)
+
+
+def groups_are_emptied_after_all_releases(patch: Patch) -> None:
+    patch.setattr(sharing.Sharing, "_removed_first", lambda *_: ())
+
+
+def batches_are_seen_from_their_time_on(patch: Patch) -> None:
+    patch.setattr(SeenEnds, "not_shown_ms", lambda *_, **__: 0)
+
+
+def leaders_that_move_have_appended_nothing(patch: Patch) -> None:
+    patch.setattr(leaders, "moved_meanwhile", lambda *_: ())
 
 
 def assignments_are_stored_at_once(patch: Patch) -> None:
@@ -72,6 +86,9 @@ CASES: list[tuple[str, Callable[[Patch], None], str]] = [
     ("early-fencing-4.4.0", nothing_is_prepared_before_its_record, "ADD_PARTITIONS_TO_TXN"),
     ("late-share-fetch-4.4.0", all_share_fetches_are_early_or_none, "SHARE_FETCH"),
     ("late-start-offset-4.3.1", start_offsets_are_known_at_once, "SHARE_ACKNOWLEDGE"),
+    ("emptied-group-4.3.1", groups_are_emptied_after_all_releases, "WRITE_SHARE_GROUP_STATE"),
+    ("late-append-4.4.0", batches_are_seen_from_their_time_on, "FETCH"),
+    ("three-moved-batch-4.3.1", leaders_that_move_have_appended_nothing, "PRODUCE"),
     ("late-assignment-4.3.1", assignments_are_stored_at_once, "SYNC_GROUP"),
     ("three-moved-group-4.3.1", nobody_writes_after_an_election, "HEARTBEAT"),
     ("three-loading-4.3.1", lists_come_from_loaded_coordinators, "LIST_TRANSACTIONS"),
@@ -87,3 +104,13 @@ def test_a_moment_that_no_log_has_explains_an_answer(evidence, undo, api, monkey
     assert [str(each) for each in report.refused] == []
     undo(monkeypatch)
     assert api in {each.api for each in of_evidence(evidence).refused}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("evidence", ["emptied-group-4.3.1"], indirect=True)
+def test_connections_of_one_network_thread_end_one_after_the_other(evidence) -> None:
+    """Then no share-partition is removed before the last member's records are released."""
+    assert {thread_of(each.connection) for each in evidence.exchanges} == {"0", "1", "2"}
+    same = (x.but(connection="127.0.0.1:9092-127.0.0.1:50210-0-1") for x in evidence.exchanges)
+    refused = of_evidence(evidence.but(exchanges=tuple(same))).refused
+    assert [each.api for each in refused] == ["WRITE_SHARE_GROUP_STATE"]

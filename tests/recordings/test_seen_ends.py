@@ -7,7 +7,7 @@ from kipviz.core.table import Table
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.appends import SeenEnds
-from kipviz.records.batches import Batch, DataRecord
+from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 PLACE = "orders-0"
 OLD, NEW = 3, 2
@@ -73,3 +73,35 @@ def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_el
 
     assert hidden(before) == 0
     assert hidden(before, since) == 4_001
+
+
+@pytest.mark.parametrize(
+    ("answered_ms", "age"),
+    # The batch has its time at 2,000, and a reader asks at 6,000.
+    [(5_999, 0), (6_000, 4_001), (7_000, 4_001)],
+)
+def test_a_single_broker_may_hide_a_batch_while_its_request_is_under_way(answered_ms, age):
+    exchanges = (produced(0, 600, NEW), produced(1, answered_ms, NEW, acks=1))
+    seen = SeenEnds(exchanges, {}, BATCHES, (), ENTRIES)
+    asks = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
+    assert seen.not_shown_ms(PLACE, asks.but(earliest_ms=6_000)) == age
+
+
+@pytest.mark.parametrize(("answered_ms", "age"), [(5_999, 0), (6_000, 4_001)])
+def test_a_single_broker_may_hide_a_marker_while_its_request_is_under_way(answered_ms, age):
+    control = Batch(1, (), 7, 0, -1, transactional=True, control=COMMIT)
+    entries = (ENTRIES[0], Entry(PLACE, control, 2_000, ""))
+    topics = (Table.of({"name": "orders", "partitionIndexes": (0,)}),)
+    marker = Table.of({"producerId": 7, "producerEpoch": 0, "topics": topics})
+    others = marker.set("producerEpoch", 1)
+
+    def hidden(*markers):
+        asked = Table.of({"markers": markers})
+        told = Exchange("WRITE_TXN_MARKERS", 1, "c", 1_990, answered_ms, asked, Table.of({}), NEW)
+        exchanges = (produced(0, 600, NEW), told)
+        seen = SeenEnds(exchanges, {}, BATCHES, (), entries)
+        asks = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
+        return seen.not_shown_ms(PLACE, asks.but(earliest_ms=6_000))
+
+    assert hidden(marker) == age
+    assert hidden(others) == 0

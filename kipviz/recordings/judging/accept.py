@@ -77,10 +77,14 @@ from kipviz.recordings.replayed_roles.joining import (
     worlds_of_group,
 )
 from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBERS_AND_STATES
-from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group, of_one_group
+from kipviz.recordings.replayed_roles.separate_share_groups import (
+    best_followed,
+    group_by_group,
+    of_one_group,
+)
 from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
-from kipviz.recordings.replayed_roles.sharing import Sharing, best_followed
+from kipviz.recordings.replayed_roles.sharing import Sharing
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_written, span_of
@@ -324,7 +328,8 @@ class Acceptor(RequestBook):
             yield from asked
             return
         asked = better_of(asked, self._compare_between(number, exchange))
-        if self._decisions and not all(each.accepted for each in asked):
+        hidden = self._decisions or exchange.api == "FETCH"
+        if hidden and not all(each.accepted for each in asked):
             asked = better_of(asked, self._compare_between(number, exchange, copying=True))
         yield from asked
 
@@ -334,7 +339,8 @@ class Acceptor(RequestBook):
         """Compare an exchange between the times at which it may have been handled.
 
         With several brokers a batch may be in its leader's log while no reader may see it yet, because a follower is
-        still `copying` it, until the leader has shown it.
+        still `copying` it, until the leader has shown it. A single broker's readers may not see a batch whose request is
+        under way.
         """
         with self._taking_apart(number, exchange):
             taken = questions(exchange, self.names)
@@ -379,6 +385,9 @@ class Acceptor(RequestBook):
                     # Everything else may be as it was at any moment; the log ends where the batch begins.
                     ends = self._worlds[before].logs[one.partition]
                     told += self._possible((*seen, before), exchange, question, ends)
+                told += leaders.moved_meanwhile(
+                    one, tuple(told), exchange, self._known_at(exchange)
+                )
                 said = tuple(dict.fromkeys(told))
                 yield Asked(number, exchange.api, one.partition, one.recorded, said)
         for deletion in deletions_in(exchange) if exchange.api == DELETE_RECORDS else ():

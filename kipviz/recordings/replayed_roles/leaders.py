@@ -8,19 +8,23 @@ id has had. Handmade requests are known exactly (`handmade_requests`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
+from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce
+from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
-from kipviz.recordings.request_context.appends import Appends, answers_of
+from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, named
+from kipviz.recordings.request_context.appends import ALL, Appends, answers_of
 from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import TransactionRecord
 
 Identity = tuple[int, int]
+MOVED = Errors.NOT_LEADER_OR_FOLLOWER
 
 
 class Produced(Value, frozen=True):
@@ -87,7 +91,9 @@ def produced(
         if error == 0 and (partition, told) not in appends.batches:
             said = (("error", f"no batch of {partition} begins there"), *said[1:])
         noted = sent.get((request_of(exchange), partition))
-        own, repeated = appends.of(number, exchange, partition) if error == 0 else ((), ())
+        # A leader that has moved tells where it appended the batch.
+        appended = error == 0 or (told >= 0 and error_named(error) is MOVED)
+        own, repeated = appends.of(number, exchange, partition) if appended else ((), ())
         if noted is not None:
             messages: tuple[Produce, ...] = (noted.message(name, exchange.version),)
         elif own or repeated:
@@ -110,6 +116,23 @@ def _list_rejected(
     for producer_id, epoch in identities.get(name, ((-1, -1),)):
         sequence = -1 if producer_id < 0 else 0
         yield Produce(name, partition, producer_id, epoch, sequence, (), version)
+
+
+def moved_meanwhile(
+    one: Produced, possible: Iterable[Said], exchange: Exchange, known: Iterable[Known]
+) -> Iterator[Said]:
+    """Yield the answers of a leader that moved after it had appended a batch, and before its followers had copied it.
+
+    A request with acks=all waits for the in-sync replicas. If its broker becomes a follower meanwhile, the error
+    is NOT_LEADER_OR_FOLLOWER, with the offset of the batch; the new leader may have the batch. Source:
+    ReplicaManager.completeDelayedOperationsWhenNotPartitionLeader, DelayedProduce.tryComplete,
+    Partition.checkEnoughReplicasReachOffset.
+    """
+    leads = [each.leader_of(one.partition) == exchange.broker for each in known]
+    if exchange.request["acks"] == ALL and any(was and not now for was, now in pairwise(leads)):
+        for (_, error), (_, at) in possible:
+            if error == Errors.NONE.name and (at in one.at or max(one.at) < 0):
+                yield (("error", MOVED.name), ("at", at))
 
 
 def produce_said(reply: Any) -> Said:

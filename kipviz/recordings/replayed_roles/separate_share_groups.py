@@ -3,19 +3,24 @@
 A connection may break between any two requests, so the possible histories of several groups multiply; if the groups are
 followed one by one, they add up. All are followed together only if a broker had no room for another session
 (SHARE_SESSION_LIMIT_REACHED), because there the sessions of all groups count.
+Each group is followed in the order of its lines, and if that explains less, with earlier arrivals (`best_followed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from kipviz.messages.errors import Errors
 from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, refused_in
 from kipviz.recordings.replayed_roles.share_answer_text import STATES
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
+from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
 
 # The requests of members, and of leaders to the share coordinator.
 APIS = (*MEMBERS, *STATES)
+# How many members' requests are moved to an earlier arrival, one after the other, before all of them are.
+EARLIER_MAX = 8
 
 
 def group_by_group(exchanges: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, ...]]:
@@ -54,3 +59,32 @@ def _had_no_room(exchange: Exchange) -> bool:
         and exchange.response.get("errorCode", 0) == Errors.SHARE_SESSION_LIMIT_REACHED
     )
     return found
+
+
+def best_followed(
+    exchanges: tuple[Exchange, ...],
+    follow: Callable[[tuple[Exchange, ...], bool], tuple[Asked, ...]],
+) -> tuple[Asked, ...]:
+    """Follow the members in the order of the lines, and if necessary with earlier arrivals than the lines show.
+
+    A line may be late, so a request may have arrived before others whose lines are earlier. First those that may
+    explain the first difference are moved, one after the other; then all of them are. `follow` gets the exchanges, and
+    whether the share coordinator answers at once.
+    """
+    moved, found = exchanges, follow(exchanges, False)
+    best = found
+    for _ in range(EARLIER_MAX):
+        refused = [exchanges[each.number] for each in found if not each.accepted]
+        # A write of state is compared when its leader asks, and an answer to a member when it is sent.
+        times = [x.received_ms if x.api in STATES else x.answered_ms for x in refused]
+        earlier = with_one_earlier(moved, MEMBERS, min(times)) if times else None
+        if earlier is None:
+            break
+        moved = earlier
+        found = follow(moved, False)
+        best = min((best, found), key=refused_in)
+    early = as_early(exchanges, MEMBERS)
+    for at_once in (False, True):
+        if refused_in(best):
+            best = min((best, follow(early, at_once)), key=refused_in)
+    return best

@@ -15,10 +15,11 @@ limit of a fetch is divided among its partitions: as recorded.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
-from kipviz.brokers.context import Context, Effects, ReplyTo
+from kipviz.brokers.context import Context, Effects, ReplyTo, with_effects
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_leaders import (
@@ -34,9 +35,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.reset_policy import EARLIEST, LATEST
-from kipviz.messages.share_groups import (
-    ShareFetch,
-)
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
@@ -46,7 +45,7 @@ from kipviz.recordings.decoded.group_configs import ConfigChange, configured
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import led_elsewhere
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, refused_in
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said
 from kipviz.recordings.replayed_roles.share_answer_text import (
     STATES,
     count_of,
@@ -58,10 +57,11 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     sentence,
     told_of,
 )
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS, OF_SESSIONS, MemberRequests
+from kipviz.recordings.replayed_roles.share_requests import OF_SESSIONS, MemberRequests
 from kipviz.recordings.request_context.admission import BROKERS, Admission
-from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
+from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.records.placement import topic_of
+from kipviz.records.share_group_state import RecordState
 
 # Within one millisecond: the log grows, then a member asks, then the leader asks, then answers are sent.
 GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
@@ -69,42 +69,11 @@ GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
 UNSEEN_MAX = 4
 NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
 NOT_YET: Said = (("error", "no answer yet"),)
+# What becomes of a share-partition, and why, when its group has no member left at its leader.
+EMPTY, MOVED = "no member of the group is left here", Errors.NOT_LEADER_OR_FOLLOWER
 # The partitions of one request are distinguished by their place in it.
 MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
-
-
-# How many members' requests are moved to an earlier arrival, one after the other, before all of them are.
-EARLIER_MAX = 8
-
-
-def best_followed(
-    exchanges: tuple[Exchange, ...],
-    follow: Callable[[tuple[Exchange, ...], bool], tuple[Asked, ...]],
-) -> tuple[Asked, ...]:
-    """Follow the members in the order of the lines, and if necessary with earlier arrivals than the lines show.
-
-    A line may be late, so a request may have arrived before others whose lines are earlier. First those that may
-    explain the first difference are moved, one after the other; then all of them are. `follow` gets the exchanges, and
-    whether the share coordinator answers at once.
-    """
-    moved, found = exchanges, follow(exchanges, False)
-    best = found
-    for _ in range(EARLIER_MAX):
-        refused = [exchanges[each.number] for each in found if not each.accepted]
-        # A write of state is compared when its leader asks, and an answer to a member when it is sent.
-        times = [x.received_ms if x.api in STATES else x.answered_ms for x in refused]
-        earlier = with_one_earlier(moved, MEMBERS, min(times)) if times else None
-        if earlier is None:
-            break
-        moved = earlier
-        found = follow(moved, False)
-        best = min((best, found), key=refused_in)
-    early = as_early(exchanges, MEMBERS)
-    for at_once in (False, True):
-        if refused_in(best):
-            best = min((best, follow(early, at_once)), key=refused_in)
-    return best
 
 
 class Owed(Value, frozen=True):
@@ -383,11 +352,44 @@ class Sharing:
         sources = {s.source for s in way.leader.sessions.values()} | set(way.leader.closed)
         finished = sorted(s for s in sources if self._last.get(s, -1) < number)
         for source in finished:
-            done = share_partition_leader.on_disconnected(way.leader, source, around)
-            after = self._apply_effects(way, done, around)
-            if after is not None and after != way:
-                yield after
-                yield from self._disconnected(after, number, on)
+            for removed in ((), *self._removed_first(way.leader, source, number)):
+                done = Effects(way.leader)
+                for key in removed:
+                    done = share_partition_leader.drop(done.state, key, EMPTY, MOVED, done)
+                left = share_partition_leader.on_disconnected(done.state, source, around)
+                after = self._apply_effects(way, with_effects(left.state, done, left), around)
+                if after is not None and after != way:
+                    yield after
+                    yield from self._disconnected(after, number, on)
+
+    def _removed_first(
+        self, leader: ShareLeader, source: str, number: int
+    ) -> Iterator[tuple[str, ...]]:
+        """Yield the share-partitions that may be removed before what a broken connection's member holds is released.
+
+        The session of a group's last member is removed, and then its share-partitions release its records one by one.
+        A connection of another member that broke on another network thread finds no session meanwhile, and removes the
+        group's share-partitions. Source: SharePartitionManager.releaseSession,
+        ShareSessionCache.checkAndNotifyListenersOnGroupEmpty, ShareGroupListenerImpl.onGroupEmpty.
+        """
+        mine = {each: s.source == source for each, s in leader.sessions.items()}
+        for group, member in (each for each, is_mine in mine.items() if is_mine):
+            last = not any(each[0] == group and each[1] != member for each in mine)
+            if last and any(self._broke_beside(source, group, number, leader)):
+                shares = leader.shares.items()
+                held = [k for k, s in shares if s.group_id == group and _holds(s, member)]
+                for count in range(len(held)):
+                    yield from combinations(held, count + 1)
+
+    def _broke_beside(
+        self, source: str, group: str, number: int, leader: ShareLeader
+    ) -> Iterator[bool]:
+        """Yield for each other connection whether it is a broken one of the group, on another network thread."""
+        own = thread_of(self._exchanges[self._last[source]].connection)
+        for other, last in self._last.items():
+            thread = thread_of(self._exchanges[last].connection)
+            of_group = any(m.group_id == group for m in self._requests[last][1])
+            yield last < number and of_group and thread != own and other not in leader.closed
 
     def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with that of the model's leader."""
@@ -568,6 +570,12 @@ class Sharing:
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._apply_effects(way, done, on)
+
+
+def _holds(share: SharePartition, member: str) -> bool:
+    """Return whether a member has acquired records of a share-partition."""
+    records = share.records.values()
+    return any(r.state is RecordState.ACQUIRED and r.member_id == member for r in records)
 
 
 def _refused_for_session(way: Follower, number: int) -> bool:

@@ -20,7 +20,7 @@ from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
 
-PRODUCE = "PRODUCE"
+PRODUCE, MARKERS = "PRODUCE", "WRITE_TXN_MARKERS"
 # The acks of a request that is answered when all in-sync replicas have its batch.
 ALL = -1
 Place = tuple[str, int]
@@ -112,8 +112,11 @@ class SeenEnds:
     Until then its high watermark may be lower than the previous one. The bounds are its own answers since its
     election: that all replicas have a batch (acks=all), or a high watermark to readers. A transaction coordinator
     reads its log to the end before it answers, so only its own writes since its election may not be visible yet.
+    A single broker gives a batch its time, then it appends the batch, and then the high watermark reaches it: readers may
+    not see a batch whose request is still under way.
     Source: Partition.makeLeader, Partition.maybeIncrementLeaderHW, ReplicaManager.appendRecords,
-    TransactionStateManager.loadTransactionMetadata.
+    TransactionStateManager.loadTransactionMetadata, LogValidator.validateMessagesAndAssignOffsets,
+    Partition.appendRecordsToLeader.
     """
 
     def __init__(
@@ -133,15 +136,42 @@ class SeenEnds:
         for entry in entries:
             self._standing.setdefault(entry.partition, []).append(entry)
         self._terms = leaders_of(decisions)
+        self._markers: dict[tuple[str, int, int], list[Entry]] = {}
+        for entry in () if self._terms else entries:
+            if entry.batch.control:
+                of = (entry.partition, entry.batch.producer_id, entry.batch.producer_epoch)
+                self._markers.setdefault(of, []).append(entry)
         self._told: dict[str, list[tuple[int, int, int]]] = {}
+        # When the request that appended a batch was answered.
+        self._answered: dict[Place, int] = {}
         for exchange in exchanges:
+            for place in self._appended_by(exchange, names):
+                self._answered.setdefault(place, exchange.answered_ms)
             for partition, end in _ends_in(exchange, names, batches):
                 told = (exchange.answered_ms, exchange.broker, end)
                 self._told.setdefault(partition, []).append(told)
 
+    def _appended_by(self, exchange: Exchange, names: Mapping[str, str]) -> Iterable[Place]:
+        """Yield the batches that a request appended: a producer's, and markers."""
+        if exchange.api == PRODUCE:
+            for partition, told in answers_of(exchange, names):
+                if told["errorCode"] == 0:
+                    yield partition, told["baseOffset"]
+        for marker in (
+            exchange.request["markers"] if exchange.api == MARKERS and self._markers else ()
+        ):
+            begin, end = span_of(exchange)
+            topics = marker["topics"]
+            for partition in (f"{t['name']}-{p}" for t in topics for p in t["partitionIndexes"]):
+                of = (partition, marker["producerId"], marker["producerEpoch"])
+                for entry in self._markers.get(of, ()):
+                    if begin <= entry.at_ms <= end:
+                        yield partition, entry.batch.base_offset
+
     def not_shown_ms(self, partition: str, exchange: Exchange, *, asks: bool = False) -> int:
         """Return for how long (ms) the oldest batch in a log has not been shown by its leader to any reader.
 
+        With a single broker that is a batch whose request is under way.
         The leader is the broker of the exchange; with `asks` the one that this broker asks in turn.
         """
         came = exchange.received_ms
@@ -162,6 +192,9 @@ class SeenEnds:
             entry.at_ms
             for entry in self._standing.get(partition, ())
             if entry.batch.last_offset >= end
+            and (
+                self._terms or came <= self._answered.get((partition, entry.batch.base_offset), -1)
+            )
             and (entry.leader_epoch >= epoch or topic_of(partition) != TRANSACTION_STATE)
         )
         begin = span_of(exchange)[0]

@@ -33,7 +33,7 @@ def with_earliest(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
         if exchange.problem:
             found.append(exchange)
             continue
-        thread = exchange.broker, _thread_of(exchange.connection)
+        thread = exchange.broker, thread_of(exchange.connection)
         took = exchange.answered_ms - exchange.received_ms
         before = last.get(thread)
         bound = 0 if before is None else before - took - RESOLUTION_MS
@@ -88,7 +88,7 @@ def span_of(exchange: Exchange) -> tuple[int, int]:
     return as_written(exchange).earliest_ms if earliest < 0 else earliest, exchange.answered_ms
 
 
-def _thread_of(connection: str) -> str:
+def thread_of(connection: str) -> str:
     """Return the number of a connection's network thread, "" if its name has none."""
     parts = connection.rsplit("-", 2)
     return parts[1] if len(parts) == 3 else ""
