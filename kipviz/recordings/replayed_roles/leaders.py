@@ -124,14 +124,14 @@ def moved_meanwhile(
     """Yield the answers of a leader that moved after it had appended a batch, and before its followers had copied it.
 
     A request with acks=all waits for the in-sync replicas. If its broker becomes a follower meanwhile, the error
-    is NOT_LEADER_OR_FOLLOWER, with the offset of the batch; the new leader may have the batch. Source:
-    ReplicaManager.completeDelayedOperationsWhenNotPartitionLeader, DelayedProduce.tryComplete,
-    Partition.checkEnoughReplicasReachOffset.
+    is NOT_LEADER_OR_FOLLOWER, with the offset of the batch. Only a batch that the new leader has copied is followed:
+    no log has where the old leader appended one that was lost. Source: DelayedProduce.tryComplete,
+    ReplicaManager.completeDelayedOperationsWhenNotPartitionLeader, Partition.checkEnoughReplicasReachOffset.
     """
     leads = [each.leader_of(one.partition) == exchange.broker for each in known]
     if exchange.request["acks"] == ALL and any(was and not now for was, now in pairwise(leads)):
         for (_, error), (_, at) in possible:
-            if error == Errors.NONE.name and (at in one.at or max(one.at) < 0):
+            if error == Errors.NONE.name and at in one.at:
                 yield (("error", MOVED.name), ("at", at))
 
 
