@@ -262,6 +262,20 @@ def test_a_damaged_batch_costs_itself_and_is_named_with_its_place(
     assert max(places) > broken.base_offset
 
 
+def test_a_batch_that_is_cut_off_is_named_with_its_place(whole: tuple[Path, Path]) -> None:
+    log = whole[0] / "orders-0" / "00000000000000000000.log"
+    (segment,) = read_partition(log.parent)
+    last = segment.batches[-1]
+    log.write_bytes(log.read_bytes()[:-20])
+    found = of_broker(whole[0], (whole[1],))
+    assert found.damaged == ("orders-0",)
+    (said,) = found.not_read
+    assert f"{log}, byte {last.position}: The last batch is cut off: it needs {last.size} " in said
+    assert last.base_offset not in [
+        e.batch.base_offset for e in found.entries if e.partition == "orders-0"
+    ]
+
+
 def test_what_follows_a_broken_length_in_a_file_is_lost_and_said_so(
     whole: tuple[Path, Path],
 ) -> None:

@@ -221,3 +221,29 @@ def test_a_whole_batch_that_is_delivered_again_cannot_be_judged_and_what_follows
         assert judged.doubt == expected
         reasons = {each.doubt for each in told.doubted}
         assert (FOLLOWS in reasons, bool(told.refused)) == (bool(expected), not expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "api", "elsewhere"),
+    [
+        ("idempotent", "output-A", "PRODUCE", "__transaction_state-0"),
+        ("commit-and-abort", "__transaction_state", "END_TXN", "__consumer_offsets-0"),
+        ("members", "__consumer_offsets", "CONSUMER_GROUP_HEARTBEAT", "__transaction_state-0"),
+        ("share-acknowledge", "__share_group_state", "READ_SHARE_GROUP_STATE_SUMMARY", "orders-0"),
+    ],
+)
+def test_what_follows_from_a_batch_that_could_not_be_read_cannot_be_judged(
+    name: str, topic: str, api: str, elsewhere: str
+) -> None:
+    evidence = of_recording(RELEASE / name)
+    of_topic = [e for e in evidence.entries if e.partition.startswith(topic)]
+    lost = {id(each) for each in of_topic[len(of_topic) // 2 :]}
+    lacking = evidence.but(entries=tuple(e for e in evidence.entries if id(e) not in lost))
+    refused = of_evidence(lacking).refused
+    assert refused
+    partitions = tuple(dict.fromkeys(e.partition for e in of_topic))
+    told = of_evidence(lacking.but(damaged=partitions))
+    assert not told.refused
+    reasons = {each.doubt for each in told.doubted if each.api == api}
+    assert reasons == {f"no evidence: batches of {each} could not be read" for each in partitions}
+    assert of_evidence(lacking.but(damaged=(elsewhere,))).refused == refused

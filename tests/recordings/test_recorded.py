@@ -668,3 +668,28 @@ def test_a_request_at_no_time_or_of_no_text_is_damage_with_a_byte(tmp_path, when
         RecordingError, match=r"byte 0: This line is no request as a broker logs it"
     ):
         exchanges_in(log)
+
+
+def test_a_line_of_a_request_log_that_is_cut_off_is_counted_with_its_place(tmp_path):
+    whole = (
+        b'[2026-11-21 22:43:59,123] DEBUG Completed request:{"requestHeader": {"requestApiKeyName":'
+        b' "FETCH", "requestApiVersion": 17, "clientId": ""}, "request": {}, "response": {},'
+        b' "totalTimeMs": 1.5} (kafka.request.logger)\n'
+    )
+    log = tmp_path / "requests.log"
+    log.write_bytes(b"a line of another logger\n" + whole + whole[:90] + b"\n" + whole)
+    first, cut, last = exchanges_in(log)
+    assert first == last
+    assert (first.api, first.problem) == ("FETCH", "")
+    assert cut.problem.startswith(f"The line at byte {25 + len(whole)} is cut off, or not in")
+    other = whole.replace(b" (kafka.request.logger)", b"")
+    log.write_bytes(other * 2)
+    with pytest.raises(
+        RecordingError, match=r"byte 0: This line is cut off, or not in Kafka's lay"
+    ):
+        exchanges_in(log)
+
+
+def test_a_request_log_that_is_not_there_is_named_without_a_byte(tmp_path):
+    with pytest.raises(RecordingError, match=r"nowhere.log: The request log cannot be read"):
+        exchanges_in(tmp_path / "nowhere.log")

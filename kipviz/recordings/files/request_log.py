@@ -17,19 +17,23 @@ import msgspec
 
 from kipviz.core import untrusted_file
 from kipviz.recordings.recorded import Exchange, plain
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 # The layout of a line in Kafka's own log4j2.yaml: [2026-11-21 22:43:59,123] DEBUG … (logger)
 LINE = re.compile(
     rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] \w+ Completed request:(\{.*\})"
     rb" \(kafka\.request\.logger\)\s*$"
 )
+# How such a line begins, whatever became of its rest.
+BEGINS = re.compile(rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] \w+ Completed request:")
 UTC = "+00:00"
 # The exceptions while reading a line that is not a request.
 DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError)
 OFFSET = re.compile(r"^([+-])(\d\d):(\d\d)$")
 # The widest offset that a time zone has (UTC+14:00; java.time.ZoneOffset allows 18 hours, no zone uses them).
 FURTHEST = timedelta(hours=14)
+# What is known of a line that cannot be read.
+UNKNOWN = Exchange("UNKNOWN", 0, "", 0, 0, None, None)
 LAYOUT = "[2026-11-21 22:43:59,123] DEBUG Completed request:{…} (kafka.request.logger)"
 
 
@@ -56,7 +60,7 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
         content = untrusted_file.read(path)
     except OSError as problem:
         why = f"The request log cannot be read ({problem.strerror})."
-        raise RecordingError(str(path), 0, why) from problem
+        raise RecordingError(str(path), WHOLE, why) from problem
     read = tuple(exchanges_of(content, zone))
     found = [exchange for _, exchange in read]
     damaged = [(at, exchange.problem) for at, exchange in read if exchange.problem]
@@ -73,12 +77,15 @@ def exchanges_in(path: Path, utc_offset: str = UTC) -> tuple[Exchange, ...]:
 def exchanges_of(content: bytes, zone: timezone) -> Iterator[tuple[int, Exchange]]:
     """Yield the requests in some lines of a log, each with the byte of its line; an invalid line has a `problem`."""
     for at, line in _lines(content):
+        if line is None:
+            why = f"is cut off, or not in Kafka's layout {LAYOUT}"
+            yield at, UNKNOWN.but(problem=f"The line at byte {at} {why}")
+            continue
         try:
             yield at, _exchange(line, zone)
         except DAMAGE as problem:
             why = f"is no request as a broker logs it ({type(problem).__name__}: {problem})"
-            unknown = Exchange("UNKNOWN", 0, "", 0, 0, None, None)
-            yield at, unknown.but(problem=f"The line at byte {at} {why}")
+            yield at, UNKNOWN.but(problem=f"The line at byte {at} {why}")
 
 
 def in_order(exchanges: Iterable[Exchange]) -> tuple[Exchange, ...]:
@@ -103,12 +110,12 @@ def zone_of(utc_offset: str) -> timezone:
     return timezone(ahead if found[1] == "+" else -ahead)
 
 
-def _lines(content: bytes) -> Iterator[tuple[int, re.Match[bytes]]]:
-    """Yield the lines of requests, each with its byte."""
+def _lines(content: bytes) -> Iterator[tuple[int, re.Match[bytes] | None]]:
+    """Yield the lines of requests, each with its byte; None for one that only begins as such a line does."""
     at = 0
     for line in content.splitlines(keepends=True):
         found = LINE.match(line)
-        if found is not None:
+        if found is not None or BEGINS.match(line) is not None:
             yield at, found
         at += len(line)
 

@@ -17,7 +17,7 @@ from kipviz.core import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import exchanges_of, zone_of
-from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 REQUESTS = pa.schema(
     [
@@ -63,7 +63,7 @@ def request_parts(
             sizes = [file.stat().st_size for file in files]
         except OSError as problem:
             why = f"The request log cannot be read ({problem.strerror})."
-            raise RecordingError(str(path), 0, why) from problem
+            raise RecordingError(str(path), WHOLE, why) from problem
         for file, size in zip(files, sizes, strict=True):
             for start in range(0, size, part_bytes):
                 end = min(start + part_bytes, size)

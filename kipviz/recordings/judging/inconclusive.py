@@ -19,6 +19,12 @@ from kipviz.recordings.replayed_roles.joining import JOINING
 from kipviz.recordings.replayed_roles.share_answer_text import STATES
 from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    topic_of,
+)
 from kipviz.records.share_group_state import RecordState
 
 # Properties of a batch that a leader checks and the model does not have, by the error.
@@ -109,6 +115,13 @@ NO_LEADER = Errors.NOT_LEADER_OR_FOLLOWER.name
 OF_FORM = ("INVALID_REQUEST", "UNSUPPORTED_ASSIGNOR")
 UNREAD = "NOT MODELLED: the fields RebalanceTimeoutMs and ServerAssignor, and texts that are empty"
 CONSUMER = "CONSUMER_GROUP_HEARTBEAT"
+# The internal topic that an answer follows from, by the kind of its subject.
+LOGS = {
+    "producer": TRANSACTION_STATE,
+    "group": CONSUMER_OFFSETS,
+    "share session": SHARE_GROUP_STATE,
+    "share-partition": SHARE_GROUP_STATE,
+}
 STAGES = "TXN_OFFSET_COMMIT"
 
 
@@ -119,12 +132,13 @@ def doubts_about(
     by_duration: frozenset[str],
     names: Names,
     elected: Mapping[tuple[str, int], int],
+    damaged: Iterable[str],
 ) -> tuple[Asked, ...]:
     """Return the answers; one that differs gets the reason why that cannot be judged, if there is one.
 
     `noted` are the requests whose batches were noted when they were sent; `by_duration` are the share groups whose
     start offset depends on the age of records, and `elected` has the start of each leader epoch of a partition, if
-    known.
+    known. `damaged` are the partitions that lack batches, because these could not be read.
     """
     changing = groups_that_change(exchanges)
     read = _states_read(exchanges)
@@ -151,8 +165,20 @@ def doubts_about(
                 why = why or _why_of_memory(each)
         if exchange.broker:
             why = why or _why_of_several(each, exchange, exchanges)
+        why = why or _why_of_damage(each, exchange, names, damaged)
         found.append(each.but(doubt=why))
     return tuple(found)
+
+
+def _why_of_damage(asked: Asked, exchange: Exchange, names: Names, damaged: Iterable[str]) -> str:
+    """Return which damaged partition an answer may follow from, "" if none."""
+    about = subjects_of(asked, exchange, names)
+    logs = {LOGS[kind] for kind, _ in about if kind in LOGS}
+    logs |= {name.rpartition(" ")[2] for kind, name in about if kind.endswith("partition")}
+    if exchange.request.get("transactionalId"):
+        logs.add(TRANSACTION_STATE)
+    lacking = (each for each in damaged if logs & {each, topic_of(each)})
+    return next((f"no evidence: batches of {each} could not be read" for each in lacking), "")
 
 
 def _why_of_several(asked: Asked, exchange: Exchange, exchanges: tuple[Exchange, ...]) -> str:

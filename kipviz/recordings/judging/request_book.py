@@ -60,6 +60,7 @@ class RequestBook:
         self._file = evidence.file
         self._sent = by_request(evidence.sent)
         self._elected = elected_of(evidence.decisions)
+        self._damaged = evidence.damaged
         self._by_duration = groups_by_duration(evidence.configs, evidence.config_changes)
         with self._reading("A request or its answer lacks what its API has"):
             self._fetching = Fetching(self.exchanges, self.names)
@@ -95,5 +96,5 @@ class RequestBook:
         told = sorted(answers, key=lambda asked: asked.number)
         sent = {request for request, _ in self._sent}
         noted = (n for n, x in enumerate(self.exchanges) if request_of(x) in sent)
-        known = (self._by_duration, self.names, self._elected)
+        known = (self._by_duration, self.names, self._elected, self._damaged)
         return doubts_about(told, self.exchanges, frozenset(noted), *known)

@@ -193,7 +193,6 @@ def of_brokers(
     entries = entries_of(
         folders,
         topics,
-        torn_tail=True,
         topic_ids={topic_id: topic for topic, topic_id in known.topics},
         elected=elected_of(decisions),
         compacted=compacted_in(known),
