@@ -162,7 +162,7 @@ DRAFT_EARLY = _implemented(
 )
 DRAFT_MIDDLE = _implemented(
     "draft-middle",
-    "KIP-1289 as implemented next: a persisted vote (draft implementation, seen in source)",
+    "KIP-1289 as implemented next: a persisted transactional acknowledgement (draft implementation, seen in source)",
     "The leader adds the participant and writes the acknowledgement as delivery state 5 before it responds. Staging cancels the lock's timer. A marker for a state partition resolves the acknowledgements with exactly its epoch in the memory of the broker that receives it, which then writes the outcome in another state write.",
     f"{MIDDLE}; how the outcome passes the merge, and which correction lets its tests commit under transaction "
     "version 2, is not known: read literally here",
@@ -318,7 +318,7 @@ CATALOGUE: tuple[Design, ...] = (
     ),
     _reading(
         "as-written-local",
-        "KIP-1289 as written, local enlistment",
+        "KIP-1289 as written, a local call adds the partition",
         "The literal reading: the share-partition leader calls the coordinator object on its own "
         "broker, which seldom coordinates this transaction.",
         enlistment="own_broker",
