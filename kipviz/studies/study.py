@@ -231,7 +231,7 @@ def _count_parts(study: Study, parts: Parts, progress: StudyProgress | None) -> 
     rows: tuple[Row, ...] = ()
     yield Answer(study, parts.heads, rows)
     for part, tell in zip(
-        parts.each, _telling([p.label for p in parts.each], progress), strict=True
+        parts.each, _make_callbacks([p.label for p in parts.each], progress), strict=True
     ):
         try:
             if not tell("begins"):
@@ -247,7 +247,7 @@ def _judge_rivals(study: Study, bounds: Bounds, progress: StudyProgress | None) 
     rows: tuple[Row, ...] = ()
     names = dict.fromkeys((*study.properties, *(p for r in study.rivals for p in r.properties)))
     heads = ("rival", "design", *names, "searched")
-    telling = _telling([rival.label for rival in study.rivals], progress)
+    telling = _make_callbacks([rival.label for rival in study.rivals], progress)
     for rival, tell in zip(study.rivals, telling, strict=True):
         budget = budget_of(rival.faults or study.faults)
         where = rival.scenario or study.scenario
@@ -262,7 +262,7 @@ def _judge_rivals(study: Study, bounds: Bounds, progress: StudyProgress | None) 
             return
 
 
-def _telling(labels: list[str], progress: StudyProgress | None) -> Iterator[Tell]:
+def _make_callbacks(labels: list[str], progress: StudyProgress | None) -> Iterator[Tell]:
     """Yield the progress callback of each part of a study."""
     for done, label in enumerate(labels):
 

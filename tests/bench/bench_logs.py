@@ -61,7 +61,7 @@ def made_log(folder: Path, batches: int) -> int:
             within = np.tile(np.arange(A_TRANSACTION - 1), count)
             rounds = np.repeat(turn // PRODUCERS, A_TRANSACTION - 1)
             # Of a producer that does not hang, rounds in which a hanging one took its turn are not counted.
-            skipped = _skipped(who, rounds, index)
+            skipped = _count_skipped(who, rounds, index)
             sequence = (
                 np.where(lone, within, (rounds - skipped) * (A_TRANSACTION - 1) + within) * RECORDS
             )
@@ -73,7 +73,7 @@ def made_log(folder: Path, batches: int) -> int:
     return hanging
 
 
-def _skipped(who, rounds, index):
+def _count_skipped(who, rounds, index):
     """Count the turns of a producer that a hanging transaction had before a round."""
     number = who - PRODUCERS * index
     mine = (number == (HANGS_EVERY - 1) % PRODUCERS) & (number < PRODUCERS)

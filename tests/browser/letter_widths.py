@@ -53,12 +53,14 @@ def module(page: Page) -> str:
         rows: dict[int, str] = {}
         for letter, width in table.items():
             rows[width] = rows.get(width, "") + letter
-        lines = "".join(f"    {width}: {_quoted(row)},\n" for width, row in sorted(rows.items()))
+        lines = "".join(
+            f"    {width}: {_quote_text(row)},\n" for width, row in sorted(rows.items())
+        )
         parts.append(f"{name}: Final = {{\n{lines}}}\n")
     return "".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     escaped = text.replace("\\", "\\\\")
     return f'"{escaped}"' if '"' not in text else f"'{escaped}'"
 

@@ -27,7 +27,7 @@ class SlowLink:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        start = asyncio.start_server(self._connected, LOOPBACK, 0)
+        start = asyncio.start_server(self._connect, LOOPBACK, 0)
         self._server = asyncio.run_coroutine_threadsafe(start, self._loop).result(10)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
@@ -50,7 +50,7 @@ class SlowLink:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+    async def _connect(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         far, on = await asyncio.open_connection(LOOPBACK, self._to)
         try:
             with contextlib.suppress(asyncio.CancelledError):  # the link is taken down

@@ -143,7 +143,7 @@ def test_room_may_be_missing_when_the_topic_has_come():
     full = changed(producer, metadata=producer.metadata.but(topics=("output-A",)), done=True)
     batch = full.metadata.held[0]
     with_one = awaited_topics.released(full)
-    with_one = _sent(with_one, batch)
+    with_one = _send_batch(with_one, batch)
     app = run.app.with_client(changed(with_one, metadata=full.metadata, done=True))
     turn = run.model.turn(run.world)
     turn.applications = turn.applications.set("app-1", app)
@@ -153,7 +153,7 @@ def test_room_may_be_missing_when_the_topic_has_come():
     assert after.producer.accumulator.blocked == (batch,)
 
 
-def _sent(producer, batch):
+def _send_batch(producer, batch):
     return sending.send(producer, *batch)
 
 

@@ -26,7 +26,7 @@ class Disk:
         self.calls: list[str] = []
         self._act, self._at = act, at
         for module, name in ((os, "fsync"), (os, "link"), (os, "replace"), (os, "unlink")):
-            patch.setattr(module, name, self._around(name, getattr(module, name)))
+            patch.setattr(module, name, self._wrap_function(name, getattr(module, name)))
         opened = Path.open
 
         def opens(path: Path, mode: str = "r", *how: object, **named: object) -> object:
@@ -41,7 +41,7 @@ class Disk:
         if len(self.calls) == self._at:
             self._act()
 
-    def _around(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
+    def _wrap_function(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
         def call(*given: object, **named: object) -> object:
             self.call(name)
             return function(*given, **named)

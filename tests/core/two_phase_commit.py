@@ -112,9 +112,9 @@ class TwoPhaseCommit:
         match action:
             case Prepare(rm):
                 sent = world.messages.set(f"prepared {rm}", 1)
-                return self._moved(world.but(messages=sent), rm, "prepared")
+                return self._move_manager(world.but(messages=sent), rm, "prepared")
             case ChooseToAbort(rm):
-                return self._moved(world, rm, "aborted")
+                return self._move_manager(world, rm, "aborted")
             case ReceivePrepared(rm):
                 heard = (*world.heard[:rm], True, *world.heard[rm + 1 :])
                 return Outcome(world.but(heard=heard))
@@ -126,11 +126,11 @@ class TwoPhaseCommit:
                     world.but(manager=done, messages=sent), (StateChanged("manager", done),)
                 )
             case ReceiveCommit(rm):
-                return self._moved(world, rm, "committed")
+                return self._move_manager(world, rm, "committed")
             case ReceiveAbort(rm):
-                return self._moved(world, rm, "aborted")
+                return self._move_manager(world, rm, "aborted")
 
-    def _moved(self, world: World, rm: int, state: str) -> Outcome:
+    def _move_manager(self, world: World, rm: int, state: str) -> Outcome:
         return Outcome(world.but(rms=world.rms.set(rm, state)), (StateChanged(f"rm {rm}", state),))
 
     def search_key(self, world: World) -> bytes:

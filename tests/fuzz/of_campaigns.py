@@ -33,12 +33,12 @@ RUNS = 2
 def _list() -> bytes:
     """Give the list of digests of a log of two files."""
     with TemporaryDirectory() as place:
-        folder = _written(Path(place), PARTS)
+        folder = _write_files(Path(place), PARTS)
         write_digests(folder)
         return (folder / LIST).read_bytes()
 
 
-def _written(folder: Path, files: dict[str, bytes]) -> Path:
+def _write_files(folder: Path, files: dict[str, bytes]) -> Path:
     for name, data in files.items():
         (folder / name).write_bytes(data)
     return folder
@@ -72,7 +72,7 @@ def _read_event_log(data: bytes, folder: Path) -> object:
     files = {
         name: b64decode(text) for name, text in json.loads(data).items() if name not in (".", "..")
     }
-    said = what_is_damaged(_written(folder, files))
+    said = what_is_damaged(_write_files(folder, files))
     seen = {name: each for name, each in files.items() if not name.startswith(("_", "."))}
     if files.get(LIST) == _list():
         assert (said == "") == (seen == PARTS), said

@@ -38,11 +38,11 @@ def _hand_in() -> dict[str, Any]:
     links = (PLACE / "links.txt").read_text(encoding="ascii").split()
     entries = tuple(Entry(lab.name, 1, link) for lab, link in zip(labs(), links, strict=False))
     line = write(HandIn("Kim", 8, 5, entries))
-    found: dict[str, Any] = json.loads(zlib.decompress(_opened(line.split(".")[1])))
+    found: dict[str, Any] = json.loads(zlib.decompress(_decode_base64(line.split(".")[1])))
     return found
 
 
-def _opened(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

@@ -18,14 +18,14 @@ STORY = "pain-vanished"
 
 
 @cache
-def _said() -> list[Any]:
+def _read_messages() -> list[Any]:
     return [
         json.loads(line) for line in (PLACE / "page.jsonl").read_text(encoding="utf-8").splitlines()
     ]
 
 
 def _messages(dice: random.Random) -> bytes:
-    said = [dice.choice(_said()) for _ in range(dice.choice((1, 2, 4)))]
+    said = [dice.choice(_read_messages()) for _ in range(dice.choice((1, 2, 4)))]
     return as_json([of_json(one, dice) if dice.randrange(4) else one for one in said])
 
 

@@ -141,7 +141,7 @@ def test_the_keys_that_kafka_python_knows_are_the_same():
     assert {c.__name__: c.API_KEY for c in shared} == {c.__name__: k for c, k in shared.items()}
 
 
-def _named(error: Errors) -> str:
+def _name_in_kafka_python(error: Errors) -> str:
     words = "".join(word.capitalize() for word in error.name.split("_"))
     return re.sub("Error$", "", words)
 
@@ -152,7 +152,11 @@ def test_the_error_codes_that_kafka_python_knows_are_the_same():
         for cls in vars(kafka.errors).values()
         if isinstance(cls, type) and isinstance(getattr(cls, "errno", None), int)
     }
-    shared = {e: known[_named(e).lower()] for e in Errors if _named(e).lower() in known}
+    shared = {
+        e: known[_name_in_kafka_python(e).lower()]
+        for e in Errors
+        if _name_in_kafka_python(e).lower() in known
+    }
     assert len(shared) >= 15
     assert {e.name: e.value for e in shared} == {e.name: code for e, code in shared.items()}
 

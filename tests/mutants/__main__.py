@@ -52,7 +52,7 @@ SURVIVED, EXPECTED = "survived", "equivalent"
 def main(words: Sequence[str] | None = None) -> int:
     """Draw, try, tell."""
     arguments = _arguments(words)
-    drawn = _drawn(arguments)
+    drawn = _draw_mutants(arguments)
     if not drawn:
         print("mutants: nothing can be changed there", file=sys.stderr)
         return 2
@@ -126,7 +126,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     return found
 
 
-def _drawn(arguments: argparse.Namespace) -> list[Mutant]:
+def _draw_mutants(arguments: argparse.Namespace) -> list[Mutant]:
     floors = (arguments.floor,) if arguments.floor else FLOORS
     paths = [path for floor in floors for path in modules(floor)]
     if arguments.line:
@@ -207,7 +207,9 @@ class Trials:
         mine = [i for i in session.items if i.nodeid.split("/")[1] in (floor, "conformance")]
         if not left or not mine:
             return
-        touched.record(mine, functions, _telling(f"recording what each test of {floor} sees"))
+        touched.record(
+            mine, functions, _make_progress_line(f"recording what each test of {floor} sees")
+        )
         red = [item.nodeid for item in mine if touched.is_red(item.nodeid)]
         if len(red) > len(mine) // 10:
             self.refused = f"{len(red)} of {len(mine)} tests of {floor} are red without any change"
@@ -307,7 +309,7 @@ class Worker:
         """Try every change of this share."""
         for done, mutant in enumerate(self._left):
             began = _cpu_of_children()
-            ended, tests, way = self._tried(mutant)
+            ended, tests, way = self._try_mutant(mutant)
             how = ended.how if ended.how != "green" else SURVIVED
             row = asdict(mutant) | {"digest": digest(mutant.file), "how": how}
             row |= {"killer": ended.killer, "tests": tests, "way": way}
@@ -317,7 +319,7 @@ class Worker:
             mark = "SURVIVED" if how == SURVIVED else how
             print(f"{done + 1}/{len(self._left)} {mark} {mutant} [{way}, {tests}]", flush=True)
 
-    def _tried(self, mutant: Mutant) -> tuple[Ended, int, str]:
+    def _try_mutant(self, mutant: Mutant) -> tuple[Ended, int, str]:
         """Give how the trial ended, by how many tests at most, and which way was taken."""
         tests = self._touched.tests(mutant, self._items)
         seconds = self._touched.seconds()
@@ -394,7 +396,7 @@ def _in_new_python(
     return Ended("?", "red")
 
 
-def _telling(what: str) -> Callable[[int, int, str], None]:
+def _make_progress_line(what: str) -> Callable[[int, int, str], None]:
     def tell(done: int, of: int, name: str) -> None:
         print(f"mutants: {what}: {done}/{of} {name}", file=sys.stderr, flush=True)
 

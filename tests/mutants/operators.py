@@ -149,10 +149,10 @@ def states(path: Path) -> dict[str, type[Enum]]:
 
 def sites(tree: ast.Module, known: dict[str, type[Enum]]) -> Iterator[Site]:
     """Every place of a module, in the order of its text, whose enumerations are known."""
-    yield from _below(tree, known, At("", False, None, None, False))
+    yield from _walk_below(tree, known, At("", False, None, None, False))
 
 
-def _below(parent: ast.AST, known: dict[str, type[Enum]], at: At) -> Iterator[Site]:
+def _walk_below(parent: ast.AST, known: dict[str, type[Enum]], at: At) -> Iterator[Site]:
     """Go through what stands below a node, in the order of the text, without what is no program."""
     for field, value in ast.iter_fields(parent):
         if field in ("annotation", "returns", "decorator_list", "bases", "type_params"):
@@ -166,15 +166,15 @@ def _below(parent: ast.AST, known: dict[str, type[Enum]], at: At) -> Iterator[Si
                 continue
             if isinstance(node, ast.If) and _only_types(node):
                 continue
-            put = _putting(parent, field, index if isinstance(value, list) else None)
-            there = _at(parent, field, node, put, at)
+            put = _make_put(parent, field, index if isinstance(value, list) else None)
+            there = _find_place(parent, field, node, put, at)
             condition = field in ("test", "guard", "ifs")
             for kind, old, instead in _instead(parent, field, node, known):
                 yield Site(kind, old, instead, put, there, condition)
-            yield from _below(node, known, there)
+            yield from _walk_below(node, known, there)
 
 
-def _at(parent: ast.AST, field: str, node: ast.AST, put: Put, at: At) -> At:
+def _find_place(parent: ast.AST, field: str, node: ast.AST, put: Put, at: At) -> At:
     """Where a node stands, from where its parent does."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         at = replace(at, function=".".join(filter(None, (at.function, node.name))))
@@ -185,7 +185,7 @@ def _at(parent: ast.AST, field: str, node: ast.AST, put: Put, at: At) -> At:
     return replace(at, pattern=isinstance(node, ast.pattern) or (at.pattern and field != "body"))
 
 
-def _putting(parent: ast.AST, field: str, index: int | None) -> Put:
+def _make_put(parent: ast.AST, field: str, index: int | None) -> Put:
     def put(node: ast.AST | None) -> None:
         if index is None:
             setattr(parent, field, node)
@@ -224,15 +224,15 @@ def _instead(
         yield from _guards(parent, node)
     match node:
         case ast.Compare(ops=[only]) if type(only) in COMPARED:
-            yield "operator", node, _with(node, ops=[COMPARED[type(only)]()])
+            yield "operator", node, _copy_with(node, ops=[COMPARED[type(only)]()])
         case ast.BinOp(op=operator) if type(operator) in COUNTED and not _is_text(node):
-            yield "operator", node, _with(node, op=COUNTED[type(operator)]())
+            yield "operator", node, _copy_with(node, op=COUNTED[type(operator)]())
         case ast.BoolOp(op=operator, values=values):
             other = ast.Or() if isinstance(operator, ast.And) else ast.And()
-            yield "operator", node, _with(node, op=other)
+            yield "operator", node, _copy_with(node, op=other)
             for left_out in range(len(values)):
                 rest = [v for n, v in enumerate(values) if n != left_out]
-                yield "guard", node, rest[0] if len(rest) == 1 else _with(node, values=rest)
+                yield "guard", node, rest[0] if len(rest) == 1 else _copy_with(node, values=rest)
         case ast.UnaryOp(op=ast.Not(), operand=operand) if field not in ("test", "guard"):
             yield "operator", node, operand
         case ast.Constant(value=bool() as value):
@@ -245,7 +245,7 @@ def _instead(
             yield "constant", node, ast.MatchSingleton(not value)
         case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in known:
             if (other_state := _next_state(known[name], attr)) is not None:
-                yield "state", node, _with(node, attr=other_state)
+                yield "state", node, _copy_with(node, attr=other_state)
         case ast.keyword(arg=str()) if _is_but(parent):
             yield "field", node.value, None
         case ast.IfExp(body=body, orelse=orelse):
@@ -287,7 +287,7 @@ def _not(node: ast.expr) -> ast.expr:
     return ast.UnaryOp(ast.Not(), node)
 
 
-def _with(node: Any, **fields: Any) -> Any:
+def _copy_with(node: Any, **fields: Any) -> Any:
     """The same node with other fields."""
     kept = dict(ast.iter_fields(node))
     return ast.copy_location(type(node)(**kept | fields), node)

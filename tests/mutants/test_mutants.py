@@ -235,7 +235,7 @@ from tests.mutants.touched import Touched
 
 class Looking:
     def pytest_runtestloop(self, session):
-        rows = Touched((), 0.1)._watching(session.items)
+        rows = Touched((), 0.1)._watch_tests(session.items)
         print(json.dumps({name.partition("::")[2]: (row["cut"], row["red"]) for name, row in rows.items()}))
         return True
 
@@ -333,7 +333,7 @@ def test_a_trial_s_time_is_told_as_the_mean_of_those_that_were_timed(
 
 def test_changes_are_drawn_from_the_files_of_a_folder() -> None:
     words = ["--floor", "brokers", "--file", "brokers/transactions/,group_state.py"]
-    files = {m.file for m in program._drawn(program._arguments([*words, "--count", "all"]))}
+    files = {m.file for m in program._draw_mutants(program._arguments([*words, "--count", "all"]))}
     rooms = {file.removeprefix("kipviz/brokers/").rpartition("/")[0] for file in files}
     assert rooms == {"transactions", "groups"}
     assert [file for file in files if "/groups/" in file] == [

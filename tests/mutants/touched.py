@@ -109,7 +109,7 @@ class Touched:
             for file, group in groupby(wanted, lambda item: test_file(item.nodeid)):
                 mine = list(group)
                 tell(done, len(wanted), file)
-                self._keep(file, self._watching(mine))
+                self._keep(file, self._watch_tests(mine))
                 done += len(mine)
 
         child = Child(work, loud=True)
@@ -126,7 +126,7 @@ class Touched:
         with self._place.open("a", encoding="utf-8") as kept:
             kept.write(json.dumps({"file": file, "digest": digest(file), "rows": rows}) + "\n")
 
-    def _watching(self, items: list[pytest.Item]) -> dict[str, Row]:
+    def _watch_tests(self, items: list[pytest.Item]) -> dict[str, Row]:
         def work(say: Callable[[Any], None]) -> None:
             signal.signal(signal.SIGPROF, _cut)
             for item, after in zip(items, [*items[1:], None], strict=True):

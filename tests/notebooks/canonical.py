@@ -81,7 +81,9 @@ def canonical(notebook: NotebookNode) -> NotebookNode:
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
         if cell.cell_type == "code":
             kept = () if "keep-image" in (tags or ()) else IMAGES
-            cell.outputs = [_output(each, kept, models) for each in _joined(_lasting(cell.outputs))]
+            cell.outputs = [
+                _output(each, kept, models) for each in _join_streams(_drop_progress(cell.outputs))
+            ]
     return notebook
 
 
@@ -90,12 +92,12 @@ def text(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook).rstrip("\n") + "\n"
 
 
-def _lasting(outputs: list[NotebookNode]) -> list[NotebookNode]:
+def _drop_progress(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """Leave out the line of a long call's progress: whether there is one depends on the clock."""
     return [each for each in outputs if each.get("metadata", {}).get("kipviz") != "progress"]
 
 
-def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+def _join_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """Join neighbouring pieces of one stream: where the kernel cut it depends on the clock."""
     joined: list[NotebookNode] = []
     for output in outputs:
@@ -115,20 +117,20 @@ def _output(output: NotebookNode, dropped: tuple[str, ...], models: dict[str, st
         view = output.data.get(WIDGET)
         if view is not None:
             view["model_id"] = models.setdefault(view["model_id"], f"{len(models) + 1:032x}")
-        output.data = nbformat.from_dict(_scrubbed(output.data))
+        output.data = nbformat.from_dict(_scrub_value(output.data))
         output.metadata = nbformat.from_dict({})
     elif "text" in output:
-        output.text = _scrubbed(output.text)
+        output.text = _scrub_value(output.text)
     return output
 
 
-def _scrubbed(value: object) -> object:
+def _scrub_value(value: object) -> object:
     if isinstance(value, str):
         return ADDRESS.sub("0xADDR", UUID.sub("UUID", value))
     if isinstance(value, list):
-        return [_scrubbed(each) for each in value]
+        return [_scrub_value(each) for each in value]
     if isinstance(value, dict):
-        return {key: _scrubbed(each) for key, each in value.items()}
+        return {key: _scrub_value(each) for key, each in value.items()}
     return value
 
 

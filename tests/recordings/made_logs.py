@@ -46,11 +46,18 @@ def marker(offset, pid, epoch, *, commit=True, at=START, coordinator_epoch=0, le
 
 
 def _record(delta, key, value):
-    parts = bytes(1) + varint(0) + varint(delta) + _sized(key) + _sized(value) + varint(0)
+    parts = (
+        bytes(1)
+        + varint(0)
+        + varint(delta)
+        + _encode_with_size(key)
+        + _encode_with_size(value)
+        + varint(0)
+    )
     return varint(len(parts)) + parts
 
 
-def _sized(data):
+def _encode_with_size(data):
     return varint(-1) if data is None else varint(len(data)) + data
 
 

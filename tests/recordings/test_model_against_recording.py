@@ -332,7 +332,7 @@ def test_the_group_has_the_recorded_offsets_and_markers_in_the_recorded_partitio
 def test_the_brokers_ask_and_answer_what_was_recorded(recording, looped):
     """Produce is left out: the recorded client sent its two records in two batches."""
     modelled = [
-        _said(message)
+        _summarize(message)
         for message in looped.sent(
             AddPartitionsToTxn,
             AddPartitionsToTxnResponse,
@@ -350,7 +350,7 @@ def test_the_brokers_ask_and_answer_what_was_recorded(recording, looped):
     assert sorted(modelled) == sorted(recorded)
 
 
-def _said(message) -> tuple:
+def _summarize(message) -> tuple:
     match message:
         case AddPartitionsToTxn():
             return ("add", str(message.partitions), message.producer_id, message.producer_epoch)

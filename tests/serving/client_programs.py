@@ -59,9 +59,9 @@ class Clients:
     def _read(self):
         for line in self.process.stdout:
             actor, _, result = line.rstrip("\n").split("\t", 2)
-            self._of(actor).put(result)
+            self._find_answers(actor).put(result)
 
-    def _of(self, actor):
+    def _find_answers(self, actor):
         with self._lock:
             return self._answers.setdefault(actor, queue.Queue())
 
@@ -70,7 +70,7 @@ class Clients:
         self.process.stdin.flush()
 
     def answer(self, actor):
-        return self._of(actor).get(timeout=PATIENCE)
+        return self._find_answers(actor).get(timeout=PATIENCE)
 
     def run(self, actor, *words):
         self.ask(actor, *words)

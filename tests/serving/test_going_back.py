@@ -118,9 +118,9 @@ def test_in_model_time_a_long_poll_ends_when_somebody_says_so():
         port = server.cluster.desk.ports[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
             client.settimeout(5)
-            client.sendall(_sized(frame(3, 12)))
+            client.sendall(_encode_with_size(frame(3, 12)))
             assert client.recv(65_536)
-            client.sendall(_sized(_fetch()))
+            client.sendall(_encode_with_size(_fetch()))
             while not any(c.wait_ms >= 0 for c in server.cluster.callers):
                 pass
             assert server.end_polls() == 1
@@ -128,7 +128,7 @@ def test_in_model_time_a_long_poll_ends_when_somebody_says_so():
             assert server.end_polls() == 0
 
 
-def _sized(data):
+def _encode_with_size(data):
     return len(data).to_bytes(4, "big") + data
 
 

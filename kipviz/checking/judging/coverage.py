@@ -102,16 +102,16 @@ class Coverage:
         known = story.model(chosen, profiles.faults(task.faults).budget)
         return ClusterModel(
             known.spec,
-            BrokerRules(**self._telling(chosen.broker_rules())),
-            ClientRules(**self._telling(chosen.client_rules())),
+            BrokerRules(**self._report_slots(chosen.broker_rules())),
+            ClientRules(**self._report_slots(chosen.client_rules())),
         )
 
-    def _telling(self, rules: BrokerRules | ClientRules) -> dict[str, Callable[..., Any]]:
+    def _report_slots(self, rules: BrokerRules | ClientRules) -> dict[str, Callable[..., Any]]:
         return {
-            name: self._telling_slot(name, getattr(rules, name)) for name in rules.__struct_fields__
+            name: self._report_slot(name, getattr(rules, name)) for name in rules.__struct_fields__
         }
 
-    def _telling_slot(self, name: str, slot: Callable[..., Any]) -> Callable[..., Any]:
+    def _report_slot(self, name: str, slot: Callable[..., Any]) -> Callable[..., Any]:
         def asked(*given: Any) -> Any:
             answer = slot(*given)
             self._note("slot", name)
