@@ -145,7 +145,8 @@ FRAGMENTS = re.compile(
     "|fetched|filled|finished|followed|forgotten|found|gathered|given|given_up|gone|grown|handed|heard|held|indexed"
     "|joined|judged|kept|known|lasting|learned|left|listed|loaded|lost|made|marked|matched|merged|moved|named|noted"
     "|numbered|opened|played|putting|quoted|reached|refused|remembered|replayed|said|scrubbed|searched|seen|sent"
-    "|served|settled|shown|sized|skipped|staged|tagged|taken|telling|told|told_of|tried|turned_away|used|watched|watching|without|written"
+    "|served|settled|shown|sized|skipped|staged|tagged|taken|telling|told|told_of|tried|turned_away|used|watched|watching"
+    "|without|written"
     "|above|after|around|at|before|behind|below|beside|between|by|from|of|over|through|until|with)"
 )
 
