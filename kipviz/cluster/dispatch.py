@@ -44,6 +44,7 @@ from kipviz.brokers.logs import (
     partition_leader,
     produce_requests,
 )
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.membership import classic_membership, group_membership, share_membership
 from kipviz.brokers.share_coordinators import (
@@ -331,6 +332,21 @@ def timer_expired(role: BrokerRole, timer: RoleTimer, on: Context) -> Effects:
             return share_state_maintenance.on_timer(role, timer, on)
         case ShareLeader() | KafkaApis():
             raise AssertionError(f"{type(role).__name__} has no timers")
+        case _:
+            assert_never(role)
+
+
+def delayed_requests(role: BrokerRole) -> tuple[Enlisting, ...]:
+    """Return the requests that a role delays until a coordinator has answered about their transaction."""
+    match role:
+        case PartitionLeader():
+            return role.verifying
+        case GroupCoordinator() | ShareCoordinator():
+            return role.enlisting
+        case ShareLeader():
+            return role.staging
+        case TransactionCoordinator() | KafkaApis():
+            return ()
         case _:
             assert_never(role)
 

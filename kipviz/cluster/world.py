@@ -282,12 +282,12 @@ def role_at(roles: Table[RoleKey, BrokerRole], key: RoleKey, kind: type[R]) -> R
 
 
 # The roles that load a log before they respond.
-_COORDINATORS = (GroupCoordinator, ShareCoordinator, TransactionCoordinator)
+COORDINATORS = (GroupCoordinator, ShareCoordinator, TransactionCoordinator)
 
 
 def is_loading(role: BrokerRole | None) -> bool:
     """Return whether a coordinator still has to load its log; no other role loads one."""
-    return isinstance(role, _COORDINATORS) and role.loading
+    return isinstance(role, COORDINATORS) and role.loading
 
 
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kipviz.brokers.context import NOBODY, Context
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_partition_leader, share_timers
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
@@ -80,7 +81,8 @@ class Replicating(Behaviour[Replicate]):
         yield "high watermark", str(log.high_watermark)
         yield "end of the log", str(log.end_offset)
         role = world.roles.get(role_key(leader, action.partition))
-        waiting = [w for w in getattr(role, "waiting", ()) if w.offset < log.end_offset]
+        waits = () if role is None or isinstance(role, KafkaApis | ShareLeader) else role.waiting
+        waiting = [w for w in waits if w.offset < log.end_offset]
         yield "responses waiting for it", str(len(waiting))
 
     def name(self, world: World, action: Replicate) -> ActionName:

@@ -25,12 +25,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch, rejections
 from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltModel
-from kipviz.cluster.world import World
+from kipviz.cluster.world import COORDINATORS, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.admin import DescribeProducers, DescribeTransactions
 from kipviz.messages.errors import Errors
@@ -571,8 +571,8 @@ class Acceptor(RequestBook):
                 yield leveled
             yield from self._in_transition(at, leveled, message, exchange)
             for asked in self._office.asked_by(message, key, world.roles):
-                role: Any = world.roles[asked]
-                if hasattr(role, "loading") and self._office.may_load(asked[2], exchange):
+                role = world.roles[asked]
+                if isinstance(role, COORDINATORS) and self._office.may_load(asked[2], exchange):
                     yield leveled.but(roles=world.roles.set(asked, role.but(loading=True)))
 
     def _in_transition(

@@ -22,7 +22,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup
-from kipviz.cluster.world import RoleKey, World
+from kipviz.cluster.world import RoleKey, World, role_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.apis.catalogue import refused
@@ -483,7 +483,7 @@ def worlds_of_group(
 
     If the log has a later generation than the history, a session timed out since its last request.
     """
-    role: Any = world.roles.get(key)
+    role = role_at(world.roles, key, GroupCoordinator)
     known = [groups for groups in ways if group_id in groups]
     logged = None if role is None else role.classic_groups.get(group_id)
     later = logged is not None and all(
@@ -492,6 +492,8 @@ def worlds_of_group(
     # With several brokers the one that is asked may not know yet that it coordinates the group, or may no longer do so.
     if len(known) < len(ways) or not ways or role is None or later:
         yield world
-    for groups in known if role is not None else ():
+    for groups in known:
+        if role is None:
+            return
         there = role.classic_groups.set(group_id, groups[group_id])
         yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))

@@ -22,8 +22,9 @@ from kipviz.brokers.transactions.transaction_metadata import (
     metadata_of,
     prepare_completion,
 )
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.real.rebuilt_cluster import Entry
-from kipviz.cluster.world import RoleKey, World, role_key
+from kipviz.cluster.world import RoleKey, World, role_as, role_key
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
@@ -57,16 +58,21 @@ def remembering_epochs(
     world: World, key: RoleKey, name: str | None, entries: tuple[Entry, ...]
 ) -> Iterator[World]:
     """Yield the world in which the coordinator of a transactional id remembers its previous epoch."""
-    role: Any = world.roles.get(key)
-    known = role.transactions.get(name) if name and role is not None else None
+    known = _transaction_in(world, key, name) if name else None
     if known is not None:
         last = known.but(last_producer_epoch=epoch_before(entries, known))
         yield _with_transaction(world, key, last)
 
 
+def _transaction_in(world: World, key: RoleKey, name: str) -> TransactionMetadata | None:
+    """Return a transaction of the coordinator under a key, or None if there is no such coordinator or transaction."""
+    role = world.roles.get(key)
+    return role.transactions.get(name) if isinstance(role, TransactionCoordinator) else None
+
+
 def _with_transaction(world: World, key: RoleKey, known: TransactionMetadata) -> World:
     """Return the world in which a coordinator has this transaction."""
-    role: Any = world.roles[key]
+    role = role_as(world.roles[key], TransactionCoordinator)
     changed = role.but(transactions=role.transactions.set(known.transactional_id, known))
     return world.but(roles=world.roles.set(key, changed))
 
@@ -83,10 +89,10 @@ def in_transition(world: World, broker: int, name: str, coming: Sequence[Entry])
     handleInitProducerId).
     """
     key = role_key(broker, world.image.home_of_transactions(name))
-    role: Any = world.roles.get(key)
-    known = getattr(role, "transactions", {}).get(name)
+    known = _transaction_in(world, key, name)
     following = next(_records_of(iter(coming), name), None)
-    if known is None and following is not None and hasattr(role, "transactions"):
+    coordinated = isinstance(world.roles.get(key), TransactionCoordinator)
+    if known is None and following is not None and coordinated:
         known = metadata_of(following).but(producer_epoch=NO_EPOCH, state=TransactionState.EMPTY)
     if known is None or known.pending_state is not None:
         return
@@ -118,9 +124,8 @@ def with_unacknowledged_markers(
     It forgets a partition when the marker's write is answered. Of a decided transaction's partitions those are taken
     that the answer names.
     """
-    role: Any = world.roles.get(key)
     name = message.transactional_id
-    known = getattr(role, "transactions", {}).get(name)
+    known = _transaction_in(world, key, name)
     decided = next(_records_of(reversed(entries), name), None)
     if known is None or known.state not in PREPARED or decided is None:
         return
@@ -233,10 +238,8 @@ class Transitions:
 
 def with_transaction_of(world: World, earlier: World, key: RoleKey, name: str) -> World | None:
     """Return a world in which a coordinator has a transaction as it was earlier; None if it had none."""
-    role: Any = world.roles.get(key)
-    before = earlier.roles.get(key)
-    known = getattr(before, "transactions", {}).get(name)
-    if known is None or not hasattr(role, "transactions"):
+    known = _transaction_in(earlier, key, name)
+    if known is None or not isinstance(world.roles.get(key), TransactionCoordinator):
         return None
     return _with_transaction(world, key, known)
 

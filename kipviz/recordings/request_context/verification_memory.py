@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 from kipviz.brokers.logs.add_to_transaction import enlists
 from kipviz.brokers.logs.partition_leader import PartitionLeader
@@ -81,7 +80,7 @@ class VerificationMemory:
     def worlds_of(self, world: World, exchange: Exchange, message: Produce) -> Iterator[World]:
         """Yield the worlds with what the leader of a batch's partition may remember when it handles that batch."""
         key = role_key(world.image.leader_of(message.partition), message.partition)
-        role: Any = world.roles.get(key)
+        role = world.roles.get(key)
         log = world.logs.get(message.partition)
         if not isinstance(role, PartitionLeader) or log is None:
             yield world

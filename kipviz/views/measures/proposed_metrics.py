@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call
+from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     LOCK_RAN_OUT,
@@ -210,10 +211,11 @@ class ProposedMetrics:
         return words
 
 
-def _pending(world: Any) -> int:
+def _pending(world: World) -> int:
     return sum(
         record.state is RecordState.TX_PENDING
         for role in world.roles.values()
-        for share in getattr(role, "shares", Table.of()).values()
+        if isinstance(role, ShareLeader)
+        for share in role.shares.values()
         for record in share.records.values()
     )

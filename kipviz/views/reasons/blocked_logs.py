@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.operators.operator_commands import (
     HANGING,
     MAY_HANG,
@@ -109,7 +110,8 @@ def _find_known(world: World, producer_id: int) -> TransactionMetadata | None:
         (
             t
             for role in world.roles.values()
-            for t in getattr(role, "transactions", {}).values()
+            if isinstance(role, TransactionCoordinator)
+            for t in role.transactions.values()
             if t.producer_id == producer_id
         ),
         None,

@@ -11,6 +11,7 @@ from typing import Any
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster import dispatch
 from kipviz.cluster.network.network_partition import are_apart
 from kipviz.cluster.world import World, broker_host, host_of, role_as
@@ -83,12 +84,13 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
         return _in_parts(world, broker, message.parts)
     if isinstance(role, KafkaApis) and isinstance(message, AddPartitionsToTxn):
         return _in_parts(world, broker, message.of_transactions)
-    for name in ("verifying", "enlisting", "staging"):
-        for waiting in getattr(role, name, ()):
-            if waiting.request == message and not waiting.settled:
-                return _enlistment(world, broker, message)
+    if role is None:
+        return AT_WORK
+    for waiting in dispatch.delayed_requests(role):
+        if waiting.request == message and not waiting.settled:
+            return _enlistment(world, broker, message)
     markers = message.of_transactions if isinstance(message, WriteTxnMarkers) else ()
-    for pending in getattr(role, "pending", {}).values() if markers else ():
+    for pending in role.pending.values() if markers and isinstance(role, KafkaApis) else ():
         if pending.request in markers:
             left = " and ".join(pending.left)
             return Reason(
@@ -96,8 +98,8 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
                 f"{left} is replicated.",
                 SOON,
             )
-    if getattr(role, "waiting", ()):
-        shard = getattr(role, "shard", "")
+    if not isinstance(role, KafkaApis) and role.waiting:
+        shard = "" if isinstance(role, ShareLeader) else role.shard
         return Reason(
             f"What it wrote to {shard} has to reach every in-sync replica.",
             f"{shard} is replicated.",
