@@ -21,7 +21,7 @@ from kipviz.scenarios.scenario import PROPERTIES
         ("", 435, 1_135, 55),
         # A member that died and is not started again is taken out when its session runs out, at rest.
         pytest.param("crash_client=1", 53_478, 142_699, 102, marks=pytest.mark.thorough),
-        ("run_out=1", 4_551, 12_429, 79),
+        ("run_out=1", 4_558, 12_442, 79),
     ],
 )
 def test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies(
