@@ -89,13 +89,13 @@ def test_a_buffer_is_a_number_of_batches_of_such_a_producer(most, room):
 @pytest.mark.parametrize(
     "changes", [{"plain": PlainSpec(), "transactional_id": ""}, {"session": SessionSpec()}]
 )
-def test_it_is_for_producers_with_transactions_of_their_own(changes):
+def test_several_in_flight_are_for_producers_with_transactions_of_their_own(changes):
     spec = spec_of()
     (app,) = spec.applications
     with pytest.raises(
         BadSpec, match="max_in_flight of app-1 is for a producer with a transaction"
     ):
-        model_of(spec.but(applications=(app.but(**changes),)))
+        model_of(spec.but(applications=(app.but(max_in_flight=5, **changes),)))
 
 
 def test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while():
