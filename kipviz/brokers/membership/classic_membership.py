@@ -370,7 +370,7 @@ def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) ->
 def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
     """Remove a member that sent no heartbeat, no JoinGroup or no SyncGroup in time.
 
-    The first generation begins with its delay, also if nobody else is awaited (maybeCompleteJoinPhase).
+    The first generation begins with its delay, also if no other member is awaited (maybeCompleteJoinPhase).
     Clause: GroupMetadataManager.expireClassicGroupMemberHeartbeat, completeClassicGroupJoin, expirePendingSync
     (session.timeout.ms, max.poll.interval.ms as the rebalance timeout).
     """

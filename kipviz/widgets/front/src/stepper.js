@@ -192,7 +192,7 @@ export class Stepper extends Frame {
     if (!message) return;
     const names = new Map(this.payload.lanes.map((lane) => [lane.id, lane.title]));
     const end = ending(message);
-    const fate = message.sent > this.at ? "not sent yet at this step" : end === null || end > this.at ? "on the wire" : message.arrived === end ? `arrived with message ${end}` : `lost at ${end}`;
+    const fate = message.sent > this.at ? "not sent yet at this step" : end === null || end > this.at ? "in flight" : message.arrived === end ? `arrived with message ${end}` : `lost at ${end}`;
     const parts = [message.label, message.detail === message.label ? "" : message.detail, `${names.get(message.from)} → ${names.get(message.to)}`, `sent at ${message.sent}`, fate];
     text(this.detailWords, parts.filter(Boolean).join(" · "));
   }
