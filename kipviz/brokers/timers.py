@@ -194,6 +194,17 @@ class TransactionLiveness(Written, frozen=True):
     transactional_id: str
 
 
+# The timers with which a broker removes or rewrites what is old; no client waits for one.
+Cleanup: TypeAlias = (
+    GroupRetention
+    | OffsetRetention
+    | LogRetention
+    | ProducerExpiry
+    | TransactionalIdExpiry
+    | StatePruning
+    | ColdSnapshot
+)
+
 RoleTimer: TypeAlias = (
     MemberSession
     | MemberRebalance
@@ -201,13 +212,7 @@ RoleTimer: TypeAlias = (
     | GroupSync
     | AppendTimeout
     | TransactionLiveness
-    | GroupRetention
-    | OffsetRetention
-    | LogRetention
-    | ProducerExpiry
-    | TransactionalIdExpiry
-    | StatePruning
-    | ColdSnapshot
+    | Cleanup
 )
 
 

@@ -342,6 +342,20 @@ Operated: TypeAlias = (
     | DeleteAcls
 )
 
+# What fails, and what ends a failure.
+Fault: TypeAlias = (
+    CrashBroker
+    | StartBroker
+    | MoveLeader
+    | LoseConnection
+    | Cut
+    | Heal
+    | Pause
+    | Resume
+    | CrashClient
+    | StartClient
+)
+
 ClusterAction: TypeAlias = (
     Step
     | Send

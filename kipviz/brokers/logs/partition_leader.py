@@ -396,7 +396,7 @@ def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
 def _remembering(me: PartitionLeader, producer_id: int, on: Context) -> PartitionLeader:
     """Remove a failed verification that would reject nothing of its producer's current epoch, to save states.
 
-    There is none after an append: that has removed it. Kafka keeps it, and so does a leader if `BrokerSettings.remembers_verifications` is set.
+    An append has already removed it. Kafka keeps it, and so does a leader if `BrokerSettings.remembers_verifications` is set.
     """
     entry = verification_of(me.verifications, producer_id)
     if entry is None or on.settings.remembers_verifications:

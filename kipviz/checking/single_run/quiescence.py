@@ -24,17 +24,11 @@ from typing import Any, TypeAlias, assert_never
 
 from kipviz.brokers.timers import (
     AppendTimeout,
-    ColdSnapshot,
+    Cleanup,
     GroupRebalance,
-    GroupRetention,
     GroupSync,
-    LogRetention,
     MemberRebalance,
     MemberSession,
-    OffsetRetention,
-    ProducerExpiry,
-    StatePruning,
-    TransactionalIdExpiry,
     TransactionLiveness,
 )
 from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
@@ -268,11 +262,9 @@ def _runs_out(world: World, action: RunOut) -> bool:
             )
         case MemberRebalance() | GroupRebalance() | GroupSync() | AppendTimeout():
             return True
-        case GroupRetention() | OffsetRetention() | LogRetention():
-            return False
-        case ProducerExpiry() | TransactionalIdExpiry() | StatePruning() | ColdSnapshot():
-            return False
         case _:
+            if isinstance(action.timer, Cleanup):
+                return False
             assert_never(action.timer)
 
 

@@ -43,42 +43,26 @@ from kipviz.clients.workers import every_thread
 from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
-    CrashBroker,
-    CrashClient,
-    CreateAcls,
-    CreateTopic,
-    Cut,
     DelayOver,
-    DeleteAcls,
-    DeleteRecords,
-    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
     ExpireLock,
+    Fault,
     GiveUp,
-    Heal,
-    InstallRelease,
     Load,
-    LoseConnection,
     MissPoll,
-    MoveLeader,
-    Pause,
+    Operated,
     ReadLog,
     Receive,
     Refresh,
-    RemakeTopic,
     Replicate,
-    Resume,
     RunOut,
     Send,
-    StartBroker,
-    StartClient,
     Step,
     Tick,
     TimeOutCall,
     TimeOutTransaction,
-    UpgradeFeature,
 )
 from kipviz.cluster.dispatch import destination
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -155,28 +139,9 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
             return _batch_of(world, source)
         case Receive() | DeliverLate() | Tick() | ReadLog():
             return None
-        case (
-            RemakeTopic()
-            | DeleteTopic()
-            | CreateTopic()
-            | DeleteRecords()
-            | UpgradeFeature()
-            | InstallRelease()
-            | CreateAcls()
-            | DeleteAcls()
-            | CrashBroker()
-            | StartBroker()
-            | MoveLeader()
-            | LoseConnection()
-            | Cut()
-            | Heal()
-            | Pause()
-            | Resume()
-            | CrashClient()
-            | StartClient()
-        ):
-            return None  # an operator's action or a fault comes at any time
         case _:
+            if isinstance(action, Operated | Fault):
+                return None  # it comes at any time
             assert_never(action)
 
 

@@ -15,6 +15,7 @@ from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.cluster.specs.spec import ClusterSpec
+from kipviz.cluster.timing.changed_roles import changed_roles
 from kipviz.cluster.timing.clock import NEVER, Deadline
 from kipviz.cluster.timing.durations import offsets_retention_ms
 from kipviz.cluster.world import World, has_active_coordinator
@@ -70,11 +71,8 @@ def deadlines(
 
 def committed_again(before: World, world: World) -> Iterator[Place]:
     """Return the deadlines that a commit restarts."""
-    for key, role in world.roles.items():
-        was = before.roles.get(key)
-        if was is role or not isinstance(role, GroupCoordinator):
-            continue
-        if not isinstance(was, GroupCoordinator) or was.loading:
+    for _, was, role in changed_roles(before, world, GroupCoordinator):
+        if was.loading:
             continue
         for place, now in role.offsets.items():
             if was.offsets.get(place) is not now:

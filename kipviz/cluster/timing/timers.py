@@ -26,18 +26,13 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.timers import (
     AppendTimeout,
     AssignmentInterval,
-    ColdSnapshot,
+    Cleanup,
     GroupRebalance,
-    GroupRetention,
     GroupSync,
     InitialRebalanceDelay,
-    LogRetention,
     MemberRebalance,
     MemberSession,
-    OffsetRetention,
-    ProducerExpiry,
     RoleTimer,
-    StatePruning,
     TransactionalIdExpiry,
     TransactionLiveness,
 )
@@ -70,6 +65,7 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.specs.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.timing import retention, role_delays
+from kipviz.cluster.timing.changed_roles import changed_roles
 from kipviz.cluster.timing.clock import NEVER, Deadline
 from kipviz.cluster.timing.durations import (
     backs_off,
@@ -215,12 +211,7 @@ def _restarted_timers(world: World, broker: int, message: Message) -> Iterator[P
 
 def _changed_transactions(before: World, world: World) -> Iterator[Place]:
     """Return the timers that a change of a transaction, or its start, restarts."""
-    for key, role in world.roles.items():
-        was = before.roles.get(key)
-        if was is role or not isinstance(role, TransactionCoordinator):
-            continue
-        if not isinstance(was, TransactionCoordinator):
-            continue
+    for _, was, role in changed_roles(before, world, TransactionCoordinator):
         for name, transaction in role.transactions.items():
             earlier = was.transactions.get(name)
             if earlier is not transaction:
@@ -243,12 +234,7 @@ def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
 
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
     """Return delays that start once more, and the sessions of members whose responses were sent."""
-    for key, role in world.roles.items():
-        was = before.roles.get(key)
-        if was is role or not isinstance(role, GroupCoordinator):
-            continue
-        if not isinstance(was, GroupCoordinator):
-            continue
+    for key, was, role in changed_roles(before, world, GroupCoordinator):
         for name, group in role.classic_groups.items():
             known = was.classic_groups.get(name)
             if known is None or known is group:
@@ -366,11 +352,9 @@ def _duration_of(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) ->
                 if shares
                 else durations.consumer_session_timeout_ms
             )
-        case GroupRetention() | OffsetRetention() | LogRetention() | ProducerExpiry():
-            return None
-        case TransactionalIdExpiry() | StatePruning() | ColdSnapshot():
-            return None
         case _:
+            if isinstance(timer, Cleanup):
+                return None
             assert_never(timer)
 
 

@@ -492,8 +492,8 @@ def worlds_of_group(
     # With several brokers the one that is asked may not know yet that it coordinates the group, or may no longer do so.
     if len(known) < len(ways) or not ways or role is None or later:
         yield world
+    if role is None:
+        return
     for groups in known:
-        if role is None:
-            return
         there = role.classic_groups.set(group_id, groups[group_id])
         yield world.but(roles=world.roles.set(key, role.but(classic_groups=there)))

@@ -375,21 +375,22 @@ class Sharing:
         mine = {each: s.source == source for each, s in leader.sessions.items()}
         for group, member in (each for each, is_mine in mine.items() if is_mine):
             last = not any(each[0] == group and each[1] != member for each in mine)
-            if last and any(self._broke_beside(source, group, number, leader)):
+            if last and self._broke_beside(source, group, number, leader):
                 shares = leader.shares.items()
                 held = [k for k, s in shares if s.group_id == group and _holds(s, member)]
                 for count in range(len(held)):
                     yield from combinations(held, count + 1)
 
-    def _broke_beside(
-        self, source: str, group: str, number: int, leader: ShareLeader
-    ) -> Iterator[bool]:
-        """Yield for each other connection whether it is a broken one of the group, on another network thread."""
+    def _broke_beside(self, source: str, group: str, number: int, leader: ShareLeader) -> bool:
+        """Return whether another connection of a group has broken, on another network thread."""
         own = thread_of(self._exchanges[self._last[source]].connection)
-        for other, last in self._last.items():
-            thread = thread_of(self._exchanges[last].connection)
-            of_group = any(m.group_id == group for m in self._requests[last][1])
-            yield last < number and of_group and thread != own and other not in leader.closed
+        return any(
+            last < number
+            and other not in leader.closed
+            and any(m.group_id == group for m in self._requests[last][1])
+            and thread_of(self._exchanges[last].connection) != own
+            for other, last in self._last.items()
+        )
 
     def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with that of the model's leader."""

@@ -157,10 +157,10 @@ class SeenEnds:
             for partition, told in answers_of(exchange, names):
                 if told["errorCode"] == 0:
                     yield partition, told["baseOffset"]
-        for marker in (
-            exchange.request["markers"] if exchange.api == MARKERS and self._markers else ()
-        ):
-            begin, end = span_of(exchange)
+        if exchange.api != MARKERS or not self._markers:
+            return
+        begin, end = span_of(exchange)
+        for marker in exchange.request["markers"]:
             topics = marker["topics"]
             for partition in (f"{t['name']}-{p}" for t in topics for p in t["partitionIndexes"]):
                 of = (partition, marker["producerId"], marker["producerEpoch"])

@@ -17,36 +17,31 @@ from kipviz.cluster.actions import (
     ClientTimer,
     ClusterAction,
     CrashBroker,
-    CrashClient,
     CreateAcls,
-    CreateTopic,
     Cut,
     DelayOver,
     DeleteAcls,
-    DeleteRecords,
-    DeleteTopic,
     Deliver,
     DeliverLate,
     ExpireBatch,
     ExpireLock,
+    Fault,
     GiveUp,
     Heal,
     InstallRelease,
     Load,
-    LoseConnection,
     MissPoll,
     MoveLeader,
+    Operated,
     Pause,
     ReadLog,
     Receive,
     Refresh,
-    RemakeTopic,
     Replicate,
     Resume,
     RunOut,
     Send,
     StartBroker,
-    StartClient,
     Step,
     Tick,
     TimeOutCall,
@@ -297,28 +292,9 @@ def _main(action: ClusterAction) -> list[Place]:
             return [("roles", (broker, "share_partition_leader", ""))]
         case Deliver() | DeliverLate() | GiveUp() | ExpireBatch() | MissPoll() | Tick():
             return []
-        case (
-            RemakeTopic()
-            | DeleteTopic()
-            | CreateTopic()
-            | DeleteRecords()
-            | UpgradeFeature()
-            | InstallRelease()
-            | CreateAcls()
-            | DeleteAcls()
-            | CrashBroker()
-            | StartBroker()
-            | MoveLeader()
-            | LoseConnection()
-            | Cut()
-            | Heal()
-            | Pause()
-            | Resume()
-            | CrashClient()
-            | StartClient()
-        ):
-            return []  # an operator's action or a fault
         case _:
+            if isinstance(action, Operated | Fault):
+                return []
             assert_never(action)
 
 

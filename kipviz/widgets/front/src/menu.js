@@ -23,13 +23,19 @@ function hostsOf(action) {
   return named.filter(Boolean);
 }
 
-/** The choices about a host; a leadership is its leader's, too, which the choice does not name. */
+/**
+ * The choices about a host: first those about the host itself, a client's own call and its crash among them, then those
+ * about its links. A leadership is its leader's, too, which the choice does not name.
+ */
 export function aboutHost(items, lane) {
   const leads = (action) => action.partition && (lane.sub ?? "").split(", ").includes(action.partition);
-  return items.filter((item) => {
+  const [own, links] = [[], []];
+  for (const item of items) {
     const action = actionOf(item);
-    return hostsOf(action).includes(lane.id) || leads(action);
-  });
+    const hosts = new Set(hostsOf(action));
+    if (hosts.has(lane.id) || leads(action)) (hosts.size > 1 ? links : own).push(item);
+  }
+  return [...own, ...links];
 }
 
 /** The choices about the connection between two hosts. */
@@ -121,10 +127,7 @@ export class Menu {
 
   ofHost(lane, place) {
     const { line, at } = this.app;
-    const about = aboutHost(line.choicesAt(at), lane);
-    const links = about.filter((item) => new Set(hostsOf(actionOf(item))).size > 1);
-    // What happens to the host itself comes first, a client's own call and its crash among it.
-    const rows = this.choices([...about.filter((item) => !links.includes(item)), ...links]);
+    const rows = this.choices(aboutHost(line.choicesAt(at), lane));
     this.show(`${lane.title}: what can happen to it`, rows, place);
   }
 
