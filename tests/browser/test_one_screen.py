@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -248,6 +249,31 @@ def test_on_a_branch_the_checkpoints_take_one_row(show, width, height):
     assert page.evaluate(IN_SIGHT, ".kv-options button:last-child")["tall"] >= 20
     assert page.locator(".kv").bounding_box()["height"] == tall
     assert no_error(page)
+
+
+@pytest.mark.parametrize(
+    ("width", "letters"), [(592, 4), (833, 9), (900, 16), (1256, 16), (1600, 16)]
+)
+def test_the_list_of_branches_has_room_beside_the_tools(show, width, letters):
+    stepper = branched()
+    page = show(
+        stepper.payload, branches=stepper.branches, branch=1, step=31, width=width, height=800
+    )
+    rows = ".kv-buttons > *, .kv-track, .kv-place, .kv-branch-box, .kv-branch, .kv-tools > *"
+    boxes = page.locator(rows).evaluate_all(
+        "nodes => nodes.filter(node => node.checkVisibility())"
+        ".map(node => [node.className, node.getBoundingClientRect()])"
+        ".map(([name, box]) => [name, box.left, box.right, box.top, box.bottom])"
+    )
+    bar = page.locator(".kv-transport").bounding_box()
+    by_place = sorted((box for box in boxes if "kv-branch-box" not in box[0]), key=lambda b: b[1])
+    assert len(by_place) >= 11
+    for (before, _, end, *_), (after, start, *_) in itertools.pairwise(by_place):
+        assert end <= start + 0.5, f"{before} lies under {after}"
+    assert by_place[-1][2] <= bar["x"] + bar["width"]
+    branch = page.locator(".kv-branch")
+    assert branch.bounding_box()["width"] >= 40 + 7 * letters
+    assert "B5 and B7 are cut apart" in branch.get_attribute("title")
 
 
 @pytest.mark.parametrize("width", [592, 833, 1256])

@@ -93,6 +93,8 @@ export class Transport {
     this.branchKey = key;
     this.branch.replaceChildren(...lines.map((line) => h("option", { value: line.id }, line.id === 0 ? "main" : `↳ ${line.name}`)));
     this.branch.value = String(current);
+    const name = lines.find((line) => line.id === current)?.name;
+    attr(this.branch, "title", `${current && name ? `${name}: ` : ""}branch (b, [ and ])`); // the list may cut its name
     this.branch.disabled = lines.length < 2;
     show(this.branchBox, lines.length > 1);
   }
