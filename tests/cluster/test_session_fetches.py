@@ -28,6 +28,7 @@ from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.views.explanations.guards import guards
+from kipviz.views.reasons.request_position import why_broker_waits
 
 ONE_ANSWER = scenario("kip-932-one-answer")
 
@@ -149,6 +150,28 @@ def test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker() -
     consumer = trace.world.applications["app-1"].consumer
     assert isinstance(consumer, ShareConsumer)
     assert consumer.acknowledging.error is Errors.NONE
+
+
+def test_a_commit_of_two_partitions_waits_for_the_write_of_the_one_that_is_not_durable_yet() -> (
+    None
+):
+    sends = (
+        "app-1 goes on",
+        "app-1/consumer sends ShareAcknowledge",
+        "ShareAcknowledge arrives at B5",
+    )
+    writes = ("WriteShareGroupState arrives at B7",) * 2
+    durable = "WriteShareGroupStateResponse from B7 arrives at B5/persister"
+    trace, _ = run(at_two_brokers(), *READ, *READ, *READ, *sends, *writes, durable)
+    serving = trace.world.connections["app-1/consumer", 5].serving
+    assert serving is not None
+    assert [p.partition for p in serving.message.parts] == ["src-0", "src-1"]
+    leader = trace.world.roles[5, "share_partition_leader", ""]
+    assert [call.owed for call in leader.waiting] == [("src-1",)]
+    reason = why_broker_waits(trace.world, 5, serving.message)
+    assert reason.text == (
+        "The write at the share coordinator is answered; the response of Broker 7 is in flight."
+    )
 
 
 def test_commit_sync_hears_of_the_broker_whose_connection_broke_and_asks_the_other_one() -> None:

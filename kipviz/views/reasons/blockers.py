@@ -16,10 +16,8 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders import share_timers
 from kipviz.brokers.share_leaders.in_flight import InFlight, staged_batches
 from kipviz.brokers.share_leaders.share_partition import (
-    READS,
     ShareLeader,
     SharePartition,
-    Status,
     pending_cells,
 )
 from kipviz.brokers.transactions.transaction_metadata import PREPARED, TransactionMetadata
@@ -37,7 +35,6 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, is_loading, role_at, role_key
 from kipviz.core.values import Value
 from kipviz.messages.producing import Fetch
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -50,6 +47,7 @@ from kipviz.views.reasons.request_position import (
     locate_on_connection,
     start_of,
     why_broker_waits,
+    write_of,
 )
 from kipviz.views.role_cards import remaining_time
 
@@ -355,23 +353,6 @@ def _find_write(world: World, broker: int, share: SharePartition, offset: int) -
     )
 
 
-def write_of(world: World, broker: int, share: SharePartition) -> Reason:
-    """Return where the request of a share-partition to its share coordinator is."""
-    home = world.image.home_of(SHARE_GROUP_STATE, share.key)
-    to = world.image.leader_of(home)
-    if not share.on_wire:
-        text = f"It cannot be made durable: {short_name(home)} has no leader."
-        return Reason(text, f"{start_of(world, home)}.", SOMEONE)
-    name = "look-up" if share.writes[0].purpose in READS else "write"
-    return locate_on_connection(
-        world,
-        f"{broker_host(broker)}/persister",
-        to,
-        f"The {name} at the share coordinator",
-        lambda m: getattr(m, "key", "") == share.key,
-    )
-
-
 def _pending(
     model: ClusterModel,
     world: World,
@@ -523,8 +504,6 @@ def _explain_delay(world: World, source: str, broker: int, message: Any) -> Reas
     match message:
         case Fetch():
             reason = _nothing_to_read(world, message)
-        case ShareFetch() | ShareAcknowledge() | TxnShareAcknowledge():
-            reason = _share_request(world, broker, message)
         case _:
             reason = why_broker_waits(world, broker, message)
     return reason.but(text=f"{head} {reason.text}")
@@ -543,43 +522,3 @@ def _nothing_to_read(world: World, message: Any) -> Reason:
         return reason.but(text=text, see=(*see, *reason.see))
     text = f"It has read {log.name} up to offset {message.offset}, and nothing has been written there yet."
     return Reason(text, f"a producer writes to {log.name}.", IDLE, see)
-
-
-def _share_request(world: World, broker: int, message: Any) -> Reason:
-    role = world.roles.get((broker, "share_partition_leader", ""))
-    assert isinstance(role, ShareLeader), "the broker that serves the request is up"
-    if getattr(message, "of_session", None) is not None:
-        return _fetch_of_session(world, broker, role, message)
-    share = role.shares.get(world.image.share_key(message.group_id, message.partition))
-    if share is not None and share.writes:
-        return write_of(world, broker, share)
-    if not isinstance(message, ShareFetch) or share is None:
-        return why_broker_waits(world, broker, message)
-    states = [r.state.name for r in share.records.values()]
-    counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
-    if not states:
-        text = f"Everything up to offset {share.start_offset - 1} is done, and the log ends there."
-        return Reason(text, f"a producer writes to {share.partition}.", IDLE)
-    return Reason(
-        f"No record of {share.partition} is available from offset {share.start_offset} on: {counts}.",
-        "a record is released, or a new one is written.",
-        SOMEONE,
-        ((f"share:{share.key}", f"offset {share.start_offset}"),),
-    )
-
-
-def _fetch_of_session(world: World, broker: int, role: ShareLeader, message: Any) -> Reason:
-    """Return what a fetch of several partitions waits for: a write, a state to be read, or records."""
-    who = (message.group_id, message.member_id)
-    calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
-    call = next(calls, None)
-    if call is None:
-        return why_broker_waits(world, broker, message)
-    asked = tuple(s for s in role.shares.values() if s.group_id == message.group_id)
-    for share in asked:
-        reading = call.fetched is None and share.status is not Status.ACTIVE
-        if share.writes and (share.partition in call.owed or reading):
-            return write_of(world, broker, share)
-    names = " and ".join(call.partitions)
-    text = f"{names} have no available and no new record."
-    return Reason(text, "a record of one of them is released, or a new one is written.", SOMEONE)

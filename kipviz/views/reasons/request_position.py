@@ -6,19 +6,32 @@ The lower half of `blockers`: what a message and a broker wait for, for any send
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
+from kipviz.brokers.share_leaders.share_partition import (
+    READS,
+    SessionCall,
+    ShareLeader,
+    SharePartition,
+    Status,
+)
+from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster import dispatch
+from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import are_apart
-from kipviz.cluster.world import World, broker_host, host_of, role_as
+from kipviz.cluster.world import BrokerRole, World, broker_host, host_of, role_as
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, WriteTxnMarkers
+from kipviz.records.placement import SHARE_GROUP_STATE
 
 SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
 See = tuple[tuple[str, str], ...]
@@ -80,17 +93,41 @@ def locate_on_connection(
 def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
     """Return what a broker waits for before it responds to a request."""
     role = world.roles.get(dispatch.role_for(message, broker, world.image))
-    if isinstance(role, KafkaApis) and isinstance(message, Produce):
+    match role:
+        case None:
+            return AT_WORK
+        case KafkaApis():
+            return _apis_wait(world, broker, role, message)
+        case ShareLeader():
+            return _share_leader_waits(world, broker, role, message)
+        case PartitionLeader() | TransactionCoordinator() | GroupCoordinator() | ShareCoordinator():
+            if _is_delayed(role, message):
+                return _enlistment(world, broker, message)
+            if not role.waiting:
+                return AT_WORK
+            return Reason(
+                f"What it wrote to {role.shard} has to reach every in-sync replica.",
+                f"{role.shard} is replicated.",
+                SOON,
+            )
+        case _:
+            assert_never(role)
+
+
+def _is_delayed(role: BrokerRole, message: Message) -> bool:
+    """Return whether a request waits for a coordinator's answer about its transaction."""
+    waiting = dispatch.delayed_requests(role)
+    return any(each.request == message and not each.settled for each in waiting)
+
+
+def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> Reason:
+    """Return what a request waits for that is handled part by part."""
+    if isinstance(message, Produce):
         return _in_parts(world, broker, message.parts)
-    if isinstance(role, KafkaApis) and isinstance(message, AddPartitionsToTxn):
+    if isinstance(message, AddPartitionsToTxn):
         return _in_parts(world, broker, message.of_transactions)
-    if role is None:
-        return AT_WORK
-    for waiting in dispatch.delayed_requests(role):
-        if waiting.request == message and not waiting.settled:
-            return _enlistment(world, broker, message)
     markers = message.of_transactions if isinstance(message, WriteTxnMarkers) else ()
-    for pending in role.pending.values() if markers and isinstance(role, KafkaApis) else ():
+    for pending in role.pending.values():
         if pending.request in markers:
             left = " and ".join(pending.left)
             return Reason(
@@ -98,14 +135,77 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
                 f"{left} is replicated.",
                 SOON,
             )
-    if not isinstance(role, KafkaApis) and role.waiting:
-        shard = "" if isinstance(role, ShareLeader) else role.shard
-        return Reason(
-            f"What it wrote to {shard} has to reach every in-sync replica.",
-            f"{shard} is replicated.",
-            SOON,
-        )
     return AT_WORK
+
+
+def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: Message) -> Reason:
+    """Return what a request to a share-partition leader waits for: a write, a state to be read, or records.
+
+    What it writes goes to the share coordinator: it has no log of its own that could be replicated.
+    """
+    if not isinstance(message, ShareFetch | ShareAcknowledge | TxnShareAcknowledge):
+        return AT_WORK
+    call = _find_session_call(role, message)
+    if call is not None:
+        return _session_call_waits(world, broker, role, call)
+    share = role.shares.get(world.image.share_key(message.group_id, message.partition))
+    if share is not None and share.writes:
+        return write_of(world, broker, share)
+    if _is_delayed(role, message):
+        return _enlistment(world, broker, message)
+    if not isinstance(message, ShareFetch) or message.of_session is not None or share is None:
+        return AT_WORK
+    states = [r.state.name for r in share.records.values()]
+    counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
+    if not states:
+        text = f"Everything up to offset {share.start_offset - 1} is done, and the log ends there."
+        return Reason(text, f"a producer writes to {share.partition}.", IDLE)
+    return Reason(
+        f"No record of {share.partition} is available from offset {share.start_offset} on: {counts}.",
+        "a record is released, or a new one is written.",
+        SOMEONE,
+        ((f"share:{share.key}", f"offset {share.start_offset}"),),
+    )
+
+
+def _find_session_call(
+    role: ShareLeader, message: ShareFetch | ShareAcknowledge | TxnShareAcknowledge
+) -> SessionCall | None:
+    """Return the waiting call of several partitions that a request is, or None."""
+    who = (message.group_id, message.member_id)
+    calls = (c for c in role.waiting if (c.request.group_id, c.request.member_id) == who)
+    return next((c for c in calls if type(c.request) is type(message)), None)
+
+
+def _session_call_waits(world: World, broker: int, role: ShareLeader, call: SessionCall) -> Reason:
+    """Return what a request of several partitions waits for: a write, a state to be read, or records."""
+    group_id = call.request.group_id
+    for share in (s for s in role.shares.values() if s.group_id == group_id):
+        reading = call.fetched is None and share.status is not Status.ACTIVE
+        if share.writes and (share.partition in call.owed or reading):
+            return write_of(world, broker, share)
+    if call.fetched is not None:
+        return AT_WORK
+    names = " and ".join(call.partitions)
+    text = f"{names} have no available and no new record."
+    return Reason(text, "a record of one of them is released, or a new one is written.", SOMEONE)
+
+
+def write_of(world: World, broker: int, share: SharePartition) -> Reason:
+    """Return where the request of a share-partition to its share coordinator is."""
+    home = world.image.home_of(SHARE_GROUP_STATE, share.key)
+    to = world.image.leader_of(home)
+    if not share.on_wire:
+        text = f"It cannot be made durable: {short_name(home)} has no leader."
+        return Reason(text, f"{start_of(world, home)}.", SOMEONE)
+    name = "look-up" if share.writes[0].purpose in READS else "write"
+    return locate_on_connection(
+        world,
+        f"{broker_host(broker)}/persister",
+        to,
+        f"The {name} at the share coordinator",
+        lambda m: getattr(m, "key", "") == share.key,
+    )
 
 
 def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
