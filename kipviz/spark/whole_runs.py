@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import fs
 
+from kipviz.properties.harm import Harm
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -175,15 +177,15 @@ class _Runs:
         ended_here = ended[self.run[a_record]]
         acknowledged = (state == STATES.index("ACKNOWLEDGED")) & (count == 0)
         wrong = {
-            "duplicate": (count > 1, second),
-            "loss": (acknowledged & ended_here & self._output_expected(a_record), step),
-            "stuck": ((state == STATES.index("TX_PENDING")) & ended_here, step),
+            Harm.DUPLICATE: (count > 1, second),
+            Harm.LOSS: (acknowledged & ended_here & self._output_expected(a_record), step),
+            Harm.STUCK: ((state == STATES.index("TX_PENDING")) & ended_here, step),
         }
         tables = []
         for finding, (is_wrong, at) in wrong.items():
             here = np.flatnonzero(is_wrong)
             told = {
-                "finding": [finding] * len(here),
+                "finding": [finding.value] * len(here),
                 "step": at[here],
                 "outputs": count[here],
                 "deliveries": pa.array(deliveries[here], mask=deliveries[here] == -_NEVER),
