@@ -59,6 +59,44 @@ def test_a_batch_may_be_hidden_until_its_leader_has_shown_it(told, age):
     assert hidden_for(*told) == age
 
 
+LATE = Exchange("FETCH", 11, "r", 6_000, 6_001, Table.of({}), Table.of({}), NEW)
+
+
+@pytest.mark.parametrize(
+    ("earliest_ms", "age"),
+    [
+        # The answer at 2,500 shows the batch of 2,000 to those who ask after it.
+        (5_999, 0),
+        (2_501, 0),
+        (2_500, 2_001),
+        (2_000, 1_501),
+        # Before its election the broker has shown nothing, however late the line is.
+        (900, 401),
+    ],
+)
+def test_an_answer_bounds_a_request_only_if_it_cannot_have_arrived_before(earliest_ms, age):
+    seen = SeenEnds((produced(1, 2_500, NEW),), {}, BATCHES, DECISIONS, ENTRIES)
+    assert seen.not_shown_ms(PLACE, LATE.but(earliest_ms=earliest_ms)) == age
+
+
+def test_a_request_may_have_arrived_under_a_later_leader_that_has_shown_nothing_yet():
+    """What the broker showed at 700 does not bound it as the leader that it is from 1,000 on."""
+    told = (read(2, 700, NEW), produced(1, 2_500, NEW))
+    seen = SeenEnds(told, {}, BATCHES, DECISIONS, ENTRIES[:1])
+    early = LATE.but(earliest_ms=900)
+    assert seen.not_shown_ms(PLACE, early.but(received_ms=950)) == 0
+    assert seen.not_shown_ms(PLACE, early) == 401
+
+
+@pytest.mark.parametrize(("earliest_ms", "age"), [(4_001, 0), (4_000, 2_001), (3_000, 1_001)])
+def test_a_late_line_of_a_single_brokers_reader_may_be_one_of_while_the_batch_was_appended(
+    earliest_ms, age
+):
+    exchanges = (produced(0, 600, NEW), produced(1, 4_000, NEW, acks=1))
+    seen = SeenEnds(exchanges, {}, BATCHES, (), ENTRIES)
+    assert seen.not_shown_ms(PLACE, LATE.but(earliest_ms=earliest_ms)) == age
+
+
 def test_a_transaction_coordinator_has_read_what_stood_in_its_log_when_it_was_elected():
     place = "__transaction_state-1"
     batches = [Batch(at, (DataRecord("x"),), 7, 0, at) for at in (0, 1)]

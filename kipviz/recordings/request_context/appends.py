@@ -173,8 +173,22 @@ class SeenEnds:
 
         With a single broker that is a batch whose request is under way.
         The leader is the broker of the exchange; with `asks` the one that this broker asks in turn.
+        The line of the exchange may be late: an answer bounds it only if it was given before the exchange can have
+        arrived at all. In each term the earliest arrival leaves the most open.
         """
-        came = exchange.received_ms
+        begin = span_of(exchange)[0]
+        terms = (term.at_ms for term in self._terms.get(partition, ()))
+        elected = (at_ms for at_ms in terms if begin < at_ms <= exchange.received_ms)
+        oldest = min(
+            (self._find_hidden(partition, exchange, came, asks=asks) for came in (begin, *elected)),
+        )
+        return max(0, begin + 1 - oldest)
+
+    def _find_hidden(self, partition: str, exchange: Exchange, came: int, *, asks: bool) -> int:
+        """Return the time of the oldest batch that may be hidden from an exchange that arrives at a time.
+
+        If there is none, it is the time after the beginning of the exchange.
+        """
         terms = [term for term in self._terms.get(partition, ()) if term.at_ms <= came]
         elected, leader, epoch = 0, exchange.broker, 0
         if terms:
@@ -197,8 +211,7 @@ class SeenEnds:
             )
             and (entry.leader_epoch >= epoch or topic_of(partition) != TRANSACTION_STATE)
         )
-        begin = span_of(exchange)[0]
-        return max(0, begin + 1 - min(hidden, default=begin + 1))
+        return min(hidden, default=span_of(exchange)[0] + 1)
 
 
 def _ends_in(
