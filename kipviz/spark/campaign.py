@@ -29,6 +29,7 @@ from kipviz.spark.package_archive import ship
 from kipviz.spark.progress import watched
 from kipviz.spark.saved_runs import KeptRuns
 from kipviz.spark.session import cores
+from kipviz.spark.worker_memory import sparing
 from kipviz.spark.worker_runs import VERDICT_SCHEMA, as_batch, verdict_batches
 
 if TYPE_CHECKING:
@@ -230,7 +231,8 @@ def verdict_frame(
     first, last = places or (0, plan.jobs)
     tasks = partitions or task_count(last - first, cores(spark))
     frame = spark.range(first, last, 1, tasks)
-    return frame.mapInArrow(partial(verdict_batches, plan=plan), spark_schema(VERDICT_SCHEMA))
+    body = partial(sparing, verdict_batches, plan=plan)
+    return frame.mapInArrow(body, spark_schema(VERDICT_SCHEMA))
 
 
 def on_spark(

@@ -1,3 +1,6 @@
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -5,6 +8,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -14,11 +18,12 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * Fills a broker's logs with small batches of transactions, for bench_logs.py: java -cp "libs/*" FillLogs.java
- * BOOTSTRAP MEGABYTES PRODUCERS SEED TOPIC:PARTITIONS...
+ * BOOTSTRAP LOGS MEGABYTES PRODUCERS SEED TOPIC:PARTITIONS...
  *
  * <p>Each transactional id is one KafkaProducer in one thread. A transaction has 20 to 4,000 batches of about 34
  * records in some of the partitions; one in ten aborts, one in eight has offsets of a group. At the start, at each quarter
- * and at the end another producer writes into the first and the last partition, and its transaction stays open.
+ * and at the end another producer writes into the first and the last partition, and its transaction stays open. It ends when
+ * the broker's folder LOGS has so many megabytes in segment files: each producer ends its transaction first.
  */
 public final class FillLogs {
     private static final byte[] VALUE = new byte[50];
@@ -48,31 +53,33 @@ public final class FillLogs {
 
     public static void main(String[] words) throws Exception {
         String bootstrap = words[0];
-        long batches = Long.parseLong(words[1]) * 1_000_000 / BATCH_BYTES;
-        int producers = Integer.parseInt(words[2]);
-        long seed = Long.parseLong(words[3]);
+        Path logs = Path.of(words[1]);
+        long bytes = Long.parseLong(words[2]) * 1_000_000;
+        int producers = Integer.parseInt(words[3]);
+        long seed = Long.parseLong(words[4]);
         List<TopicPartition> partitions = new ArrayList<>();
-        for (int at = 4; at < words.length; at++) {
+        for (int at = 5; at < words.length; at++) {
             String[] topic = words[at].split(":");
             for (int index = 0; index < Integer.parseInt(topic[1]); index++) {
                 partitions.add(new TopicPartition(topic[0], index));
             }
         }
-        AtomicLong sent = new AtomicLong();
+        AtomicLong written = new AtomicLong();
         List<Thread> threads = new ArrayList<>();
         List<Throwable> failed = Collections.synchronizedList(new ArrayList<>());
         for (int at = 0; at < producers; at++) {
             String id = "filler-" + at;
             Random dice = new Random(seed + at);
-            Thread thread = new Thread(() -> fill(bootstrap, id, dice, partitions, sent, batches));
+            Thread thread = new Thread(() -> fill(bootstrap, id, dice, partitions, written, bytes));
             thread.setUncaughtExceptionHandler((who, why) -> failed.add(why));
             thread.start();
             threads.add(thread);
         }
         for (int quarter = 0; quarter <= QUARTERS; quarter++) {
-            long due = batches * quarter / QUARTERS;
-            while (sent.get() < due && failed.isEmpty()) {
-                Thread.sleep(50);
+            long due = bytes * quarter / QUARTERS;
+            while (written.get() < due && failed.isEmpty()) {
+                Thread.sleep(200);
+                written.set(bytesIn(logs));
             }
             KafkaProducer<byte[], byte[]> open = producer(bootstrap, "open-" + quarter);
             open.beginTransaction();
@@ -80,7 +87,7 @@ public final class FillLogs {
                 open.send(new ProducerRecord<>(each.topic(), each.partition(), null, VALUE));
             }
             open.flush();
-            System.out.println(sent.get() + " batches");
+            System.out.println(written.get() + " bytes");
         }
         for (Thread thread : threads) {
             thread.join();
@@ -92,11 +99,17 @@ public final class FillLogs {
         Runtime.getRuntime().halt(failed.isEmpty() ? 0 : 1);
     }
 
+    private static long bytesIn(Path logs) throws IOException {
+        try (Stream<Path> files = Files.find(logs, 2, (path, about) -> path.toString().endsWith(".log"))) {
+            return files.mapToLong(path -> path.toFile().length()).sum();
+        }
+    }
+
     private static void fill(
-            String bootstrap, String id, Random dice, List<TopicPartition> partitions, AtomicLong sent, long batches) {
+            String bootstrap, String id, Random dice, List<TopicPartition> partitions, AtomicLong written, long bytes) {
         KafkaProducer<byte[], byte[]> producer = producer(bootstrap, id);
         List<TopicPartition> some = new ArrayList<>(partitions);
-        while (sent.get() < batches) {
+        while (written.get() < bytes) {
             Collections.shuffle(some, dice);
             int used = 1 + dice.nextInt(some.size());
             int size = 20 + dice.nextInt(3_981);
@@ -115,7 +128,6 @@ public final class FillLogs {
             } else {
                 producer.commitTransaction();
             }
-            sent.addAndGet(size);
         }
     }
 }

@@ -27,12 +27,12 @@ PRODUCERS, SEED = 4, 18
 
 
 def broker_log(jars: Path, home: Path, megabytes: int, producers: int = PRODUCERS) -> Path:
-    """Let a broker write about so many MB, and return its folder of logs; one that is there already is taken.
+    """Let a broker write so many MB, and return its folder of logs; one that is there already is taken.
 
     Args:
         jars: the libs folder of a Kafka release.
         home: an empty or new folder, or one that this function filled before.
-        megabytes: so much is sent, in batches of 2 kB; markers and internal topics come on top.
+        megabytes: so much is in segment files at the end, a few transactions more: batches of 2 kB, markers and internal topics.
         producers: how many transactional ids write at once.
     """
     logs, whole = home / LOGS, home / "whole"
@@ -45,7 +45,8 @@ def broker_log(jars: Path, home: Path, megabytes: int, producers: int = PRODUCER
     with RealCluster(jars, home, log_requests=False) as cluster:
         cluster.create(TOPICS)
         java, source = shutil.which("java"), Path(__file__).with_name("FillLogs.java")
-        words = [cluster.bootstrap_servers, str(megabytes), str(producers), str(SEED)]
+        words = [cluster.bootstrap_servers, str(logs.resolve()), str(megabytes)]
+        words += [str(producers), str(SEED)]
         command = [java, "-Xmx512m", "-cp", f"{jars.resolve()}/*", str(source), *words]
         command += [f"{topic}:{PARTITIONS}" for topic in TOPICS]
         begun = time.perf_counter()
