@@ -14,10 +14,11 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
+from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.scenarios.library import scenario
-from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, said
+from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, durable, said
 from tests.cluster.small_clusters import small_spec
 
 QUEUE = {"dead_letter_topic": "dlq.g1"}
@@ -120,6 +121,32 @@ def test_a_topic_that_nobody_may_make_is_asked_for_once():
     answers(place, Errors.CLUSTER_AUTHORIZATION_FAILED)
     assert len(place.sent(CreateTopics)) == 1
     assert "no copy" in place.events[-1].because
+
+
+def test_a_topic_that_is_made_at_the_last_attempt_gets_its_letter():
+    place = rejected(there=True)
+    for _ in range(4):
+        answers(place, Errors.TOPIC_ALREADY_EXISTS)
+    assert len(place.sent(CreateTopics)) == 5
+    topic(place, 3)
+    answers(place, Errors.NONE)
+    assert len(place.sent(Produce)) == 1
+
+
+def test_a_copy_goes_to_the_leader_of_its_topic_and_is_said_to_be_made():
+    place = rejected(there=True, leader=3)
+    (asked,) = (r for r in place.requests if isinstance(r.message, Produce))
+    assert asked.broker == 3
+    place.copied()
+    assert place.events[-1].because == COPIED
+
+
+def test_a_group_that_has_no_topic_for_dead_letters_any_more_gets_no_copies():
+    """A record was ARCHIVING when the group lost its errors.deadletterqueue.topic.name."""
+    place = SharePlace(last=1, dead_letter_auto_create=True, dead_letter_prefix="")
+    place.loaded(0, durable(0, 0, ARCHIVING), durable(1, 1))
+    assert not place.sent(CreateTopics)
+    assert place.events[-1].because == NOT_COPIED
 
 
 def test_a_refusal_that_will_not_go_away_is_not_tried_again():

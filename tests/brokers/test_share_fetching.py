@@ -317,6 +317,7 @@ def test_a_fetch_that_waits_hears_of_a_partition_that_left_by_an_answer_without_
     place.desk.leaders["src-1"] = 2
     place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
     assert told(answer_of(place.desk.last)) == {}
+    assert "share-partition kept" in {check.name for check in place.desk.checks}
 
 
 def test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own() -> None:
@@ -336,6 +337,7 @@ def test_only_the_group_whose_partition_it_is_hears_that_it_cannot_be_loaded() -
     role, share = place.desk.role, place.desk.role.shares[KEYS["src-0"]]
     error = Errors.UNKNOWN_SERVER_ERROR
     assert share_partition.not_loaded(role, share.but(group_id="g2"), error) == role
+    assert share_partition.not_loaded(role, share.but(partition="src-7"), error) == role
     (call,) = share_partition.not_loaded(role, share, error).waiting
     assert call.refused == (("src-0", error),)
 
@@ -423,3 +425,100 @@ def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
     assert place.desk.ask(share_fetching.on_share_fetch, request, "M1/consumer") is None
     assert place.desk.role.shares[KEYS["src-0"]].parked
     assert not place.desk.role.waiting
+
+
+def test_without_room_for_the_session_a_fetch_that_does_not_wait_is_refused_at_once() -> None:
+    place = Place(settings={"share_sessions_max": 1}).loaded()
+    answer = place.fetch(added=BOTH, epoch=0, member="M2", wait=False)
+    assert answer == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, "")
+    assert not place.desk.role.refused
+
+
+def test_an_acknowledgement_of_one_partition_waits_for_no_other() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.acknowledge(("src-0", said(0, 1))) is None
+    assert not place.desk.role.waiting
+
+
+def test_acknowledgements_in_the_middle_of_a_session_leave_it_open() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.acknowledge(("src-0", said(7, 7)), ("src-1", said(7, 7))) is not None
+    assert place.desk.role.sessions
+    states = [r.state for r in place.desk.role.shares[KEYS["src-0"]].records.values()]
+    assert states == [ACQ, ACQ]
+
+
+def test_of_several_fetches_that_wait_each_has_its_own_answer() -> None:
+    place = Place(first=0, second=0)
+    place.fetch(added=("src-0",), epoch=0)
+    place.fetch(added=("src-1",), epoch=0, member="M2")
+    assert place.read("src-0", 0) is None
+    assert place.read("src-1", 100) is None
+    place.desk.logs["src-1"] = source("src-1", 100, 1)
+    place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
+    assert told(answer_of(place.desk.last)) == {"src-1": (100,)}
+    assert [call.request.member_id for call in place.desk.role.waiting] == ["M1"]
+    held = place.desk.role.shares[KEYS["src-1"]].records
+    assert [record.member_id for record in held.values()] == ["M2"]
+
+
+def test_of_several_acknowledgements_that_wait_each_hears_of_its_own_write() -> None:
+    place = Place().loaded()
+    place.fetch(added=("src-1",), epoch=0, member="M2", most=1)
+    place.fetch(epoch=2, most=2)
+    place.fetch(("src-0", said(0, 0)), epoch=3, most=0)
+    place.fetch(("src-1", said(100, 100)), epoch=1, member="M2", most=0)
+    answer = place.coordinator("src-1")
+    assert answer is not None
+    assert answer.fetched == (FetchedPartition("src-1"),)
+    assert [call.request.member_id for call in place.desk.role.waiting] == ["M1"]
+    assert place.coordinator("src-0") is not None
+    assert not place.desk.role.waiting
+
+
+def test_the_last_fetch_of_a_session_gets_no_records() -> None:
+    """KIP-932 "ShareFetch": with epoch -1 nothing is acquired."""
+    place = Place().loaded()
+    assert told(place.fetch(epoch=-1, most=5)) == {}
+    assert not len(place.desk.role.shares[KEYS["src-0"]].records)
+
+
+def test_a_fetch_of_a_session_without_partitions_is_answered_at_once() -> None:
+    place = Place()
+    assert told(place.fetch(most=5)) == {}
+    assert not place.desk.role.waiting
+
+
+def test_what_a_fetch_has_acquired_it_does_not_acquire_again_while_it_waits() -> None:
+    place = Place().loaded()
+    place.fetch(most=2)
+    assert place.fetch(("src-0", said(0, 0)), most=1) is None
+    place.do(spl.on_replicated(place.desk.role, "src-1", place.desk.on))
+    assert len(place.desk.role.shares[KEYS["src-1"]].records) == 1
+    assert told(place.coordinator("src-0")) == {"src-1": (100,), "src-0": ()}
+
+
+def test_a_result_without_an_error_is_no_check_of_an_answer() -> None:
+    place = Place().loaded()
+    place.fetch()
+    place.fetch(("src-0", said(0, 1)), ("src-1", said(100, 101)), most=0)
+    place.coordinator("src-0")
+    place.coordinator("src-1")
+    assert "acknowledged" not in {check.name for check in place.desk.checks}
+
+
+def test_a_partition_that_returned_records_is_last_in_its_session_from_the_second_answer_on() -> (
+    None
+):
+    """ShareSessionContext.PartitionIterator."""
+    place = Place()
+    place.fetch(added=BOTH, most=1)
+    assert told(place.read("src-0", 0)) == {"src-0": (0,)}
+    assert place.order == BOTH
+    place.read("src-1", 100)
+    assert told(place.fetch(most=1)) == {"src-1": (100,)}
+    assert place.order == BOTH
+    assert told(place.fetch(most=1)) == {"src-0": (1,)}
+    assert place.order == BOTH[::-1]

@@ -1,6 +1,7 @@
 """Logs as columns and rows, in ranges of bytes: the same as the reader of whole segments reads, and damage in its place."""
 
 import json
+import struct
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kipviz.recordings.files import request_rows as request_rows_module
-from kipviz.recordings.files.batch_headers import headers_in
+from kipviz.recordings.files.batch_headers import HEADER_SIZE, headers_in
 from kipviz.recordings.files.checksums import checksums
 from kipviz.recordings.files.log_parts import log_folders, read_part
 from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
@@ -146,6 +147,35 @@ def test_markers_stand_beside_their_batches(tmp_path):
     rows = table(tmp_path, "batches")
     assert [row["marker"] for row in rows] == ["", "COMMIT", "ABORT"]
     assert [row["coordinator_epoch"] for row in rows] == [-1, 7, 0]
+
+
+NO_GZIP = 1  # the batch says that its records are compressed, and they are not
+
+
+def with_record_attributes(data, bits=1):
+    """Set the attributes of the first record, which no broker writes and every reader skips (DefaultRecord)."""
+    head, checked = data[:17], bytearray(data[21:])
+    checked[HEADER_SIZE + 1 - 21] = bits
+    return head + struct.pack(">I", crc32c(bytes(checked))) + bytes(checked)
+
+
+def test_a_marker_that_is_laid_out_as_no_broker_lays_it_out_is_read_all_the_same(tmp_path):
+    """ControlRecordType.parse, EndTransactionMarker.deserialize: an unknown type is no damage."""
+    unknown = (struct.pack(">hh", 0, 7), struct.pack(">hi", 0, 5))
+    write(
+        tmp_path,
+        "t-0",
+        batch(0, pid=5, epoch=2, sequence=0),
+        with_record_attributes(marker(1, 5, 2, coordinator_epoch=7)),
+        with_record_attributes(marker(2, 5, 2, commit=False, coordinator_epoch=3)),
+        batch(3, (unknown,), pid=5, epoch=2, control=True),
+        batch(4, pid=5, epoch=2, control=True, attributes=NO_GZIP),
+        batch(5),
+    )
+    rows = table(tmp_path, "batches")
+    assert [row["marker"] for row in rows] == ["", "COMMIT", "ABORT", "UNKNOWN", "UNKNOWN", ""]
+    assert [row["coordinator_epoch"] for row in rows] == [-1, 7, 3, -1, -1, -1]
+    assert [row["damage"] for row in rows] == [""] * 6
 
 
 def test_several_brokers_are_one_call_and_each_row_names_its_broker(tmp_path):
