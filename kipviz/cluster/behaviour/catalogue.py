@@ -14,6 +14,7 @@ from kipviz.cluster.behaviour import (
     network,
     operators,
     passing_time,
+    roles,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
 from kipviz.cluster.behaviour.behaviour import Behaviour, Guard
@@ -26,6 +27,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
     *applications.BEHAVIOURS,
     *clients.BEHAVIOURS,
     *network.BEHAVIOURS,
+    *roles.BEHAVIOURS,
     *brokers.BEHAVIOURS,
     *operators.BEHAVIOURS,
     *passing_time.BEHAVIOURS,
