@@ -35,18 +35,16 @@ from kipviz.recordings.auditing.audit_evidence import (
     ProducerEnds,
     ShareEnds,
     ShareState,
-    TransactionEnds,
-)
-from kipviz.recordings.auditing.audit_findings import LogFinding
-from kipviz.recordings.auditing.audit_rules import (
     Surroundings,
-    findings_alone,
-    findings_together,
+    TransactionEnds,
     surroundings,
 )
+from kipviz.recordings.auditing.audit_findings import LogFinding
+from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence, keys_of
 from kipviz.recordings.auditing.log_audit import AuditPlan, LogAudit, audit_of, audit_plan
 from kipviz.recordings.auditing.partition_fold import NAMED_TOPICS, joined, joined_extent
+from kipviz.recordings.auditing.single_evidence import findings_alone
 from kipviz.recordings.auditing.stretches import (
     ExtentIn,
     OpenIn,

@@ -4,8 +4,14 @@ import tracemalloc
 
 import pytest
 
-from kipviz.recordings.auditing.audit_evidence import Decision, Held, Latest, PartitionEnd
-from kipviz.recordings.auditing.audit_rules import findings_together, surroundings
+from kipviz.recordings.auditing.audit_evidence import (
+    Decision,
+    Held,
+    Latest,
+    PartitionEnd,
+    surroundings,
+)
+from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 
 PID, COORDINATOR = 7, "__transaction_state-0"

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from kipviz.recordings.auditing import audit_rules
-from kipviz.recordings.auditing.audit_evidence import Decision, PartitionEnd
+from kipviz.recordings.auditing.audit_evidence import Decision, PartitionEnd, surroundings
 from kipviz.recordings.auditing.audit_findings import KINDS, WRONG
-from kipviz.recordings.auditing.audit_rules import surroundings
 from kipviz.recordings.auditing.log_audit import audit_logs
 from kipviz.recordings.files.batch_headers import HEADER
 from kipviz.records.crc32c import crc32c
@@ -193,10 +192,10 @@ def test_a_decision_is_complete_from_the_first_millisecond_of_a_clock_on():
     """-1 is the time of what is not complete; 1970 itself is a time (a broker whose clock is not set)."""
     end = SimpleNamespace(first_offset=0, end_offset=1, last_ms=0)
     around = SimpleNamespace(end_of=lambda _: end)
-    tally = SimpleNamespace(is_ended=lambda *_, **__: False)
+    matching = SimpleNamespace(is_ended=lambda *_, **__: False)
     for complete_ms, kind in ((-1, "unfinished"), (0, "missing-marker")):
         decision = Decision("app", 5, 1, True, ("out-0",), 0, 0, complete_ms, 60_000, "t-0", 3)
-        assert [each.kind for each in audit_rules._unfinished(decision, tally, {}, around)] == [
+        assert [each.kind for each in audit_rules._unfinished(decision, matching, {}, around)] == [
             kind
         ]
 

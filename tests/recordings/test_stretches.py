@@ -7,17 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipviz.recordings.auditing.audit_evidence import PartitionEnd, ProducerEnds, TransactionEnds
-from kipviz.recordings.auditing.audit_rules import (
-    findings_alone,
-    findings_together,
+from kipviz.recordings.auditing.audit_evidence import (
+    PartitionEnd,
+    ProducerEnds,
+    TransactionEnds,
     surroundings,
 )
+from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
 from kipviz.recordings.auditing.partition_fold import joined, joined_extent
 from kipviz.recordings.auditing.producer_fold import ProducerFold
 from kipviz.recordings.auditing.record_folds import ShareFold, TransactionFold
+from kipviz.recordings.auditing.single_evidence import findings_alone
 from kipviz.recordings.auditing.stretches import ExtentIn, OpenIn, read_stretch, stretches_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked

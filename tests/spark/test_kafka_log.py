@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from kipviz.recordings.auditing.audit_evidence import surroundings
 from kipviz.recordings.auditing.audit_findings import LogFinding
-from kipviz.recordings.auditing.audit_rules import surroundings
 from kipviz.recordings.auditing.log_audit import audit_logs, audit_of, audit_plan
 from kipviz.recordings.auditing.stretches import stretches_of
 from kipviz.recordings.files.log_parts import log_folders

@@ -4,16 +4,19 @@ A row stands for each transaction in each partition (`Held`), for each decision 
 coordinator's last record (`Latest`), for each batch out of order (`Irregular`), for the state of share groups
 (`ShareState`) and for bytes that are not a batch (`Damaged`). What is still open at the beginning or end of a stretch
 of a log is kept as `OpenEnds`, so that several tasks can read a partition in stretches and join them in order
-afterwards.
+afterwards. `Surroundings` are the facts about all logs together.
 
 Source: UnifiedLog.analyzeAndValidateProducerState, ProducerAppendInfo, TransactionMetadata.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from kipviz.core.values import Value
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import StateBatch
 
 
@@ -185,3 +188,33 @@ class ShareEnds(OpenEnds, frozen=True, tag=True, array_like=True):
 
     states: tuple[tuple[str, ShareState | None], ...]
     changes: tuple[tuple[str, tuple[ShareChange, ...]], ...]
+
+
+class Surroundings(Value, frozen=True):
+    """The facts about all logs; `ends` is sorted by partition, `now_ms` is the latest time that a broker wrote."""
+
+    ends: tuple[PartitionEnd, ...]
+    coordinators_complete: bool
+    now_ms: int
+
+    def end_of(self, partition: str) -> PartitionEnd | None:
+        """Return the end of a partition's log, or None if the log is not here."""
+        place = bisect_left(self.ends, partition, key=lambda end: end.partition)
+        found = self.ends[place : place + 1]
+        return found[0] if found and found[0].partition == partition else None
+
+
+def surroundings(ends: Iterable[PartitionEnd], coordinators: int) -> Surroundings:
+    """Collect the facts about all logs; `coordinators` is the number of __transaction_state partitions, 0 if unknown."""
+    found = tuple(sorted(ends, key=lambda end: end.partition))
+    names = [end.partition for end in found]
+    complete = coordinators > 0 and all(
+        f"__transaction_state-{k}" in names for k in range(coordinators)
+    )
+    # Producers may set their own timestamps in data; markers and internal topics have the brokers'.
+    told = [e.last_ms for e in found if topic_of(e.partition) in INTERNAL_TOPICS]
+    told += [end.marker_ms for end in found]
+    now = max(told, default=-1)
+    return Surroundings(
+        found, complete, now if now >= 0 else max((e.last_ms for e in found), default=-1)
+    )

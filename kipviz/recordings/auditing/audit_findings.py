@@ -8,6 +8,7 @@ from shlex import quote
 from kipviz.core.values import Value
 
 DUMP = "kafka-dump-log.sh --files"
+DUMP_HINT = f"{DUMP} SEGMENT --print-data-log, with the segments"
 SHARE_GROUPS = "kafka-share-groups.sh --bootstrap-server HOST:PORT"
 
 # The certainty of a finding: the logs show it; they show it unless they were copied at different times; they hint at

@@ -7,16 +7,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from kipviz.core.values import Value
-from kipviz.recordings.auditing.audit_evidence import PartitionEnd
+from kipviz.recordings.auditing.audit_evidence import PartitionEnd, Surroundings, surroundings
 from kipviz.recordings.auditing.audit_findings import WRONG, LogFinding, order_of
-from kipviz.recordings.auditing.audit_rules import (
-    Surroundings,
-    findings_alone,
-    findings_together,
-    surroundings,
-)
+from kipviz.recordings.auditing.audit_rules import findings_together
 from kipviz.recordings.auditing.gathered_evidence import GatheredEvidence
 from kipviz.recordings.auditing.partition_fold import evidence_of
+from kipviz.recordings.auditing.single_evidence import findings_alone
 from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,
     ClusterMetadata,
