@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 from kipviz.core.values import Value
 from kipviz.recordings.answer_mutations import changes
+from kipviz.recordings.followed_members.joining import JOINING
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.handling import CannotHandleError
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.replayed_roles.joining import JOINING
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence
 
 # Why the model may accept an answer that the broker did not give.

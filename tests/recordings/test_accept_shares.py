@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.recordings.followed_members import joining, sharing
 from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
     ask_share,
@@ -19,7 +20,6 @@ from kipviz.recordings.judging.accept_shares import (
 )
 from kipviz.recordings.judging.report import Report, of_evidence
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles import joining, sharing
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from tests.recordings.test_unusual_requests import NAMES, with_odd_fields
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.arrival import as_early, as_written, span_of, with_earliest
 from kipviz.recordings.request_context.evidence import Evidence, of_broker, of_recording
 from tests.recordings.whole_folder import unpacked

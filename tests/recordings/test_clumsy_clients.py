@@ -15,13 +15,13 @@ from kipviz.conforming.programs import read
 from kipviz.conforming.real_cluster import Files
 from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changes
+from kipviz.recordings.followed_members import share_requests, sharing
+from kipviz.recordings.followed_members.separate_share_groups import group_by_group
 from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.replayed_roles import share_requests, sharing
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.replayed_roles.separate_share_groups import group_by_group
 from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.handmade_requests import Sent
 from kipviz.recordings.request_context.verification_memory import VerificationMemory

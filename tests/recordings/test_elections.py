@@ -21,10 +21,10 @@ from kipviz.recordings.decoded.elections import (
 )
 from kipviz.recordings.decoded.internal_topics import markers
 from kipviz.recordings.decoded.producer_id_blocks import BLOCK, GivenIds
+from kipviz.recordings.followed_members.share_answer_text import at_broker
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange, Recording, load_recording
 from kipviz.recordings.replayed_roles.fetching import MARKS, Read, Reading, refusal_of
-from kipviz.recordings.replayed_roles.share_answer_text import at_broker
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 from kipviz.records.batches import Batch, DataRecord

@@ -31,8 +31,8 @@ from kipviz.messages.share_admin import AlterShareGroupOffsets
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.recordings.decoded import log_starts
+from kipviz.recordings.followed_members import joining
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.replayed_roles import joining
 from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.evidence import of_recording
 

@@ -17,15 +17,15 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changed
-from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles.joining import (
+from kipviz.recordings.followed_members.joining import (
     JOINING,
     Joining,
     with_no_member,
     worlds_of_group,
 )
+from kipviz.recordings.judging.accept import Acceptor
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.evidence import Evidence, elections_of, of_recording
 from kipviz.records.classic_groups import Subscription

@@ -14,8 +14,9 @@ import pytest
 
 from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.real_cluster import files_in
+from kipviz.recordings.followed_members import joining, separate_share_groups, sharing
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.replayed_roles import joining, leaders, separate_share_groups, sharing
+from kipviz.recordings.replayed_roles import leaders
 from kipviz.recordings.request_context import office
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.arrival import thread_of

@@ -8,13 +8,13 @@ import pytest
 
 from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changed
+from kipviz.recordings.followed_members import sharing
+from kipviz.recordings.followed_members.share_answer_text import STATES, acknowledgements_of
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.recordings.replayed_roles import sharing
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.replayed_roles.share_answer_text import STATES, acknowledgements_of
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 
 HERE = Path(__file__).parent

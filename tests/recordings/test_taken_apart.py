@@ -10,15 +10,10 @@ import pytest
 from kipviz.core.table import Table
 from kipviz.messages.share_state import ReadShareGroupState
 from kipviz.recordings.decoded.producer_id_blocks import gives_another
+from kipviz.recordings.followed_members import join_answer_text, share_answer_text
 from kipviz.recordings.judging import inconclusive, not_judged, questions
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles import (
-    answer_text,
-    coordinator_lookup,
-    join_answer_text,
-    operators,
-    share_answer_text,
-)
+from kipviz.recordings.replayed_roles import answer_text, coordinator_lookup, operators
 
 HOMES = SimpleNamespace(home_of=lambda topic, key: f"{topic}({key})")
 

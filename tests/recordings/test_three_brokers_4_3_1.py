@@ -8,12 +8,12 @@ run out. Each test undoes one mend.
 import pytest
 
 from kipviz.conforming.programs import read
+from kipviz.recordings.followed_members import joining
+from kipviz.recordings.followed_members.sharing import Sharing
 from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import FENCED
 from kipviz.recordings.judging.report import of_evidence
-from kipviz.recordings.replayed_roles import joining
-from kipviz.recordings.replayed_roles.sharing import Sharing
 from kipviz.recordings.request_context import office
 from tests.recordings.unpacked import FOLDERS, evidence_of_three, unpacked
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.recordings.followed_members import joining
 from kipviz.recordings.judging.not_judged import KNOWN
 from kipviz.recordings.judging.report import Report, of_evidence
 from kipviz.recordings.judging.unreadable import unreadable
 from kipviz.recordings.recorded import Exchange, plain
-from kipviz.recordings.replayed_roles import joining
 from kipviz.recordings.replayed_roles.answer_text import sayings
 from kipviz.recordings.request_context.evidence import Evidence, of_recording
 

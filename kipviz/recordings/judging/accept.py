@@ -10,7 +10,7 @@ a broker may not know of an election (`elections`).
 
 Compared are all answers that follow from the logs: those of the coordinators, and of the leaders of partitions
 (`leaders`, `fetching`, `coordinator_lookup`). State that is only in a broker's memory is followed from the first
-request on: acquisition locks (`sharing`), and groups of the classic protocol between two generations (`joining`).
+request on (`followed_members`): acquisition locks, and groups of the classic protocol between two generations.
 Answers also depend on ACLs (`admission`), and on the start offsets of logs (`log_starts`). `RequestBook.why_not` gives
 the reason why a request is not compared. NOT MODELLED, and taken from the log: which of several equal members gets a
 partition (Kafka goes by the order of a hash table). A new target may be late (KIP-1263): the model is asked both ways.
@@ -23,7 +23,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from typing import TypeVar
 
@@ -43,13 +42,23 @@ from kipviz.messages.transactions import EndTxn, InitProducerId
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings.decoded.elections import (
     Known,
-    brokers_of,
     known_between,
-    worlds_of,
 )
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.decoded.log_starts import Fronts, deletion_said, deletions_in
 from kipviz.recordings.decoded.producer_id_blocks import GivenIds, gives_another
+from kipviz.recordings.followed_members.joining import (
+    JOINING,
+    Joining,
+    worlds_of_group,
+)
+from kipviz.recordings.followed_members.members import FollowedMembers
+from kipviz.recordings.followed_members.separate_share_groups import APIS as MEMBERS_AND_STATES
+from kipviz.recordings.followed_members.separate_share_groups import (
+    group_by_group,
+    of_one_group,
+)
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.answering import ANYBODY, admitting, answer, said_in, serving
 from kipviz.recordings.judging.handling import UNUSUAL, CannotHandleError, why_set_aside
 from kipviz.recordings.judging.questions import questions
@@ -70,21 +79,6 @@ from kipviz.recordings.replayed_roles.fetching import (
     answers,
     refusal_of,
 )
-from kipviz.recordings.replayed_roles.joining import (
-    JOINING,
-    Joining,
-    best_joining,
-    worlds_of_group,
-)
-from kipviz.recordings.replayed_roles.separate_share_groups import APIS as MEMBERS_AND_STATES
-from kipviz.recordings.replayed_roles.separate_share_groups import (
-    best_followed,
-    group_by_group,
-    of_one_group,
-)
-from kipviz.recordings.replayed_roles.share_answer_text import at_broker
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
-from kipviz.recordings.replayed_roles.sharing import Sharing
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.appends import PRODUCE, Appends, SeenEnds
 from kipviz.recordings.request_context.arrival import as_written, span_of
@@ -93,7 +87,7 @@ from kipviz.recordings.request_context.coordinator_memory import (
     remembering_epochs,
     with_unacknowledged_markers,
 )
-from kipviz.recordings.request_context.evidence import Evidence, cluster_of, elections_of
+from kipviz.recordings.request_context.evidence import Evidence, cluster_of
 from kipviz.recordings.request_context.logged_effects import Effects
 from kipviz.recordings.request_context.office import Office
 from kipviz.recordings.request_context.producer_expiry import forgetting
@@ -124,8 +118,6 @@ class Acceptor(RequestBook):
         """
         super().__init__(evidence)
         self._levels = evidence.levels
-        self._configs = evidence.configs
-        self._changes = evidence.config_changes
         self._entries = evidence.entries
         # A merge of logs is ordered by their times.
         self._times = [entry.at_ms for entry in self._entries]
@@ -163,15 +155,18 @@ class Acceptor(RequestBook):
         self._checked = VerificationMemory(*told)
         self._transitions = Transitions(self.exchanges, self._entries, self._decisions)
         times = (0, *(entry.at_ms for entry in self._entries[self._skipped :]))
-        self._own = [
-            (at, self._model.context(w, BROKER)) for at, w in zip(times, self._worlds, strict=True)
-        ]
-        worlds = [(at, w) for (at, _), w in zip(self._own, self._worlds, strict=True)]
-        self._decided = list(worlds_of(self._decisions, worlds)) if self._decisions else []
-        self._seen = {
-            broker: [(at, self._model.context(world, broker)) for at, world in self._decided]
-            for broker in brokers_of(self._decisions)
-        }
+        moments = tuple(zip(times, self._worlds, strict=True))
+        self._own = [(at, self._model.context(world, BROKER)) for at, world in moments]
+        self._members = FollowedMembers(
+            evidence,
+            self.names,
+            self._model,
+            moments,
+            self._own,
+            self._admission,
+            self._fronts,
+            self._office,
+        )
         self._joining = self._setting_aside(lambda: self._follow(self.exchanges))
 
     @contextmanager
@@ -231,7 +226,7 @@ class Acceptor(RequestBook):
         exchanges = (*exchanges[:number], changed, *exchanges[number + 1 :])
         if api in MEMBERS:
             with self._taking_apart(number, changed):
-                return self._followed_in(exchanges)
+                return self._members.share_groups(exchanges)
         return tuple(each for one in self._follow(exchanges).values() for each in one.verdicts)
 
     def joined(self) -> tuple[Asked, ...]:
@@ -254,31 +249,8 @@ class Acceptor(RequestBook):
 
     def _follow(self, exchanges: tuple[Exchange, ...]) -> dict[int, Joining]:
         """Follow the classic groups at each broker: 0 stands for a single broker."""
-        follow = partial(
-            best_joining,
-            admission=self._admission,
-            leaders_known=bool(self._decisions),
-            complete=self._office.complete,
-        )
         with self._reading("A request of a member of a group lacks what it has"):
-            if not self._decisions:
-                roles = [world.roles for world in self._worlds]
-                contexts = [(*each, known) for each, known in zip(self._own, roles, strict=True)]
-                elections = elections_of(self._entries)
-                return {0: follow(exchanges, contexts, elections)}
-            return {
-                broker: follow(
-                    tuple(x if x.broker == broker else x.but(api="") for x in exchanges),
-                    [
-                        (at, on, world.roles)
-                        for (at, world), (_, on) in zip(
-                            self._decided, self._seen[broker], strict=True
-                        )
-                    ],
-                    self._office.loading,
-                )
-                for broker in brokers_of(self._decisions)
-            }
+            return self._members.classic_groups(exchanges)
 
     def shared(self) -> tuple[Asked, ...]:
         """Follow the members of share groups, and judge whether the model could give each answer."""
@@ -288,34 +260,7 @@ class Acceptor(RequestBook):
         """Follow the members of share groups, group by group."""
         with self._reading("A share fetch or acknowledgement lacks what it has"):
             groups = group_by_group(self.exchanges)
-            return tuple(each for group in groups for each in self._followed_in(group))
-
-    def _followed_in(self, exchanges: tuple[Exchange, ...]) -> tuple[Asked, ...]:
-        """Follow in the order of the lines, and if necessary with earlier arrivals than the lines show."""
-        return best_followed(exchanges, self._follow_leaders)
-
-    def _follow_leaders(
-        self, exchanges: tuple[Exchange, ...], states_at_once: bool = False
-    ) -> tuple[Asked, ...]:
-        """Follow the share-partition leaders of each broker."""
-        if not self._decisions:
-            contexts = self._fronts.contexts(self._own)
-            told = (exchanges, self.names, contexts, self._configs, self._admission)
-            sharing = Sharing(*told, config_changes=self._changes, states_at_once=states_at_once)
-            return tuple(sharing.verdicts())
-        found: list[Asked] = []
-        for broker in brokers_of(self._decisions):
-            contexts = self._seen[broker]
-            mine = at_broker(exchanges, broker)
-            told = (mine, self.names, contexts, self._configs, self._admission)
-            follower = Sharing(
-                *told,
-                config_changes=self._changes,
-                leaders_known=True,
-                states_at_once=states_at_once,
-            )
-            found += follower.verdicts()
-        return tuple(found)
+            return tuple(each for group in groups for each in self._members.share_groups(group))
 
     def of(self, number: int, exchange: Exchange) -> Iterator[Asked]:
         """Compare one exchange: at the times of its line, and if necessary as early as it can have arrived.

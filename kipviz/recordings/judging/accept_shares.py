@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kipviz.core.values import Value
+from kipviz.recordings.followed_members.share_answer_text import STATES
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.request_book import RequestBook
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.replayed_roles.share_answer_text import STATES
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.recordings.request_context.evidence import Evidence
 

@@ -12,12 +12,12 @@ from typing import Any
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.recordings.followed_members.joining import JOINING
+from kipviz.recordings.followed_members.share_answer_text import STATES
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.causes import Subject, subjects_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, Names, by_id
-from kipviz.recordings.replayed_roles.joining import JOINING
-from kipviz.recordings.replayed_roles.share_answer_text import STATES
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from kipviz.core.table import Table
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
+from kipviz.recordings.followed_members.joining import JOINING
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.questions import ASKED, questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.fetching import UNKNOWN_SESSION, Fetching
-from kipviz.recordings.replayed_roles.joining import JOINING
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.evidence import Evidence
 
 # Every API that can be compared.

@@ -13,16 +13,10 @@ from kipviz.core.field_types import why_no_value
 from kipviz.core.table import Table
 from kipviz.recordings.decoded.log_starts import API as DELETE_RECORDS
 from kipviz.recordings.decoded.log_starts import deletions_in
-from kipviz.recordings.judging.handling import LACKS, reason
-from kipviz.recordings.judging.questions import questions
-from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles import leaders
-from kipviz.recordings.replayed_roles.answer_text import partitions_of
-from kipviz.recordings.replayed_roles.fetching import taken_apart
-from kipviz.recordings.replayed_roles.join_answer_text import asked_of
-from kipviz.recordings.replayed_roles.join_answer_text import recorded_of as joined_of
-from kipviz.recordings.replayed_roles.joining import JOINING
-from kipviz.recordings.replayed_roles.share_answer_text import (
+from kipviz.recordings.followed_members.join_answer_text import asked_of
+from kipviz.recordings.followed_members.join_answer_text import recorded_of as joined_of
+from kipviz.recordings.followed_members.joining import JOINING
+from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
     acknowledgements_of,
     count_of,
@@ -32,7 +26,13 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     renews,
     told_of,
 )
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
+from kipviz.recordings.followed_members.share_requests import MEMBERS
+from kipviz.recordings.judging.handling import LACKS, reason
+from kipviz.recordings.judging.questions import questions
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles import leaders
+from kipviz.recordings.replayed_roles.answer_text import partitions_of
+from kipviz.recordings.replayed_roles.fetching import taken_apart
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
 # APIs whose answers may assign a producer id: ids are counted, so each must be a number.

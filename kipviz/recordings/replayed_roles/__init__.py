@@ -1,1 +1,1 @@
-"""The answers of brokers, followed role by role and converted for the comparison with the model's."""
+"""The answers of partition leaders and coordinators, converted for the comparison with the model's."""

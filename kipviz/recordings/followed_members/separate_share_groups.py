@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from kipviz.messages.errors import Errors
+from kipviz.recordings.followed_members.share_answer_text import STATES
+from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, refused_in
-from kipviz.recordings.replayed_roles.share_answer_text import STATES
-from kipviz.recordings.replayed_roles.share_requests import MEMBERS
 from kipviz.recordings.request_context.arrival import as_early, with_one_earlier
 
 # The requests of members, and of leaders to the share coordinator.

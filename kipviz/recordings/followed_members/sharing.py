@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from typing import Any
 
-from kipviz.brokers.context import Context, Effects, ReplyTo, with_effects
+from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.brokers.local_calls import FetchFurther
 from kipviz.brokers.settings import GroupConfig
 from kipviz.brokers.share_leaders import (
@@ -42,11 +41,9 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.recordings.decoded.group_configs import ConfigChange, configured
-from kipviz.recordings.judging.handling import handling
-from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles import led_elsewhere
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said
-from kipviz.recordings.replayed_roles.share_answer_text import (
+from kipviz.recordings.followed_members import led_elsewhere
+from kipviz.recordings.followed_members.member_connections import MemberConnections
+from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
     count_of,
     parts_of,
@@ -57,11 +54,12 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     sentence,
     told_of,
 )
-from kipviz.recordings.replayed_roles.share_requests import OF_SESSIONS, MemberRequests
+from kipviz.recordings.followed_members.share_requests import OF_SESSIONS, MemberRequests
+from kipviz.recordings.judging.handling import handling
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said
 from kipviz.recordings.request_context.admission import BROKERS, Admission
-from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.records.placement import topic_of
-from kipviz.records.share_group_state import RecordState
 
 # Within one millisecond: the log grows, then a member asks, then the leader asks, then answers are sent.
 GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
@@ -69,8 +67,6 @@ GROWS, TAKEN, WRITTEN, ANSWERED = range(4)
 UNSEEN_MAX = 4
 NOTHING: Said = (("error", "NONE"), ("acknowledged", "NONE"), ("acquired", ()))
 NOT_YET: Said = (("error", "no answer yet"),)
-# What becomes of a share-partition, and why, when its group has no member left at its leader.
-EMPTY, MOVED = "no member of the group is left here", Errors.NOT_LEADER_OR_FOLLOWER
 # The partitions of one request are distinguished by their place in it.
 MOST_PARTITIONS = 1_000
 Step = tuple[int, int, int]
@@ -136,7 +132,7 @@ class Sharing:
         self._told = told_of(self._of_brokers)
         members = MemberRequests(exchanges, names, admission)
         self._refused, self._requests = members.refused, members.messages
-        self._last = {source: n for n, (source, _) in self._requests.items()}
+        self._connections = MemberConnections(exchanges, self._requests)
         known = {config.group_id for config in configs}
         groups = {m.group_id for _, each in self._requests.values() for m in each}
         resets = (EARLIEST,) if groups <= known else (EARLIEST, LATEST)
@@ -349,48 +345,12 @@ class Sharing:
 
     def _disconnected(self, way: Follower, number: int, on: Context) -> Iterator[Follower]:
         around = self._make_context(way, on)
-        sources = {s.source for s in way.leader.sessions.values()} | set(way.leader.closed)
-        finished = sorted(s for s in sources if self._last.get(s, -1) < number)
-        for source in finished:
-            for removed in ((), *self._removed_first(way.leader, source, number)):
-                done = Effects(way.leader)
-                for key in removed:
-                    done = share_partition_leader.drop(done.state, key, EMPTY, MOVED, done)
-                left = share_partition_leader.on_disconnected(done.state, source, around)
-                after = self._apply_effects(way, with_effects(left.state, done, left), around)
+        for source in self._connections.list_finished(way.leader, number):
+            for done in self._connections.close(way.leader, source, number, around):
+                after = self._apply_effects(way, done, around)
                 if after is not None and after != way:
                     yield after
                     yield from self._disconnected(after, number, on)
-
-    def _removed_first(
-        self, leader: ShareLeader, source: str, number: int
-    ) -> Iterator[tuple[str, ...]]:
-        """Yield the share-partitions that may be removed before what a broken connection's member holds is released.
-
-        The session of a group's last member is removed, and then its share-partitions release its records one by one.
-        A connection of another member that broke on another network thread finds no session meanwhile, and removes the
-        group's share-partitions. Source: SharePartitionManager.releaseSession,
-        ShareSessionCache.checkAndNotifyListenersOnGroupEmpty, ShareGroupListenerImpl.onGroupEmpty.
-        """
-        mine = {each: s.source == source for each, s in leader.sessions.items()}
-        for group, member in (each for each, is_mine in mine.items() if is_mine):
-            last = not any(each[0] == group and each[1] != member for each in mine)
-            if last and self._broke_beside(source, group, number, leader):
-                shares = leader.shares.items()
-                held = [k for k, s in shares if s.group_id == group and _holds(s, member)]
-                for count in range(len(held)):
-                    yield from combinations(held, count + 1)
-
-    def _broke_beside(self, source: str, group: str, number: int, leader: ShareLeader) -> bool:
-        """Return whether another connection of a group has broken, on another network thread."""
-        own = thread_of(self._exchanges[self._last[source]].connection)
-        return any(
-            last < number
-            and other not in leader.closed
-            and any(m.group_id == group for m in self._requests[last][1])
-            and thread_of(self._exchanges[last].connection) != own
-            for other, last in self._last.items()
-        )
 
     def _compare_write(self, number: int, on: Context) -> Iterator[Asked]:
         """Compare a request to the share coordinator with that of the model's leader."""
@@ -571,12 +531,6 @@ class Sharing:
         answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._apply_effects(way, done, on)
-
-
-def _holds(share: SharePartition, member: str) -> bool:
-    """Return whether a member has acquired records of a share-partition."""
-    records = share.records.values()
-    return any(r.state is RecordState.ACQUIRED and r.member_id == member for r in records)
 
 
 def _refused_for_session(way: Follower, number: int) -> bool:

@@ -29,10 +29,10 @@ from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.classic_groups import NO_MEMBER
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.recordings.followed_members.join_answer_text import asked_of, recorded_of, said_of
 from kipviz.recordings.judging.handling import handling
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Asked, Said, refused_in
-from kipviz.recordings.replayed_roles.join_answer_text import asked_of, recorded_of, said_of
 from kipviz.recordings.request_context.admission import Admission
 from kipviz.recordings.request_context.arrival import as_early
 from kipviz.records.placement import CONSUMER_OFFSETS

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kipviz.messages.errors import Errors
-from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
-from kipviz.recordings.replayed_roles.share_answer_text import (
+from kipviz.recordings.followed_members.share_answer_text import (
     acknowledgements_of,
     asks_beside_renewal,
     count_of,
@@ -21,6 +19,8 @@ from kipviz.recordings.replayed_roles.share_answer_text import (
     recorded_of,
     renews,
 )
+from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
 from kipviz.recordings.request_context.admission import Admission
 
 MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
