@@ -38,18 +38,13 @@ from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.search_key import SearchKeys
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.start.first_world import first_world
 from kipviz.cluster.step_memory import StepMemory
 from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.durations import forgets, retains
 from kipviz.cluster.timing.record_timestamps import horizon_of, set_back
 from kipviz.cluster.turn import Turn
-from kipviz.cluster.world import (
-    Connection,
-    RoleKey,
-    World,
-    first_world,
-    is_loading,
-)
+from kipviz.cluster.world import Connection, RoleKey, World, is_loading
 from kipviz.core.kept_answers import KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
 from kipviz.core.table import pairs

@@ -13,7 +13,7 @@ from kipviz.checking.search.partial_order import LoneSteps
 from kipviz.checking.search.reductions import Reduction
 from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.search.symmetry import Renaming, Symmetry, interchangeable, renamed
-from kipviz.cluster.world import first_world
+from kipviz.cluster.start.first_world import first_world
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import CATALOGUE, design
 from kipviz.scenarios.library import LIBRARY, scenario

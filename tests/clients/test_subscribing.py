@@ -15,7 +15,7 @@ from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
-from kipviz.cluster.world import first_world
+from kipviz.cluster.start.first_world import first_world
 from kipviz.messages.classic_groups import Subscribed
 from kipviz.messages.errors import Errors
 from kipviz.messages.membership import (

@@ -21,8 +21,8 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.prepared_txn_state import parse
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.specs.session_config import SessionSpec
+from kipviz.cluster.start.first_world import first_world
 from kipviz.cluster.timing.clock import Clock
-from kipviz.cluster.world import first_world
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.cluster.world import first_world
+from kipviz.cluster.start.first_world import first_world
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of

@@ -22,7 +22,8 @@ from kipviz.cluster.real.rebuilt_cluster import RebuiltModel, Shown
 from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ApplicationSpec
-from kipviz.cluster.world import World, configured_ids, role_key, task_id, transactional_groups
+from kipviz.cluster.start.processes import configured_ids, task_id, transactional_groups
+from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
