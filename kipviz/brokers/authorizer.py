@@ -8,16 +8,27 @@ NOT MODELLED: hosts; the time until each broker learns of a change. Brokers are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, assert_never
 
 from kipviz.core.values import Value
+from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.apis.rights import WRITE_ADDED, Need, Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import OffsetDelete
+from kipviz.messages.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.list_offsets import ListOffsets
+from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import ShareAcknowledge, TxnShareAcknowledge, parts_of
+from kipviz.messages.metadata import Metadata
+from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.share_admin import (
+    AlterShareGroupOffsets,
+    DeleteShareGroupOffsets,
+)
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge, parts_of
+from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
@@ -101,25 +112,56 @@ def needs_of(message: Message) -> tuple[Need, ...]:
     return api_of(message).rights(message)
 
 
-def _topics(m: Any) -> tuple[str, ...]:
-    several = isinstance(m, ShareAcknowledge) and bool(m.others)
-    if several or getattr(m, "of_session", None) is not None:
-        return ()  # of a share session: the leader asks for each of its partitions
-    if hasattr(m, "offsets"):
-        return tuple(dict.fromkeys(topic_of(each.partition) for each in m.offsets))
-    if hasattr(m, "starts"):
-        return tuple(dict.fromkeys(topic_of(partition) for partition, _ in m.starts))
-    if hasattr(m, "topics"):
-        return tuple(m.topics or ())
-    if hasattr(m, "topic"):
-        return tuple(filter(None, m.topic.split(",")))
-    if hasattr(m, "partitions"):
-        return tuple(dict.fromkeys(map(topic_of, m.partitions)))
-    if isinstance(m, Produce):
-        return tuple(dict.fromkeys(topic_of(part.partition) for part in m.parts))
-    if isinstance(m, TxnShareAcknowledge):
-        return tuple(dict.fromkeys(topic_of(part.partition) for part in parts_of(m)))
-    return tuple(dict.fromkeys(map(topic_of, (m.partition, *getattr(m, "further", ())))))
+# The requests that need a right to topics, which they name by partitions or by themselves.
+NamesTopics: TypeAlias = (
+    Produce
+    | Fetch
+    | ListOffsets
+    | Metadata
+    | OffsetFetch
+    | OffsetCommit
+    | TxnOffsetCommit
+    | OffsetDelete
+    | ConsumerGroupHeartbeat
+    | ShareGroupHeartbeat
+    | ShareFetch
+    | ShareAcknowledge
+    | TxnShareAcknowledge
+    | AddPartitionsToTxn
+    | DescribeProducers
+    | AlterShareGroupOffsets
+    | DeleteShareGroupOffsets
+)
+
+
+def _topics(m: NamesTopics) -> tuple[str, ...]:
+    """Return the topics that a request names; of a share session none: its leader checks each partition's."""
+    match m:
+        case ShareFetch(of_session=None):
+            partitions: Iterable[str] = (m.partition, *m.further)
+        case ShareAcknowledge(others=()):
+            partitions = (m.partition,)
+        case ShareFetch() | ShareAcknowledge():
+            partitions = ()
+        case Metadata():
+            return tuple(m.topics or ())
+        case ConsumerGroupHeartbeat() | ShareGroupHeartbeat() | DeleteShareGroupOffsets():
+            return tuple(filter(None, m.topic.split(",")))
+        case OffsetCommit() | TxnOffsetCommit():
+            partitions = (each.partition for each in m.offsets)
+        case AlterShareGroupOffsets():
+            partitions = (partition for partition, _ in m.starts)
+        case AddPartitionsToTxn() | OffsetDelete():
+            partitions = m.partitions
+        case Produce():
+            partitions = (part.partition for part in m.parts)
+        case TxnShareAcknowledge():
+            partitions = (part.partition for part in parts_of(m))
+        case Fetch() | ListOffsets() | OffsetFetch() | DescribeProducers():
+            partitions = (m.partition,)
+        case _:
+            assert_never(m)
+    return tuple(dict.fromkeys(map(topic_of, partitions)))
 
 
 NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {

@@ -81,6 +81,8 @@ from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    OperatorsStateRequest,
+    OperatorsStateResponse,
     TellShareGroupStateResponse,
 )
 from kipviz.messages.topic_creation import CreateTopicsResponse
@@ -472,6 +474,7 @@ def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effect
             message = with_error(message, Errors.NONE)
         return _resume_verified(role, message, envelope.tag, on)
     if isinstance(role, GroupCoordinator) and envelope.tag:
+        assert isinstance(message, OperatorsStateResponse), "a tag is an operator's request"
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
     if isinstance(message, InitializeShareGroupStateResponse):
         return group_coordinator.on_initialized(role_as(role, GroupCoordinator), message, on)
@@ -507,6 +510,7 @@ def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context)
     if channel == outcome_notices.CHANNEL:
         return Effects(role)
     if channel == INITIALIZER and envelope.tag:
+        assert isinstance(message, OperatorsStateRequest | OperatorsStateResponse)
         return group_coordinator.on_state_lost(
             role_as(role, GroupCoordinator), envelope.tag, message, on
         )

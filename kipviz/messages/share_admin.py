@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -141,3 +141,9 @@ class DeleteGroupsResponse(Message, frozen=True):
     error: Errors
     group_id: str
     further: tuple[DeleteGroupsResponse, ...] = ()
+
+
+# An operator's requests that wait for share coordinators.
+WaitsForStates: TypeAlias = (
+    DescribeShareGroupOffsets | AlterShareGroupOffsets | DeleteShareGroupOffsets | DeleteGroups
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -177,3 +177,27 @@ class TxnWriteShareGroupStateResponse(Message, frozen=True):
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     key: str
+
+
+# What a group coordinator asks of share coordinators for an operator, and their responses.
+OperatorsStateRequest: TypeAlias = (
+    ReadShareGroupStateSummary | InitializeShareGroupState | DeleteShareGroupState
+)
+OperatorsStateResponse: TypeAlias = (
+    ReadShareGroupStateSummaryResponse
+    | InitializeShareGroupStateResponse
+    | DeleteShareGroupStateResponse
+)
+# Every request to a share coordinator and every response names one share-partition by its key.
+ShareStateMessage: TypeAlias = (
+    OperatorsStateRequest
+    | OperatorsStateResponse
+    | ReadShareGroupState
+    | ReadShareGroupStateResponse
+    | WriteShareGroupState
+    | WriteShareGroupStateResponse
+    | TellShareGroupState
+    | TellShareGroupStateResponse
+    | TxnWriteShareGroupState
+    | TxnWriteShareGroupStateResponse
+)

@@ -14,7 +14,8 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.message import Message
+from kipviz.messages.share_admin import WaitsForStates
+from kipviz.messages.share_state import OperatorsStateRequest, OperatorsStateResponse
 from kipviz.messages.transactions import PartitionResult
 from kipviz.records.batches import COMMIT, Batch
 from kipviz.records.classic_groups import GroupMetadataRecord
@@ -60,11 +61,11 @@ class Operating(Value, frozen=True):
     flight. `results` are the errors of single partitions from the start.
     """
 
-    request: Message
+    request: WaitsForStates
     reply_to: ReplyTo
     tag: str
-    asked: tuple[Message, ...]
-    answers: tuple[Message, ...] = ()
+    asked: tuple[OperatorsStateRequest, ...]
+    answers: tuple[OperatorsStateResponse, ...] = ()
     results: tuple[PartitionResult, ...] = ()
 
 

@@ -17,6 +17,7 @@ own record is replicated; ListOffsets, with which the end of a partition is look
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from kipviz.brokers.authorizer import seen, topics_seen
 from kipviz.brokers.checks import (
@@ -41,7 +42,6 @@ from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_admin import (
     EMPTY,
     STABLE,
@@ -57,11 +57,14 @@ from kipviz.messages.share_admin import (
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
     ShareOffset,
+    WaitsForStates,
 )
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
+    OperatorsStateRequest,
+    OperatorsStateResponse,
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
 )
@@ -251,7 +254,9 @@ def on_delete_groups(
     return done.after((*checks, *_standing(group)))
 
 
-def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Context) -> Effects:
+def on_state_answered(
+    me: GroupCoordinator, tag: str, answer: OperatorsStateResponse, on: Context
+) -> Effects:
     """Continue an operator's request when a share coordinator has answered.
 
     DOES: retries with the share-partition's current coordinator, stores the answer, or completes the request with the
@@ -261,7 +266,7 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
     if found is None:
         return Effects(me)
     waiting, asked = found
-    error = error_of_response(answer)
+    error = answer.error
     if error in AGAIN:
         again = Check("answer of the coordinator", _about(asked, on), error)
         return _ask(me, waiting, asked, on).after((again,))
@@ -269,7 +274,12 @@ def on_state_answered(me: GroupCoordinator, tag: str, answer: Message, on: Conte
     return _note_answer(me, waiting, asked, answer, on).after((told,))
 
 
-def on_state_lost(me: GroupCoordinator, tag: str, message: Message, on: Context) -> Effects:
+def on_state_lost(
+    me: GroupCoordinator,
+    tag: str,
+    message: OperatorsStateRequest | OperatorsStateResponse,
+    on: Context,
+) -> Effects:
     """Retry at the current share coordinator, because the connection to it broke."""
     found = _waiting_for(me, tag, message)
     if found is None:
@@ -316,9 +326,9 @@ def _standing(group: ShareGroup) -> Checks:
     )
 
 
-def _about(asked: Message, on: Context) -> str:
+def _about(asked: OperatorsStateRequest | OperatorsStateResponse, on: Context) -> str:
     """Return the name of the partition that a request to a share coordinator is about."""
-    return _partition(getattr(asked, "key"), on)  # noqa: B009  every such request has one
+    return _partition(asked.key, on)
 
 
 def _reject(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
@@ -343,9 +353,9 @@ def _partitions(
 
 def _operate(
     me: GroupCoordinator,
-    request: Message,
+    request: WaitsForStates,
     reply_to: ReplyTo,
-    asked: tuple[Message, ...],
+    asked: tuple[OperatorsStateRequest, ...],
     records: tuple[Value, ...],
     on: Context,
     results: tuple[PartitionResult, ...] = (),
@@ -366,21 +376,27 @@ def _operate(
     return with_effects(parts[-1].state, *parts)
 
 
-def _ask(me: GroupCoordinator, waiting: Operating, message: Message, on: Context) -> Effects:
+def _ask(
+    me: GroupCoordinator, waiting: Operating, message: OperatorsStateRequest, on: Context
+) -> Effects:
     """Send a request to a share coordinator. Without a leader, the result is an error at once."""
-    key: str = getattr(message, "key")  # noqa: B009  every such request has one
-    broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, key))
+    broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, message.key))
     if broker != NOBODY:
         asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
     unreachable = Check("share coordinator", _about(message, on), broker, error)
     unavailable = refused(message, error)
+    assert isinstance(unavailable, OperatorsStateResponse), "it is the response of the same API"
     return _note_answer(me, waiting, message, unavailable, on).after((unreachable,))
 
 
 def _note_answer(
-    me: GroupCoordinator, waiting: Operating, asked: Message, answer: Message, on: Context
+    me: GroupCoordinator,
+    waiting: Operating,
+    asked: OperatorsStateRequest,
+    answer: OperatorsStateResponse,
+    on: Context,
 ) -> Effects:
     left = tuple(m for m in waiting.asked if m != asked)
     waiting = waiting.but(asked=left, answers=(*waiting.answers, answer))
@@ -390,12 +406,11 @@ def _note_answer(
 
 
 def _waiting_for(
-    me: GroupCoordinator, tag: str, message: Message
-) -> tuple[Operating, Message] | None:
+    me: GroupCoordinator, tag: str, message: OperatorsStateRequest | OperatorsStateResponse
+) -> tuple[Operating, OperatorsStateRequest] | None:
     """Return the operator's request and its part that equals a message, or that a message answers."""
-    key = getattr(message, "key", "")
     asked = ((o, m) for o in me.operating if o.tag == tag for m in o.asked)
-    return next((each for each in asked if getattr(each[1], "key") == key), None)  # noqa: B009
+    return next((each for each in asked if each[1].key == message.key), None)
 
 
 def _replace_operating(me: GroupCoordinator, tag: str, *now: Operating) -> tuple[Operating, ...]:
@@ -410,8 +425,10 @@ def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
             return _altered(me, done, on)
         case DeleteShareGroupOffsets():
             return _offsets_deleted(me, done, on)
-        case _:
+        case DeleteGroups():
             return _group_deleted(me, done, on)
+        case _:
+            assert_never(done.request)
 
 
 def _respond_with_offsets(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
@@ -495,5 +512,5 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
 def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
     """Return the results of every share coordinator, up to the first error."""
     for answer in done.answers:
-        error = error_of_response(answer)
+        error = answer.error
         yield Check("result", _about(answer, on), error, error)

@@ -12,7 +12,7 @@ Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.brokers.checks import Check, Checks, error_of, in_order, translated
 from kipviz.brokers.context import (
@@ -33,6 +33,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
+from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
 # The error for the client of a coordinator, by the transaction coordinator's error.
@@ -52,6 +54,10 @@ CHANNEL = "add-partitions"
 TOGETHER = -1
 
 
+# The requests of a transaction that wait until their partition is in it.
+InTransaction: TypeAlias = Produce | TxnOffsetCommit | TxnShareAcknowledge | TxnWriteShareGroupState
+
+
 class Enlisting(Value, frozen=True):
     """A request that waits until the coordinator has added the partitions to the transaction.
 
@@ -61,7 +67,7 @@ class Enlisting(Value, frozen=True):
     client waits any longer, while the answer is still to come.
     """
 
-    request: Message
+    request: InTransaction
     reply_to: ReplyTo
     producer_id: int
     producer_epoch: int

@@ -23,6 +23,7 @@ from kipviz.clients.kinds import Holder, MemberConsumer, clause_of_timer, next_r
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import is_plain
+from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import seen_by
@@ -46,10 +47,24 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
+from kipviz.messages.group_admin import OffsetDeleteResponse
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.message import Message, groups_of
-from kipviz.messages.producing import Fetch
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import Fetch, FetchResponse, ProduceResponse
 from kipviz.messages.several_groups import names_several
+from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledgeResponse,
+    ShareFetchResponse,
+    TxnShareAcknowledgeResponse,
+)
+from kipviz.messages.transactions import (
+    AddPartitionsToTxnResponse,
+    EndTxnResponse,
+    InitProducerIdResponse,
+    WriteTxnMarkersResponse,
+)
 from kipviz.views.explanations import checks
 from kipviz.views.explanations.client_clauses import clause_of_call
 from kipviz.views.explanations.coordinator_guards import uncompared_values
@@ -58,6 +73,10 @@ from kipviz.views.explanations.several_guards import waiting_for
 from kipviz.views.role_cards import remaining_time
 
 SHARES = share_partition_leader.ROLE
+# The responses with one result for each partition.
+HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDeleteResponse)
+# The responses that tell a producer its epoch.
+GIVES_EPOCH = (InitProducerIdResponse, AddPartitionsToTxnResponse, EndTxnResponse)
 
 
 def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
@@ -166,7 +185,8 @@ def _call(app: Application) -> Iterator[Guard]:
     if isinstance(client, Admin):
         yield "last error", client.error or "none"
     elif app.waiting:
-        yield "records received", str(len(getattr(client, "records", ())))
+        received = 0 if isinstance(client, ShareMember) else len(client.records)
+        yield "records received", str(received)
 
 
 def _sending(world: World, action: Send) -> Iterator[Guard]:
@@ -218,20 +238,8 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
     if connection is None or not connection.responses:
         return
     envelope = connection.responses[0]
-    message: Any = envelope.message
-    if hasattr(message, "results"):
-        for result in message.results:
-            yield short_name(getattr(result, "partition", "filter")), result.error.name
-    if hasattr(message, "error"):
-        yield "error", message.error.name
-    for part in getattr(message, "parts", ())[1:]:
-        yield short_name(part.partition), part.error.name
-    for partition, error in getattr(message, "of_each", ())[1:]:
-        yield short_name(partition), error.name
-    for part in getattr(message, "each", ()):
-        yield f"{part.partition}, fetch", part.error.name
-        yield f"{part.partition}, acknowledgements", part.acknowledge_error.name
-        yield f"{part.partition}, records", listed(tuple(r.offset for r in part.records))
+    message = envelope.message
+    yield from _errors(message)
     yield from found_out(message)
     host = host_of(action.source)
     app = world.applications.get(host)
@@ -248,6 +256,7 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
         if envelope.shard not in role.shares:
             yield "requester", "was dropped from memory"
     elif isinstance(role, TransactionCoordinator):
+        assert isinstance(message, WriteTxnMarkersResponse), "it asks for nothing but markers"
         for known in role.transactions.values():
             if known.producer_id == message.producer_id:
                 yield "state", known.state.value
@@ -257,15 +266,36 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
         yield from waiting_for(role, message)
 
 
-def _answered_client(app: Application, source: str, message: Any) -> Iterator[Guard]:
+def _errors(message: Message) -> Iterator[Guard]:
+    """Yield the error of a response, and those of its parts."""
+    if isinstance(message, HAS_RESULTS):
+        for result in message.results:
+            yield short_name(result.partition), result.error.name
+    if (error := error_in(message)) is not None:
+        yield "error", error.name
+    if isinstance(message, ProduceResponse):
+        for part in message.parts[1:]:
+            yield short_name(part.partition), part.error.name
+    if isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
+        for partition, its_error in message.of_each[1:]:
+            yield short_name(partition), its_error.name
+    if isinstance(message, ShareFetchResponse):
+        for fetched in message.each:
+            yield f"{fetched.partition}, fetch", fetched.error.name
+            yield f"{fetched.partition}, acknowledgements", fetched.acknowledge_error.name
+            offsets = tuple(record.offset for record in fetched.records)
+            yield f"{fetched.partition}, records", listed(offsets)
+
+
+def _answered_client(app: Application, source: str, message: Message) -> Iterator[Guard]:
     client = app.client_at(source)
     if isinstance(client, Holder):
         yield "producer state", client.state_name
-        if getattr(message, "producer_epoch", -1) >= 0:
+        if isinstance(message, GIVES_EPOCH) and message.producer_epoch >= 0:
             told, own = number(message.producer_epoch), number(client.manager.producer_epoch)
             yield "epoch", f"response {told} · client {own}"
         return
-    if hasattr(message, "records"):
+    if isinstance(message, FetchResponse | ShareFetchResponse):
         yield "records received", str(len(message.records))
     if isinstance(app.consumer, ShareConsumer):
         yield "session epoch", str(app.consumer.sessions.epoch)

@@ -8,7 +8,6 @@ person, a timer or a repair, "never" that nothing in the model will free it, and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -34,7 +33,9 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, is_loading, role_at, role_key
 from kipviz.core.values import Value
+from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch
+from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -246,11 +247,19 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
         channel,
         to,
         f"The marker for {where}",
-        lambda m: (
-            partition in getattr(m, "partitions", ())
-            or any(r.partition == partition for r in getattr(m, "results", ()))
-        ),
+        lambda m: _has_marker_for(m, partition),
     )
+
+
+def _has_marker_for(message: Message, partition: str) -> bool:
+    """Return whether a request brings markers for a partition, or a response is about them."""
+    match message:
+        case WriteTxnMarkers():
+            return partition in message.partitions
+        case WriteTxnMarkersResponse():
+            return any(result.partition == partition for result in message.results)
+        case _:
+            return False
 
 
 # -- transactions ------------------------------------------------------------------------------
@@ -466,11 +475,9 @@ def _of_bound(world: World, app: Application, source: str) -> Reason:
     asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
     if asked != NOBODY:
         return _find_request(world, source, asked, "Produce")
-    on_wire = getattr(client, "on_wire", None)
-    if on_wire is not None:
-        return _find_request(
-            world, source, getattr(client, "on_wire_broker", NOBODY), type(on_wire).__name__
-        )
+    if client is not None and client.on_wire is not None:
+        name = type(client.on_wire).__name__
+        return _find_request(world, source, client.on_wire_broker, name)
     return _unsent(world, app, source)
 
 
@@ -487,7 +494,7 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
 def _find_request(world: World, source: str, broker: int, name: str) -> Reason:
     """Return where a client's request is and, if it is at a broker, what it waits for there."""
 
-    def ours(message: Any) -> bool:
+    def ours(message: Message) -> bool:
         return type(message).__name__.removesuffix("Response") == name
 
     connection = world.connections.get((source, broker))
@@ -497,7 +504,7 @@ def _find_request(world: World, source: str, broker: int, name: str) -> Reason:
     return locate_on_connection(world, source, broker, name, ours)
 
 
-def _explain_delay(world: World, source: str, broker: int, message: Any) -> Reason:
+def _explain_delay(world: World, source: str, broker: int, message: Message) -> Reason:
     """Return why a broker has not responded to a request."""
     name = type(message).__name__
     head = f"{name} is at Broker {broker}, which has not responded."
@@ -509,7 +516,7 @@ def _explain_delay(world: World, source: str, broker: int, message: Any) -> Reas
     return reason.but(text=f"{head} {reason.text}")
 
 
-def _nothing_to_read(world: World, message: Any) -> Reason:
+def _nothing_to_read(world: World, message: Fetch) -> Reason:
     log = world.logs[message.partition]
     see = ((f"log:{log.name}", "LSO"),)
     lso = log.last_stable_offset

@@ -6,12 +6,13 @@ The lower half of `blockers`: what a message and a broker wait for, for any send
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import assert_never
 
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
+from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import (
@@ -30,7 +31,12 @@ from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
-from kipviz.messages.transactions import AddPartitionsToTxn, WriteTxnMarkers
+from kipviz.messages.share_state import ShareStateMessage
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    WriteTxnMarkers,
+)
 from kipviz.records.placement import SHARE_GROUP_STATE
 
 SOON, SOMEONE, NEVER, IDLE = "soon", "someone", "never", "idle"
@@ -101,8 +107,8 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
         case ShareLeader():
             return _share_leader_waits(world, broker, role, message)
         case PartitionLeader() | TransactionCoordinator() | GroupCoordinator() | ShareCoordinator():
-            if _is_delayed(role, message):
-                return _enlistment(world, broker, message)
+            if delayed := _find_delayed(role, message):
+                return _enlistment(world, broker, delayed)
             if not role.waiting:
                 return AT_WORK
             return Reason(
@@ -114,10 +120,10 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
             assert_never(role)
 
 
-def _is_delayed(role: BrokerRole, message: Message) -> bool:
-    """Return whether a request waits for a coordinator's answer about its transaction."""
+def _find_delayed(role: BrokerRole, message: Message) -> Enlisting | None:
+    """Return a request as one that waits for a coordinator's answer about its transaction, or None."""
     waiting = dispatch.delayed_requests(role)
-    return any(each.request == message and not each.settled for each in waiting)
+    return next((each for each in waiting if each.request == message and not each.settled), None)
 
 
 def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> Reason:
@@ -151,8 +157,8 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     share = role.shares.get(world.image.share_key(message.group_id, message.partition))
     if share is not None and share.writes:
         return write_of(world, broker, share)
-    if _is_delayed(role, message):
-        return _enlistment(world, broker, message)
+    if delayed := _find_delayed(role, message):
+        return _enlistment(world, broker, delayed)
     if not isinstance(message, ShareFetch) or message.of_session is not None or share is None:
         return AT_WORK
     states = [r.state.name for r in share.records.values()]
@@ -204,7 +210,7 @@ def write_of(world: World, broker: int, share: SharePartition) -> Reason:
         f"{broker_host(broker)}/persister",
         to,
         f"The {name} at the share coordinator",
-        lambda m: getattr(m, "key", "") == share.key,
+        lambda m: isinstance(m, ShareStateMessage) and m.key == share.key,
     )
 
 
@@ -214,31 +220,37 @@ def _in_parts(world: World, broker: int, parts: tuple[Message, ...]) -> Reason:
     return next((r for r in reasons if r.text != AT_WORK.text), AT_WORK)
 
 
-def _enlistment(world: World, broker: int, message: Any) -> Reason:
-    home = world.image.home_of_transactions(message.transactional_id)
-    to = world.image.leader_of(home)
-    name, what = message.transactional_id, "The request to the transaction coordinator"
+def _enlistment(world: World, broker: int, delayed: Enlisting) -> Reason:
+    name, what = delayed.request.transactional_id, "The request to the transaction coordinator"
+    assert name is not None, "only a request in a transaction asks its coordinator"
+    to = world.image.leader_of(world.image.home_of_transactions(name))
     behind = _find_ahead(world, broker, name)
     if behind is not None:
         what = (
             f"{what} waits until Broker {behind.broker} has responded to an earlier one. That one"
         )
-        to, name = behind.broker, behind.on_the_way[0].message.transactional_id  # type: ignore[attr-defined]
-    reason = locate_on_connection(
-        world,
-        f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}",
-        to,
-        what,
-        lambda m: any(each.transactional_id == name for each in m.of_transactions),  # type: ignore[attr-defined]
-    )
+        first = behind.on_the_way[0].message
+        assert isinstance(first, AddPartitionsToTxn), "questions about transactions are of one API"
+        to, name = behind.broker, first.transactional_id
+    channel = f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}"
+    reason = locate_on_connection(world, channel, to, what, lambda m: _is_about(m, name))
     return reason.but(text=f"It first adds its partition to the transaction. {reason.text}")
+
+
+def _is_about(message: Message, name: str) -> bool:
+    """Return whether a question to a coordinator, or its answer, is about a transactional id."""
+    match message:
+        case AddPartitionsToTxn() | AddPartitionsToTxnResponse():
+            return any(each.transactional_id == name for each in message.of_transactions)
+        case _:
+            return False
 
 
 def _find_ahead(world: World, broker: int, name: str) -> AskedOfNode | None:
     """Return the request in flight to a broker behind which one about a transactional id waits, or None."""
     desk = role_as(world.roles[broker, kafka_apis.ROLE, ""], KafkaApis)
     behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
-    return next((node for node, m in behind if getattr(m, "transactional_id", "") == name), None)
+    return next((node for node, message in behind if _is_about(message, name)), None)
 
 
 def start_of(world: World, partition: str) -> str:
