@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from kipviz.core.values import Value
 
 
@@ -77,7 +79,7 @@ OF_A_GROUP = ("target epoch", "state partitions", "epoch")
 # The deleted records of a member that leaves.
 OF_A_MEMBER = ("current assignment", "target assignment", "subscription")
 
-ShareGroupRecord = (
+ShareGroupRecord: TypeAlias = (
     ShareGroupEpochRecord
     | ShareGroupMemberRecord
     | ShareGroupTargetEpochRecord

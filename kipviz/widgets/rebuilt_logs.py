@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
@@ -34,7 +34,7 @@ from kipviz.widgets.stepper import Stepper
 LAST = 500
 # So many damaged batches are named; a log that is damaged all over has thousands.
 NAMED_MAX = 10
-Place = str | os.PathLike[str]
+Place: TypeAlias = str | os.PathLike[str]
 
 
 class DamagedLog(UserWarning):

@@ -11,7 +11,7 @@ waits: `targets_wait`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.core.table import Table
@@ -80,7 +80,7 @@ class ConsumerGroup(Part, frozen=True):
     regexes: Table[str, tuple[str, ...]] = Table.of()
 
 
-GroupRecord = (
+GroupRecord: TypeAlias = (
     GroupEpochRecord
     | SubscriptionRecord
     | TargetEpochRecord

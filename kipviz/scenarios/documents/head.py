@@ -61,7 +61,7 @@ class Keys(Value, frozen=True):
         return next((node for name, _, node in self.entries if name == key), None)
 
 
-Node = Word | Row | Keys
+Node: TypeAlias = Word | Row | Keys
 
 _KEY = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[^\s"#\[\]{},:-][^"#\[\]{}:]*):(?: +([^ ].*\S|\S))? *')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from kipviz.messages.events import (
     AclsChanged,
     FeatureFinalized,
@@ -12,16 +14,18 @@ from kipviz.messages.events import (
     TransactionForgotten,
 )
 
-
-def render_maintenance(
-    event: TransactionForgotten
+MaintenanceEvent: TypeAlias = (
+    TransactionForgotten
     | ProducerForgotten
     | LeftOnItsWay
     | FeatureFinalized
     | AclsChanged
     | ReleaseInstalled
-    | NotSent,
-) -> str:
+    | NotSent
+)
+
+
+def render_maintenance(event: MaintenanceEvent) -> str:
     """Return the meaning of such an event in a sentence."""
     match event:
         case TransactionForgotten(transactional_id=name):

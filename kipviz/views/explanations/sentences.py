@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
@@ -307,7 +307,10 @@ def _assignment(event: AssignmentMoved) -> str:
     return f"{who} is at {event.counted} {event.epoch} and may own {has}: {event.because}."
 
 
-def _of_topic(event: TopicRemade | TopicDeleted | TopicCreated) -> str:
+TopicEvent: TypeAlias = TopicRemade | TopicDeleted | TopicCreated
+
+
+def _of_topic(event: TopicEvent) -> str:
     match event:
         case TopicRemade(topic=topic, before=before, after=after):
             return f"{topic} now has the id {after} instead of {before}, and different records."

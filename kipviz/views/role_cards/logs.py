@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from kipviz.brokers.logs import partition_log
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -232,9 +232,10 @@ def _key_and_value(record: Value, name_of: NameOf) -> tuple[str, str]:
             raise AssertionError(f"no log holds a {type(record).__name__}")
 
 
-def _of_transactions(
-    record: TransactionRecord | GroupAssignmentRecord | Tombstone,
-) -> tuple[str, str]:
+OfTransactions: TypeAlias = TransactionRecord | GroupAssignmentRecord | Tombstone
+
+
+def _of_transactions(record: OfTransactions) -> tuple[str, str]:
     name = record.transactional_id
     match record:
         case TransactionRecord():
