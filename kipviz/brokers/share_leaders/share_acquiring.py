@@ -279,8 +279,11 @@ def _fresh(
     # A gap in the log belongs to the batch before it, if one fetch takes both.
     begin = me.next_offset if taken else max(me.next_offset, new[0].base_offset)
     last, wanted = min(new[-1].last_offset, end - 1), begin + most - 1
-    if last > wanted:
-        last = max(b.last_offset for b in new if b.base_offset <= wanted)
+    if (
+        last > wanted
+    ):  # to the end of the batch that has this offset; in a gap of the log, no further
+        ends = (b.last_offset for b in new if b.base_offset <= wanted <= b.last_offset)
+        last = next(ends, wanted)
     if mode == RECORD_LIMIT and last > wanted:
         return tuple(range(begin, wanted + 1)), tuple(range(wanted + 1, last + 1))
     return tuple(range(begin, last + 1)), ()
