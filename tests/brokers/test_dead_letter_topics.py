@@ -8,9 +8,18 @@ from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.brokers.share_leaders import share_dead_letters
 from kipviz.brokers.share_leaders import share_partition_leader as spl
+from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.brokers.share_leaders.share_partition import (
+    REJECTED,
+    TOO_OFTEN,
+    DeadLetter,
+    SharePartition,
+)
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
+from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
@@ -18,7 +27,7 @@ from kipviz.messages.events import COPIED, NOT_COPIED
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.scenarios.library import scenario
-from tests.brokers.share_place import ARCHIVING, KEY, REJECT, SharePlace, durable, said
+from tests.brokers.share_place import ARCH, ARCHIVING, KEY, REJECT, SharePlace, durable, said
 from tests.cluster.small_clusters import small_spec
 
 QUEUE = {"dead_letter_topic": "dlq.g1"}
@@ -131,6 +140,37 @@ def test_a_topic_that_is_made_at_the_last_attempt_gets_its_letter():
     topic(place, 3)
     answers(place, Errors.NONE)
     assert len(place.sent(Produce)) == 1
+
+
+def test_a_refused_creation_is_no_reason_to_copy_even_if_the_topic_is_led_by_now():
+    place = rejected()
+    topic(place, 3)
+    answers(place, Errors.CLUSTER_AUTHORIZATION_FAILED)
+    assert not place.sent(Produce)
+    assert place.events[-1].because == NOT_COPIED
+
+
+def test_what_is_durable_and_not_queued_is_queued_with_the_reason_that_is_known():
+    """A leader that loaded the record infers it (SharePartition.maybeInitialize)."""
+    made = SharePartition(KEY, "g1", "src-0", 0, start_offset=0, next_offset=9)
+    records = {
+        0: InFlight(ARCHIVING, 1, ongoing=True),
+        1: InFlight(ARCHIVING, 5, cause=REJECTED),
+        2: InFlight(ARCHIVING, 5),
+        3: InFlight(ARCHIVING, 1),
+        4: InFlight(ARCHIVING, 1),
+        5: InFlight(ARCH, 1),
+    }
+    first = DeadLetter(4, 4, 1, REJECTED)
+    me = made.but(records=Table.of(records), dead_letters=(first,))
+    done = share_dead_letters.enqueue(me, tuple(range(7)), SharePlace(group=QUEUE).on)
+    assert done.effects.state.dead_letters == (
+        first,
+        DeadLetter(1, 1, 5, REJECTED),
+        DeadLetter(2, 2, 5, TOO_OFTEN),
+        DeadLetter(3, 3, 1, REJECTED),
+    )
+    assert not done.effects.requests
 
 
 def test_a_copy_goes_to_the_leader_of_its_topic_and_is_said_to_be_made():

@@ -174,9 +174,10 @@ def test_records_that_are_not_in_the_log_are_archived_if_they_are_available() ->
     me = share({0: FREE, 1: HELD, 2: FREE, 3: FREE, 4: written, 5: FREE}, ahead=6)
     catch = caught(place, me)
     assert (catch.vanished, catch.offsets) == ((0, 2), (3, 5))
-    place.loaded(0, durable(0, 3))
+    place.loaded(0, durable(0, 3, AVL, 2))
     place.fetch("M1", 9)
     assert place.states(0, 5) == [ARCH] * 3 + [ACQ] * 3
+    assert place.counts(0, 3) == [2, 2, 2, 3]
     moved = [(e.first, e.because) for e in place.events if hasattr(e, "because")]
     assert [first for first, because in moved if because == NOT_IN_LOG] == [0, 1, 2]
 
@@ -201,16 +202,28 @@ def test_a_suspect_batch_is_delivered_without_anything_that_is_new() -> None:
     assert acquired(place) == [(0, 0, 5)]
 
 
-@pytest.mark.parametrize(("limit", "taken"), [(2, (0, 1, 2, 3)), (3, (0, 1, 2)), (5, (0, 1, 2, 3))])
+@pytest.mark.parametrize(
+    ("limit", "count", "taken"),
+    [(2, 2, (0, 1, 2, 3)), (3, 2, (0, 1, 2)), (5, 2, (0, 1, 2, 3)), (5, 3, (0, 1, 2, 3))],
+)
 def test_a_last_attempt_is_one_by_itself_where_there_is_more_than_one_attempt(
-    limit: int, taken: tuple[int, ...]
+    limit: int, count: int, taken: tuple[int, ...]
 ) -> None:
     """A limit that was lowered leaves records of a batch with more deliveries than others of it."""
     place = SharePlace(delivery_count_limit=limit)
     batch = {"batch_first": 0, "batch_last": 3}
-    me = share({o: InFlight(AVL, 1, **batch) for o in range(3)} | {3: InFlight(AVL, 2, **batch)})
+    me = share(
+        {o: InFlight(AVL, 1, **batch) for o in range(3)} | {3: InFlight(AVL, count, **batch)}
+    )
     again, _ = share_acquiring._again(me, 9, 0, 9, place.on)
     assert again == taken
+
+
+def test_the_first_record_of_a_suspect_batch_says_how_many_of_it_are_delivered() -> None:
+    place = SharePlace(delivery_count_limit=6)
+    batch = {"batch_first": 0, "batch_last": 3}
+    me = share({o: InFlight(AVL, 3 + o % 2, **batch) for o in range(4)})
+    assert share_acquiring._again(me, 9, 0, 9, place.on) == ((0, 1), True)
 
 
 def test_two_suspect_batches_are_delivered_one_after_the_other() -> None:
@@ -263,6 +276,19 @@ def test_with_the_mode_record_limit_what_is_too_much_stays_free() -> None:
     place.fetch("M2", 4, mode=RECORD_LIMIT)
     assert acquired(place) == [(2, 5, 1)]
     assert place.states(4, 6) == [ACQ, ACQ, AVL]
+    place.fetch("M3", 9, mode=RECORD_LIMIT)
+    assert acquired(place) == [(6, 6, 1)]
+    other = SharePlace(batches=[(0, 3)])
+    assert caught(other, share({}, ahead=0), acquire_mode=RECORD_LIMIT).offsets == (0, 1, 2, 3)
+
+
+def test_behind_the_last_batch_a_log_may_end_in_a_gap() -> None:
+    """Compaction leaves the end of the log where it is."""
+    place = SharePlace(batches=[(0, 1)])
+    place.logs["src-0"] = place.logs["src-0"].but(end_offset=6, high_watermark=6)
+    assert caught(place, share({0: FREE, 1: HELD}, ahead=2)).offsets == (0,)
+    held = share({0: HELD, 1: FREE}, ahead=2)
+    assert caught(place, held).offsets == (1,)
 
 
 def test_the_ends_of_a_batch_are_kept_from_the_delivery_on_that_makes_it_suspect() -> None:

@@ -315,7 +315,9 @@ def test_a_fetch_that_waits_hears_of_a_partition_that_left_by_an_answer_without_
     place = Place(first=0, second=0).loaded()
     assert place.fetch() is None
     place.desk.leaders["src-1"] = 2
+    seen = len(place.desk.replies)
     place.do(spl.on_leadership_lost(place.desk.role, "src-1", place.desk.on))
+    assert len(place.desk.replies) == seen + 1
     assert told(answer_of(place.desk.last)) == {}
     assert "share-partition kept" in {check.name for check in place.desk.checks}
 
@@ -522,3 +524,29 @@ def test_a_partition_that_returned_records_is_last_in_its_session_from_the_secon
     assert place.order == BOTH
     assert told(place.fetch(most=1)) == {"src-0": (1,)}
     assert place.order == BOTH[::-1]
+
+
+def test_a_fetch_that_waits_is_answered_after_its_session_was_closed() -> None:
+    place = Place(first=0, second=0).loaded()
+    assert place.fetch() is None
+    place.acknowledge(("src-0",), ("src-1",), epoch=-1)
+    assert not place.desk.role.sessions
+    place.desk.logs["src-0"] = source("src-0", 0, 1)
+    place.do(spl.on_replicated(place.desk.role, "src-0", place.desk.on))
+    assert told(answer_of(place.desk.last)) == {"src-0": (0,)}
+
+
+def test_a_partition_that_is_no_longer_in_the_session_is_not_put_at_its_end() -> None:
+    place = Place().loaded()
+    place.fetch(forgotten=("src-0",))
+    request = ShareFetch("g1", "M1", 3, "src-0", 1)
+    after = share_fetching._after_turn(place.desk.role, request, ("src-0",))
+    assert after == place.desk.role
+
+
+def test_a_log_that_begins_in_front_of_what_is_read_moves_no_start() -> None:
+    place = Place(first=2, second=0).loaded()
+    assert told(place.fetch(most=1)) == {"src-0": (0,)}
+    place.desk.logs["src-0"] = place.desk.logs["src-0"].but(start_offset=1)
+    assert told(place.fetch(most=1)) == {"src-0": (1,)}
+    assert place.desk.role.shares[KEYS["src-0"]].start_offset == 0

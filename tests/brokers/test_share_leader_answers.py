@@ -251,6 +251,15 @@ def test_a_fetch_that_acknowledges_nothing_has_no_error_of_acknowledgements() ->
     assert acquired(place) == [(0, 1, 1)]
 
 
+def test_the_last_member_of_a_group_takes_along_no_share_partition_of_another_group() -> None:
+    place = held()
+    other = f"g2:{TOPIC_IDS['src']}:0"
+    place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
+    place.ask(spl.on_share_fetch, ShareFetch("g2", "M2", 0, "src-0", 2), "M2/consumer")
+    place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
+    assert [share.group_id for share in place.role.shares.values()] == ["g2"]
+
+
 def test_what_is_no_session_is_not_closed() -> None:
     """ShareSessionCache: a last acknowledgement needs the session that it closes."""
     place = held()

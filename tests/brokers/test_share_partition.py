@@ -204,6 +204,8 @@ def test_a_lock_under_which_only_a_vote_that_is_being_written_is_held_does_not_r
     [
         (held(), True, InFlight(AVL, 1)),
         (held(), False, None),
+        (vote(lock=0, ongoing=True), True, None),
+        (vote(lock=0), True, InFlight(AVL, 1)),
         (InFlight(ARCH, 1, lock=0), True, None),
         (
             held(ongoing=True, state=ACK),
@@ -215,7 +217,8 @@ def test_a_lock_under_which_only_a_vote_that_is_being_written_is_held_does_not_r
 def test_what_runs_out_is_the_lock_of_a_record_that_a_member_holds(
     record: InFlight, times_out: bool, becomes: InFlight | None
 ) -> None:
-    on = ON.but(rules=ON.rules.but(lock_timeout=lambda: times_out))
+    rules = ON.rules.but(lock_timeout=lambda: times_out, lock_expiry=lambda r: r.unstaged(AVL))
+    on = ON.but(rules=rules)
     assert share_partition.expired(share({0: record}), 0, on) == becomes
 
 

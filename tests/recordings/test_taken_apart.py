@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.messages.errors import Errors
 from kipviz.messages.share_state import ReadShareGroupState
 from kipviz.recordings.decoded.producer_id_blocks import gives_another
 from kipviz.recordings.followed_members import join_answer_text, share_answer_text
@@ -74,6 +75,11 @@ def test_a_leader_is_told_and_nobody_as_long_as_it_has_written_nothing() -> None
     assert coordinator_lookup.NOBODY == (("error", "COORDINATOR_NOT_AVAILABLE"), ("node", -1))
     assert coordinator_lookup.said_of(5, settled=True) == (five,)
     assert coordinator_lookup.said_of(5, settled=False) == (five, coordinator_lookup.NOBODY)
+
+
+def test_who_may_not_know_a_coordinator_is_told_the_error_and_no_node() -> None:
+    refused = (("error", "GROUP_AUTHORIZATION_FAILED"), ("node", -1))
+    assert coordinator_lookup.refusal_to(Errors.GROUP_AUTHORIZATION_FAILED) == refused
 
 
 # -- members of classic groups ----------------------------------------------------------------------------
