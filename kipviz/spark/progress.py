@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 POLL_SECONDS = 0.2
+# A report is a dozen calls to the JVM: on a busy machine it is made less often, so that it takes a twentieth of the time.
+_REST = 19
 _names = itertools.count(1)
 
 
@@ -157,12 +160,15 @@ class _Poller(threading.Thread):
         self._error: Exception | None = None
 
     def run(self) -> None:
+        due = 0.0
         while not self._ended.wait(POLL_SECONDS):
             if self._switch.cancelled or self._error is not None:
                 with contextlib.suppress(Exception):  # the job may be ending at this moment
                     self._watch.cancel()
-            else:
+            elif (begun := time.monotonic()) >= due:
                 self.report()
+                now = time.monotonic()
+                due = now + _REST * (now - begun)
 
     def report(self) -> None:
         """Report to the listener if something changed."""
