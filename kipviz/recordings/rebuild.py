@@ -132,9 +132,7 @@ def entries_among(
         found = [
             part
             for segment in segments
-            for part in _of_segment(
-                _readable(segment, topic, damages), name, topic, dict(topic_ids)
-            )
+            for part in _of_segment(*_readable(segment, topic, damages), name, topic_ids)
         ]
         heads.append((name, found))
     since = _find_additions(entry for _, found in heads for entry, _ in found)
@@ -162,19 +160,25 @@ def internal_partitions_of(entries: Iterable[Entry]) -> int:
 # -- one partition -----------------------------------------------------------------------------
 
 
-def _readable(segment: Segment, topic: str, damages: list[RecordingError] | None) -> Segment:
-    """Return a segment without the batches whose records cannot be read, and note those."""
-    if damages is None:
-        return segment
-    found = []
+def _readable(
+    segment: Segment, topic: str, damages: list[RecordingError] | None
+) -> tuple[Segment, tuple[Logged, ...]]:
+    """Return a segment and its decoded records, without the batches whose records cannot be read; note those."""
+    try:
+        return segment, _decode_segment(segment, topic)
+    except RecordingError:
+        if damages is None:
+            raise
+    found: list[LoggedBatch] = []
+    told: list[Logged] = []
     for batch in segment.batches:
         try:
-            _decode_segment(segment.but(batches=(batch,)), topic)
+            told += _decode_segment(segment.but(batches=(batch,)), topic)
         except RecordingError as problem:
             damages.append(problem)
         else:
             found.append(batch)
-    return segment.but(batches=tuple(found))
+    return segment.but(batches=tuple(found)), tuple(told)
 
 
 def _decode_segment(segment: Segment, topic: str) -> tuple[Logged, ...]:
@@ -182,12 +186,10 @@ def _decode_segment(segment: Segment, topic: str) -> tuple[Logged, ...]:
 
 
 def _of_segment(
-    segment: Segment, partition: str, topic: str, topics: dict[str, str]
+    segment: Segment, told: tuple[Logged, ...], partition: str, topic_ids: Mapping[str, str]
 ) -> Iterator[tuple[Entry, int]]:
-    said: dict[int, Logged] = {}
-    told = _decode_segment(segment, topic)
-    topics = topics | _topics_of(told)
-    said |= {each.offset: each for each in told}
+    topics = {**topic_ids, **_topics_of(told)}
+    said = {each.offset: each for each in told}
     for batch in segment.batches:
         if batch.control:
             marker = said[batch.base_offset]

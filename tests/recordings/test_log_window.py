@@ -1,5 +1,6 @@
 """A window of a log: the batches around a place, with what was open before it, whatever the size of the log."""
 
+import itertools
 import json
 import struct
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from kipviz.command.main import main
 from kipviz.recordings.files import log_parts, log_window
 from kipviz.recordings.files.cluster_folders import cluster_folders
+from kipviz.recordings.files.log_parts import log_folders
 from kipviz.recordings.files.log_window import window_at
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.widgets.rebuilt_logs import rebuild, run_of_logs, step_of
@@ -224,6 +226,27 @@ def test_the_first_and_the_last_batch_of_a_large_segment_have_their_windows(tmp_
         run = run_of_logs(tmp_path, at=("out-0", offset), last=40)
         own = [e.batch.base_offset for e in run.model.entries if e.partition == "out-0"]
         assert own == list(there)
+
+
+@pytest.mark.parametrize(("size", "count"), [(20, 3_000), (30_000, 40), (400_000, 8)])
+@pytest.mark.usefixtures("large_segments")
+def test_a_place_is_found_without_an_index_whatever_the_size_of_its_batch(
+    tmp_path, monkeypatch, size, count
+):
+    rows = [batch(k, ((None, b"v" * size),), at=START + k) for k in range(count)]
+    segment = write(tmp_path, "out-0", *rows)
+    places = [0, *itertools.accumulate(map(len, rows))]
+    read = read_bytes(monkeypatch)
+    wanted = count * 3 // 4
+    for field, value in (("base_offset", wanted), ("max_timestamp", START + wanted)):
+        parts = log_folders([tmp_path]).parts
+        (found,) = log_parts.narrowed(parts, field, value, value, 0)
+        assert found.start <= places[wanted] < found.end
+        # Halving stops where 500 bytes are left, at a whole batch.
+        assert found.end - found.start <= 2 * (500 + 2 * len(rows[0]))
+    # A look at small batches reads no part of a log.
+    assert bool(read) == (size > 300_000)
+    assert segment.stat().st_size == places[-1]
 
 
 def test_an_offset_is_looked_for_in_its_segment_and_the_one_before() -> None:

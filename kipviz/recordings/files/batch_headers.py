@@ -121,6 +121,19 @@ def headers_in(
     return Headers(positions, fields, tuple(sorted(damages)), at >= len(data))
 
 
+def first_batch_in(data: bytes, least_offset: int) -> tuple[int, Numbers] | None:
+    """Return the place of the first whole batch with a correct checksum, and its fields; None if there is none.
+
+    `data` may begin anywhere in a segment.
+    """
+    view = np.frombuffer(data, np.uint8)
+    place = _next_batch(data, view, 0, least_offset)
+    if place == len(data):
+        return None
+    fields: Numbers = _fields(view, np.array([place], np.int64))[0]
+    return place, fields
+
+
 def _right(
     data: bytes, view: Numbers, places: Numbers, end: int, least_offset: int
 ) -> tuple[Numbers, list[Damage], int]:
@@ -166,20 +179,16 @@ def _chain(
     found: list[int] = []
     keep = found.append
     length_at, whole, why = _LENGTH.unpack_from, len(data), ""
-    last_start = whole - HEADER_SIZE
-    while at < ends:
-        if at > last_start:
-            why = f"the batch is cut off: the file has {whole - at} more bytes"
-            break
-        size = length_at(data, at + _LENGTH_AT)[0] + _BEFORE_LENGTH_ENDS
-        if size < HEADER_SIZE:
-            why = "no record batch begins here"
-            break
-        if at + size > whole:
-            why = f"the batch is cut off: it needs {size} bytes, the file has {whole - at} more"
+    stop = min(ends, whole - HEADER_SIZE + 1)
+    # This loop is the time of every reader: what is wrong is asked only once it has ended.
+    while at < stop:
+        following = at + length_at(data, at + _LENGTH_AT)[0] + _BEFORE_LENGTH_ENDS
+        if following < at + HEADER_SIZE or following > whole:
             break
         keep(at)
-        at += size
+        at = following
+    if at < ends:
+        why = _why_it_ends(data, at)
     places = np.array(found, np.int64)
     strange = np.flatnonzero(~_plausible(_fields(view, places), least_offset))
     if len(strange):
@@ -190,6 +199,16 @@ def _chain(
             _strangeness(_fields(view, places[first:][:1])[0]),
         )
     return places, at, why
+
+
+def _why_it_ends(data: bytes, at: int) -> str:
+    left = len(data) - at
+    if left < HEADER_SIZE:
+        return f"the batch is cut off: the file has {left} more bytes"
+    size = _LENGTH.unpack_from(data, at + _LENGTH_AT)[0] + _BEFORE_LENGTH_ENDS
+    if size < HEADER_SIZE:
+        return "no record batch begins here"
+    return f"the batch is cut off: it needs {size} bytes, the file has {left} more"
 
 
 def _fields(view: Numbers, positions: Numbers) -> Numbers:

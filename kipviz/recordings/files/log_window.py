@@ -138,22 +138,32 @@ def _headers_of(parts: Iterable[LogPart]) -> _Headers:
 
 
 def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
-    """Return the batches to read: the window's, the first ones of open transactions, and the last internal ones."""
+    """Return the batches to read, in order: first ones of open transactions or last internal ones, then the window's."""
     start = int(window[0]) if len(window) else begins
     start = start if start >= 0 else len(found.position)
     first = max(0, start - SAID_BEFORE)
     if found.parts and found.parts[0].topic in INTERNAL_TOPICS:
-        return np.union1d(np.arange(first, start), window).astype(np.int64)
+        return np.concatenate((np.arange(first, start), window)).astype(np.int64)
     bits, pids = found.fields["attributes"][:start], found.fields["producer_id"][:start]
     marks = np.flatnonzero(bits & CONTROL)
     data = np.flatnonzero((bits & (_TRANSACTIONAL | CONTROL)) == _TRANSACTIONAL)
-    ended = dict(zip(pids[marks].tolist(), marks.tolist(), strict=True))
+    data = data[data > _last_of(pids[marks], marks, pids[data])]
     # Each producer's first batch after its last marker.
     opened: dict[int, int] = {}
-    last_of = np.array([ended.get(pid, -1) for pid in pids[data].tolist()], np.int64)
-    for at in data[data > last_of].tolist():
-        opened.setdefault(int(pids[at]), at)
-    return np.union1d(np.array(list(opened.values()), np.int64), window).astype(np.int64)
+    for pid, at in zip(pids[data].tolist(), data.tolist(), strict=True):
+        opened.setdefault(pid, at)
+    return np.concatenate((np.array(list(opened.values()), np.int64), window)).astype(np.int64)
+
+
+def _last_of(keys: Numbers, places: Numbers, wanted: Numbers) -> Numbers:
+    """Return the last place of each wanted key, -1 where it has none; the places rise."""
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(keys, kind="stable")
+    by_key = keys[order]
+    last = np.maximum(np.searchsorted(by_key, wanted, side="right") - 1, 0)
+    found: Numbers = np.where(by_key[last] == wanted, places[order][last], -1)
+    return found
 
 
 def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
