@@ -144,7 +144,7 @@ def one_round(
         lambda: pool_round(plan, few, expected),
         lambda: spark_round(at, plan, few, expected, spark),
     ]
-    # Whoever comes second may find a quieter machine, so they change places.
+    # The second one may find a quieter machine, so they change places.
     took = [way() for way in (ways if at % 2 == 0 else ways[::-1])]
     on_pool, on_sparks = took if at % 2 == 0 else took[::-1]
     ratios = (on_pool[0] / on_sparks[0], on_pool[1].all / max(on_sparks[1].all, 0.01))
