@@ -22,6 +22,7 @@ from kipviz.recordings.decoded.group_configs import configured
 from kipviz.recordings.files.broker_folder import broker_folder, metadata_of, partitions_in
 from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, read_partition
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.recordings.request_context import evidence
 from kipviz.recordings.request_context.evidence import of_broker
 from kipviz.records.fields import FieldsError
 from kipviz.widgets.rebuilt_logs import DamagedLog
@@ -128,6 +129,17 @@ def test_settings_and_levels_of_the_cluster_are_taken_from_its_metadata(
     assert found.levels == (2,)
     assert found.node == 1
     assert found.internal_partitions == 3
+
+
+def test_a_single_broker_s_answers_name_no_broker_and_nothing_waits_for_other_replicas(
+    whole: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one broker led everything, every partition was replicated by the broker itself."""
+    monkeypatch.setattr(evidence, "_more_replicas", lambda *_: (("orders", 2),))
+    found = of_broker(whole[0], (whole[1],))
+    assert not found.led
+    assert {exchange.broker for exchange in found.exchanges} == {0}
+    assert found.min_insync_replicas == ()
 
 
 def test_a_metadata_log_whose_front_is_deleted_is_read_from_its_snapshot(
