@@ -1,12 +1,14 @@
 """What a transaction coordinator has in memory before its log says it."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kipviz.core.table import Table
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import EndTxn
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.request_context import coordinator_memory
@@ -143,3 +145,21 @@ def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
             w.roles[key].transactions[name].partitions for w in with_unacknowledged_markers(*told)
         ]
         assert found == ([left] if left else [])
+
+
+def test_whether_there_is_a_leader_yet_is_asked_of_the_entries_before_the_first_request_too(
+    acceptor, monkeypatch
+):
+    _, _, _, asked = completed(acceptor)
+    question = SimpleNamespace(message=EndTxn("my-txn", 9, 0, committed=True))
+    seen = []
+
+    def is_between_leaders(entries, message):
+        seen.append((entries, message))
+        return True
+
+    monkeypatch.setattr(acceptor, "_decisions", ())
+    monkeypatch.setattr(acceptor, "_skipped", 3)
+    monkeypatch.setattr(acceptor._office, "is_between_leaders", is_between_leaders)
+    assert next(acceptor._possible((5,), asked, question))
+    assert seen == [(8, question.message)]
