@@ -88,6 +88,7 @@ def run_of_logs(
         from kipviz.recordings.files.log_window import window_at
 
         window = window_at(folders, *at, last)
+        damages += window.damages
         ids = topic_ids | topic_ids_in(folders.partitions)
         entries = entries_among(
             window.partitions, ids, elected=elected_of(decisions), damages=damages

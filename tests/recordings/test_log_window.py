@@ -125,6 +125,9 @@ def test_damage_opens_in_the_stepper_where_it_is_told(tmp_path, capsys, damaged,
     assert main([*words, "--to", str(tmp_path / "page.html"), "--no-browser", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["step"] == min(damaged + 1, 39)
+    # What is not in the page is told.
+    (not_read,) = told["not_read"]
+    assert not_read.startswith(f"{file}, byte {begins}: ")
 
 
 @pytest.mark.parametrize("there", [30, 100])

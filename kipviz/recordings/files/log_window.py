@@ -33,19 +33,24 @@ _TRANSACTIONAL = 0x10
 
 
 class Window(NamedTuple):
-    """Batches by partition, in order; `begins_ms` is the time from which on they are steps."""
+    """Batches by partition, in order; `begins_ms` is the time from which on they are steps.
+
+    `damages` are the bytes near the window that are no whole batch.
+    """
 
     partitions: tuple[tuple[str, tuple[Segment, ...]], ...]
     begins_ms: int
+    damages: tuple[RecordingError, ...] = ()
 
 
 class _Headers(NamedTuple):
-    """Batches of several parts: their parts' numbers, places in the files, and fields."""
+    """Batches of several parts: their parts' numbers, places in the files, fields, and what is no batch."""
 
     parts: tuple[LogPart, ...]
     part: Numbers
     position: Numbers
     fields: Numbers
+    damages: tuple[RecordingError, ...]
 
 
 def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -> Window:
@@ -97,8 +102,10 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
             within = np.sort(within[nearest[: max(1, most // 2 // len(others))]])
         begun = int(np.searchsorted(np.maximum.accumulate(stamps), begins)) if len(stamps) else 0
         chosen[name] = (found, _with_before(found, within, begun))
-    logs = tuple((name, tuple(_segments(*chosen[name]))) for name in sorted(chosen))
-    return Window(tuple((name, found) for name, found in logs if found), begins)
+    damages = [each for name in sorted(chosen) for each in chosen[name][0].damages]
+    logs = tuple((name, tuple(_segments(*chosen[name], damages))) for name in sorted(chosen))
+    found_in = tuple((name, found) for name, found in logs if found)
+    return Window(found_in, begins, tuple(damages))
 
 
 def _find_parts(parts: list[LogPart], offset: int) -> list[LogPart]:
@@ -134,7 +141,13 @@ def _headers_of(parts: Iterable[LogPart]) -> _Headers:
     empty = np.zeros(0, np.int64)
     positions = np.concatenate([each.positions for each in found]) if found else empty
     fields = np.concatenate([each.fields for each in found]) if found else np.zeros(0, HEADER)
-    return _Headers(read, np.repeat(np.arange(len(read)), counts), positions + starts, fields)
+    damages = tuple(
+        RecordingError(part.path, part.start + damage.start, f"{damage.why}.")
+        for part, each in zip(read, found, strict=True)
+        for damage in each.damages
+    )
+    numbers = np.repeat(np.arange(len(read)), counts)
+    return _Headers(read, numbers, positions + starts, fields, damages)
 
 
 def _with_before(found: _Headers, window: Numbers, begins: int = -1) -> Numbers:
@@ -166,8 +179,8 @@ def _last_of(keys: Numbers, places: Numbers, wanted: Numbers) -> Numbers:
     return found
 
 
-def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
-    """Read some batches whole; one that is damaged is left out."""
+def _segments(found: _Headers, chosen: Numbers, damages: list[RecordingError]) -> Iterator[Segment]:
+    """Read some batches whole; one that is damaged is noted and left out."""
     places = [
         (
             found.parts[int(found.part[k])].path,
@@ -185,9 +198,12 @@ def _segments(found: _Headers, chosen: Numbers) -> Iterator[Segment]:
     right = (computed == found.fields["crc"][chosen]).tolist()
     by_path: dict[str, list[LoggedBatch]] = {}
     for (path, at, _), data, is_right in zip(places, read, right, strict=True):
-        if is_right:
-            damages: list[RecordingError] = []
-            whole = tuple(batches(data, path, compacted=True, check_crc=False, damages=damages))
-            by_path.setdefault(path, []).extend(each.but(position=at) for each in whole)
+        if not is_right:
+            damages.append(RecordingError(path, at, "The batch's checksum is wrong."))
+            continue
+        inside: list[RecordingError] = []
+        whole = tuple(batches(data, path, compacted=True, check_crc=False, damages=inside))
+        damages += [RecordingError(path, at + each.at, each.why) for each in inside]
+        by_path.setdefault(path, []).extend(each.but(position=at) for each in whole)
     for path, batches_read in by_path.items():
         yield Segment(path, tuple(batches_read))
