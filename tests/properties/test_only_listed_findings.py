@@ -153,7 +153,8 @@ def test_a_design_of_the_drafts_breaks_only_what_a_listed_finding_says(under: De
 @pytest.mark.thorough
 @pytest.mark.parametrize("under", STAGING, ids=lambda d: d.name)
 def test_a_design_breaks_only_what_a_listed_finding_says_in_every_story(under: Design) -> None:
-    assert unlisted(under, names_of(under), range(6), EVERYTHING) == []
+    stories = tuple(name for name in names_of(under) if name not in PIPELINES)
+    assert unlisted(under, stories, range(6), EVERYTHING) == []
 
 
 @pytest.mark.parametrize("under", OTHERS, ids=lambda d: d.name)
