@@ -279,9 +279,8 @@ def _fresh(
     # A gap in the log belongs to the batch before it, if one fetch takes both.
     begin = me.next_offset if taken else max(me.next_offset, new[0].base_offset)
     last, wanted = min(new[-1].last_offset, end - 1), begin + most - 1
-    if (
-        last > wanted
-    ):  # to the end of the batch that has this offset; in a gap of the log, no further
+    if last > wanted:
+        # Up to the end of the batch that has the offset; in a gap of the log no further than the offset itself.
         ends = (b.last_offset for b in new if b.base_offset <= wanted <= b.last_offset)
         last = next(ends, wanted)
     if mode == RECORD_LIMIT and last > wanted:
