@@ -143,9 +143,9 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
             partitions = (m.partition,)
         case ShareFetch() | ShareAcknowledge():
             partitions = ()
-        case Metadata():
+        case Metadata() | ConsumerGroupHeartbeat():
             return tuple(m.topics or ())
-        case ConsumerGroupHeartbeat() | ShareGroupHeartbeat() | DeleteShareGroupOffsets():
+        case ShareGroupHeartbeat() | DeleteShareGroupOffsets():
             return tuple(filter(None, m.topic.split(",")))
         case OffsetCommit() | TxnOffsetCommit():
             partitions = (each.partition for each in m.offsets)

@@ -486,5 +486,19 @@ def test_every_request_that_needs_a_right_to_topics_is_one_that_names_its_topics
     assert needing == set(get_args(a.NamesTopics))
 
 
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        (ConsumerGroupHeartbeat("g", "m", 0, "a", further_topics=("b", "c")), ("a", "b", "c")),
+        (ConsumerGroupHeartbeat("g", "m", 0, regex="a.*", further_topics=("b",)), ("b",)),
+        (ConsumerGroupHeartbeat("g", "m", 1), ()),
+        (ShareGroupHeartbeat("g", "m", 0, "a"), ("a",)),
+        (ShareGroupHeartbeat("g", "m", 1), ()),
+    ],
+)
+def test_a_heartbeat_needs_the_right_to_every_topic_that_it_names(asked, named):
+    assert a.NAMES[a.R.TOPIC](asked) == named
+
+
 def _needs_of(api: catalogue.Api) -> tuple[a.Need, ...]:
     return (*api.needs, *(need for case in api.cases for need in case.needs))
