@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
+from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.validation import path as path_given
 from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
-from kipviz.recordings.decoded.elections import elected_of, elections_of, placements_of
+from kipviz.recordings.decoded.elections import (
+    Decision,
+    elected_of,
+    elections_of,
+    placements_of,
+)
 from kipviz.recordings.files.broker_folder import topic_ids_in
-from kipviz.recordings.files.cluster_folders import cluster_folders
+from kipviz.recordings.files.cluster_folders import ClusterFolders, cluster_folders
 from kipviz.recordings.rebuild import (
     STOPPED,
     entries_among,
@@ -84,16 +90,7 @@ def run_of_logs(
             go_on=_name_progress(go_on, "logs read"),
         )
     else:
-        # A window needs numpy, which a page lacks; whole logs do not.
-        from kipviz.recordings.files.log_window import window_at
-
-        window = window_at(folders, *at, last)
-        damages += window.damages
-        ids = topic_ids | topic_ids_in(folders.partitions)
-        entries = entries_among(
-            window.partitions, ids, elected=elected_of(decisions), damages=damages
-        )
-        last = max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
+        entries, last = _entries_around(folders, at, last, topic_ids, decisions, damages)
     if not entries and damages:
         raise damages[0]
     if not entries:
@@ -112,6 +109,25 @@ def run_of_logs(
         story, go_on = story.but(title=f"{story.title}, of which {left} logs were not read"), None
     trace, chapters = story.play(design, _name_progress(go_on, "batches replayed"))
     return Run(story, design, story.model(design), trace, chapters)
+
+
+def _entries_around(
+    folders: ClusterFolders,
+    at: tuple[str, int],
+    most: int,
+    topic_ids: Mapping[str, str],
+    decisions: Sequence[Decision],
+    damages: list[RecordingError],
+) -> tuple[tuple[Entry, ...], int]:
+    """Return what a window has, and how many of its last entries are steps; note damaged batches in `damages`."""
+    # A window needs numpy, which a page lacks; whole logs do not.
+    from kipviz.recordings.files.log_window import window_at
+
+    window = window_at(folders, *at, most)
+    damages += window.damages
+    ids = {**topic_ids, **topic_ids_in(folders.partitions)}
+    entries = entries_among(window.partitions, ids, elected=elected_of(decisions), damages=damages)
+    return entries, max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
 
 
 def _name_progress(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
