@@ -15,6 +15,7 @@ import pytest
 from kipviz.conforming.judging import evidence_of
 from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.followed_members import joining, separate_share_groups, sharing
+from kipviz.recordings.followed_members.member_connections import MemberConnections
 from kipviz.recordings.judging.report import of_evidence
 from kipviz.recordings.replayed_roles import leaders
 from kipviz.recordings.request_context import office
@@ -56,7 +57,7 @@ def start_offsets_are_known_at_once(patch: Patch) -> None:
 
 
 def groups_are_emptied_after_all_releases(patch: Patch) -> None:
-    patch.setattr(sharing.Sharing, "_removed_first", lambda *_: ())
+    patch.setattr(MemberConnections, "_list_removed_first", lambda *_: ())
 
 
 def batches_are_seen_from_their_time_on(patch: Patch) -> None:
