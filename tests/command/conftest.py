@@ -59,6 +59,13 @@ def sentence(done: Done) -> str:
     return done.err.removeprefix("kipviz: ").rstrip("\n")
 
 
+def last_sentence(done: Done) -> str:
+    """What refused work said at its end; work that takes longer than a second has told how far it is before."""
+    *progress, last = done.err.splitlines(keepends=True)
+    assert not any(line.startswith("kipviz: ") for line in progress)
+    return sentence(Done(done.status, done.out, last))
+
+
 @pytest.fixture
 def program():
     """Run the command as a program of its own, for what a process alone can show."""

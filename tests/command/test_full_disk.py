@@ -9,7 +9,7 @@ import pytest
 
 import kipviz as package
 from kipviz.widgets.autosave import copy_of
-from tests.command.conftest import sentence
+from tests.command.conftest import last_sentence
 from tests.core.test_faults_in_writes import fails_at
 from tests.tidy.source import PACKAGE, files, tree
 
@@ -35,7 +35,7 @@ def test_what_was_there_before_is_whole_when_the_disk_is_full(kipviz, tmp_path, 
         with fails_at(number, errno.ENOSPC) as disk:
             done = kipviz(*WRITES[what])
         assert len(disk.calls) >= number
-        assert "No space left on device" in sentence(done)
+        assert "No space left on device" in last_sentence(done)
         assert place.read_text() == "what was there"
         assert list(tmp_path.iterdir()) == [place]
     assert kipviz(*WRITES[what]).status in {0, 1}
