@@ -93,20 +93,21 @@ class FollowedMembers:
         self, exchanges: tuple[Exchange, ...], states_at_once: bool = False
     ) -> tuple[Asked, ...]:
         """Follow the share-partition leaders of each broker."""
-        if not self._decisions:
-            contexts = self._fronts.contexts(self._own)
-            told = (exchanges, self._names, contexts, self._configs, self._admission)
-            sharing = Sharing(*told, config_changes=self._changes, states_at_once=states_at_once)
-            return tuple(sharing.verdicts())
+        if self._decisions:
+            brokers = brokers_of(self._decisions)
+            each = [(at_broker(exchanges, broker), self._seen[broker]) for broker in brokers]
+        else:
+            each = [(exchanges, self._fronts.contexts(self._own))]
         found: list[Asked] = []
-        for broker in brokers_of(self._decisions):
-            contexts = self._seen[broker]
-            mine = at_broker(exchanges, broker)
-            told = (mine, self._names, contexts, self._configs, self._admission)
+        for asked, contexts in each:
             follower = Sharing(
-                *told,
+                asked,
+                self._names,
+                contexts,
+                self._configs,
+                self._admission,
                 config_changes=self._changes,
-                leaders_known=True,
+                leaders_known=bool(self._decisions),
                 states_at_once=states_at_once,
             )
             found += follower.verdicts()
