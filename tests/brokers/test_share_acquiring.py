@@ -257,6 +257,7 @@ def test_new_records_come_in_whole_batches_and_a_gap_of_the_log_is_counted_like_
     """SharePartition.lastOffsetFromBatchWithRequestOffset: where no batch has the offset, it is the last one."""
     place = SharePlace(batches=[(0, 1), (4, 6), (7, 9)])
     assert caught(place, share({}, ahead=0), 1).offsets == (0, 1)
+    assert caught(place, share({}, ahead=0), 3).offsets == (0, 1, 2)
     assert caught(place, share({}, ahead=0), 5).offsets == tuple(range(7))
     behind = share({0: HELD, 1: HELD}, ahead=2)
     assert caught(place, behind, 1).offsets == (4, 5, 6)

@@ -384,15 +384,18 @@ def read(log: PartitionLog, offset: int, up_to: int, most: int = -1) -> tuple[Ba
     """Return the batches that hold the offsets from `offset` up to, not including, `up_to`.
 
     With `most` it ends with the batch that reaches that many offsets, counted from the first existing one: a fetch does
-    not read a log to its end.
+    not read a log to its end. If the count ends in a gap of the log, that is the batch behind the gap.
     """
     batches = log.batches
     low = bisect_left(batches, offset, key=_last_offset)
+    enough = up_to
     if most >= 0 and low < len(batches):
-        up_to = min(up_to, max(offset, batches[low].base_offset) + most)
+        enough = max(offset, batches[low].base_offset) + most - 1
     out = []
     while low < len(batches) and (batch := batches[low]).base_offset < up_to:
         out.append(batch)
+        if batch.last_offset >= enough:
+            break
         low += 1
     return tuple(out)
 
