@@ -11,6 +11,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary
 from kipviz.views.reasons.request_position import AT_WORK, why_broker_waits
+from tests.scenarios import story
 from tests.scenarios.story import nodes, played
 
 NAME = "kip-98-two-partitions"
@@ -68,3 +69,14 @@ def test_the_arrow_says_of_how_many_transactions_the_markers_are():
     assert "markers · 2 transactions" in words
     (found,) = [g for _, _, g in arrivals("B5/markers", "request", "kip-98-markers-together")]
     assert sum(name == "producer epoch" for name, _ in found) == 2
+
+
+def test_a_fetch_without_room_for_another_share_session_waits_for_its_refusal():
+    world = story.after("kip-932-no-room", "kafka", "app-2 polls")
+    (waiting,) = [c.serving for c in world.connections.values() if c.serving is not None]
+    reason = why_broker_waits(world, 5, waiting.message)
+    assert (
+        reason.text
+        == "Broker 5 had as many share sessions as it may have when the request arrived."
+    )
+    assert reason.free == "the wait is over; the request is refused even if there is room by then."

@@ -151,6 +151,13 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     """
     if not isinstance(message, ShareFetch | ShareAcknowledge | TxnShareAcknowledge):
         return AT_WORK
+    if any(turned.member_id == message.member_id for turned in role.refused):
+        text = (
+            f"Broker {broker} had as many share sessions as it may have when the request arrived."
+        )
+        return Reason(
+            text, "the wait is over; the request is refused even if there is room by then.", SOON
+        )
     call = _find_session_call(role, message)
     if call is not None:
         return _session_call_waits(world, broker, role, call)
