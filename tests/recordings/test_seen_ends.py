@@ -88,6 +88,21 @@ def test_a_request_may_have_arrived_under_a_later_leader_that_has_shown_nothing_
     assert seen.not_shown_ms(PLACE, early) == 401
 
 
+@pytest.mark.parametrize(
+    ("earliest_ms", "age"),
+    [
+        # Its line is of the new term; the answer may be of the earlier one, or cannot be.
+        (2_999, 4_001),
+        (3_000, 0),
+    ],
+)
+def test_a_late_line_of_a_leader_that_came_back_may_be_one_of_its_earlier_term(earliest_ms, age):
+    back = Decision(PLACE, OLD, 2, (1, 2, 3), (1, 2, 3), 3_000)
+    told = produced(1, 3_500, OLD).but(earliest_ms=earliest_ms)
+    seen = SeenEnds((told,), {}, BATCHES, (*DECISIONS, back), ENTRIES[1:])
+    assert seen.not_shown_ms(PLACE, LATE.but(broker=OLD, earliest_ms=6_000)) == age
+
+
 @pytest.mark.parametrize(("earliest_ms", "age"), [(4_001, 0), (4_000, 2_001), (3_000, 1_001)])
 def test_a_late_line_of_a_single_brokers_reader_may_be_one_of_while_the_batch_was_appended(
     earliest_ms, age

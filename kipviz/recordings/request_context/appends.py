@@ -105,6 +105,15 @@ def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[s
     )
 
 
+class Told(Value, frozen=True):
+    """How far an answer shows a partition to every reader, and when it may have been given."""
+
+    earliest_ms: int
+    answered_ms: int
+    broker: int
+    end: int
+
+
 class SeenEnds:
     """How far a broker's answers show that every reader may read a partition.
 
@@ -127,7 +136,7 @@ class SeenEnds:
         decisions: Iterable[Decision],
         entries: Sequence[Entry],
     ) -> None:
-        """Collect the answers: (time of the answer, broker, end), by partition.
+        """Collect the answers, by partition.
 
         Raises:
             KeyError, TypeError, ValueError: if a request or its answer lacks a field of its version.
@@ -141,14 +150,15 @@ class SeenEnds:
             if entry.batch.control:
                 of = (entry.partition, entry.batch.producer_id, entry.batch.producer_epoch)
                 self._markers.setdefault(of, []).append(entry)
-        self._told: dict[str, list[tuple[int, int, int]]] = {}
+        self._told: dict[str, list[Told]] = {}
         # When the request that appended a batch was answered.
         self._answered: dict[Place, int] = {}
         for exchange in exchanges:
             for place in self._appended_by(exchange, names):
                 self._answered.setdefault(place, exchange.answered_ms)
+            begin, answered = span_of(exchange)
             for partition, end in _ends_in(exchange, names, batches):
-                told = (exchange.answered_ms, exchange.broker, end)
+                told = Told(begin, answered, exchange.broker, end)
                 self._told.setdefault(partition, []).append(told)
 
     def _appended_by(self, exchange: Exchange, names: Mapping[str, str]) -> Iterable[Place]:
@@ -194,11 +204,15 @@ class SeenEnds:
         if terms:
             elected, leader, epoch = terms[-1].at_ms, terms[-1].leader, terms[-1].leader_epoch
         shows = leader if asks else exchange.broker
+        # Under its earlier term a broker may have given an answer whose line was written after its next election.
+        came_back = any(term.leader == shows for term in terms[:-1])
         end = max(
             (
-                end
-                for at_ms, broker, end in self._told.get(partition, ())
-                if elected <= at_ms < came and broker == shows
+                told.end
+                for told in self._told.get(partition, ())
+                if elected <= (told.earliest_ms if came_back else told.answered_ms)
+                and told.answered_ms < came
+                and told.broker == shows
             ),
             default=0,
         )
