@@ -29,7 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="audit the logs of real brokers instead: their folders, or a folder that holds them",
     )
     parser.add_argument(
-        "--topics", type=names, default=(), metavar="T[,T]", help="with --logs: only these topics"
+        "--topics",
+        type=names,
+        default=(),
+        metavar="T[,T]",
+        help="with --logs: only these topics, and Kafka's internal ones",
     )
     parser.add_argument(
         "--no-checksums", action="store_true", help="with --logs: trust every batch; reads faster"

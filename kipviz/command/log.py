@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_place,
         metavar="PARTITION:OFFSET",
         help="with --open: only the batches around this offset; the page opens there",
+    )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="with --open: read logs of any size from their beginning; else only the batches around the last one, if there are more than 32 MB",
     )
     parser.add_argument("--to", metavar="FILE", help="with --open: the file of the page")
     parser.add_argument(
@@ -135,12 +141,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _why_not_together(arguments: argparse.Namespace) -> str:
     """Return which option lacks the option that it belongs to, in a sentence, or ""."""
+    if arguments.at is not None and arguments.whole:
+        return "--at and --whole exclude each other: name one of them"
     if arguments.open and arguments.accept:
         return "--open and --accept exclude each other: name one of them"
     if arguments.requests is not None and not arguments.accept:
         return "--requests is for --accept"
     needed = {
-        "--open": (arguments.open, ("last", "at", "to", "no_browser")),
+        "--open": (arguments.open, ("last", "at", "whole", "to", "no_browser")),
         "--requests": (arguments.requests is not None, ("utc_offset", "settings")),
         "--open or --requests": (arguments.open or arguments.requests is not None, ("topics",)),
         "--accept": (arguments.accept, ("worlds_max", "spark", "master")),
@@ -170,15 +178,18 @@ def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
             arguments.last or LAST,
             torn_tail=arguments.torn_tail,
             at=arguments.at,
+            whole=arguments.whole,
         )
         step = run.trace.depth if arguments.at is None else step_of(run, *arguments.at)
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     not_read = run.scenario.not_read  # type: ignore[attr-defined]
+    window = run.scenario.window  # type: ignore[attr-defined]
     model, world = run.model, run.trace.world
-    whole = log_folder.has_all_coordinators(paths, world.image.internal_partitions)
-    rows = blocked(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
-    pending = pending_offsets(model, world, coordinators_complete=whole)  # type: ignore[arg-type]
+    # A window has the coordinators' last records only, and knows nothing of who is not in them.
+    told = not window and log_folder.has_all_coordinators(paths, world.image.internal_partitions)
+    rows = blocked(model, world, coordinators_complete=told)  # type: ignore[arg-type]
+    pending = pending_offsets(model, world, coordinators_complete=told)  # type: ignore[arg-type]
     lab = Lab(run)
     to = arguments.to or str(Path(tempfile.mkdtemp(prefix="kipviz-"), "log.html"))
     write_whole(to, page(lab.payload, 0, step))
@@ -190,11 +201,23 @@ def _open(arguments: argparse.Namespace, paths: list[Path]) -> int:
         "step": step,
         "file": to,
         "not_read": list(not_read),
+        "window": window,
     }
     lines = [run.scenario.sentence, *(f"not read: {each}" for each in not_read)]
+    if window and rows:
+        lines += [
+            "",
+            "Earlier transactions, which are not in these batches, may hold back readers as well.",
+        ]
     lines += [line for row in rows for line in lines_of_open(row)]
     lines += [line for row in pending for line in lines_of_pending(row)]
-    lines += [] if rows else ["Every last stable offset equals its high watermark."]
+    if not rows:
+        lines.append(
+            f"{'In these batches e' if window else 'E'}very last stable offset equals its high watermark."
+        )
+    if window:
+        folders = " ".join(map(shlex.quote, map(str, paths)))
+        lines.append(f"The logs as a whole: kipviz audit --logs {folders}")
     answer(document, [*lines, "", f"{to}: step {step}"], as_json=arguments.json)
     if not arguments.no_browser:
         import webbrowser

@@ -20,13 +20,15 @@ DESIGN = "kafka"
 class LoggedScenario(Scenario, frozen=True):
     """The batches of some logs, in order; the first `skipped` of them are read before the start.
 
-    `not_read` lists each batch and log that could not be read, with the reason and its position.
+    `not_read` lists each batch and log that could not be read, with the reason and its position. `window` says which
+    batches were chosen, in a sentence; it is empty if all were.
     """
 
     entries: tuple[Entry, ...] = ()
     skipped: int = 0
     elections: tuple[Election, ...] = ()
     not_read: tuple[str, ...] = ()
+    window: str = ""
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> RebuiltModel:
         """Return the logs as a model; no fault can happen in it, whatever the budget."""

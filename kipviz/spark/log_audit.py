@@ -98,7 +98,7 @@ def audit_logs_on(
     Args:
         spark: the session.
         paths: the brokers' folders, or a folder that holds them.
-        topics: only these topics, internal ones included; default: all.
+        topics: only these topics, and Kafka's internal ones; default: all.
         check_crc: compare every batch's checksum.
         part_bytes: how many bytes of a log a worker has in memory at once.
         on_progress: gets Spark's tasks done and known so far.

@@ -12,6 +12,7 @@ from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.validation import path as path_given
+from kipviz.core.validation import several
 from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.decoded.elections import (
@@ -21,7 +22,7 @@ from kipviz.recordings.decoded.elections import (
     placements_of,
 )
 from kipviz.recordings.files.broker_folder import topic_ids_in
-from kipviz.recordings.files.cluster_folders import ClusterFolders, cluster_folders
+from kipviz.recordings.files.cluster_folders import ClusterFolders, bytes_of, cluster_folders
 from kipviz.recordings.rebuild import (
     STOPPED,
     entries_among,
@@ -38,6 +39,9 @@ from kipviz.widgets.stepper import Stepper
 
 # A page of so many steps still opens at once; earlier batches are read, but are no steps.
 LAST = 500
+# Larger logs are opened at their end: in the stepper, each MB of small records takes about a second and 30 MB of memory.
+WHOLE_BYTES = 32 << 20
+WINDOW = "Only batches around {} are read, and the first ones of transactions that are open there."
 # So many damaged batches are named; a log that is damaged all over has thousands.
 NAMED_MAX = 10
 Place: TypeAlias = str | os.PathLike[str]
@@ -55,14 +59,16 @@ def run_of_logs(
     *,
     torn_tail: bool = False,
     at: tuple[str, int] | None = None,
+    whole: bool = False,
     go_on: GoOn | None = None,
 ) -> Run:
     """Read logs and return them as a run that stands at its end; its story's `not_read` names damaged batches.
 
     Pass several paths for several brokers of one cluster. `at` is a partition and an offset: then only the batches
-    around it are read, however large the logs are. `go_on` is called with the number done, the total, and what is
-    counted. Once it returns False, the remaining logs are listed in `not_read`, or the run stands at the last batch
-    that was read, and the next batches are its next steps.
+    around it are read, however large the logs are. Without it, logs of more than `WHOLE_BYTES` are read around their
+    last batch; with `whole` all of them. The story's `window` says what was chosen. `go_on` is called with the number
+    done, the total, and what is counted. Once it returns False, the remaining logs are listed in `not_read`, or the run
+    stands at the last batch that was read, and the next batches are its next steps.
 
     Raises:
         RecordingError: if there is no log, or none can be read, with file and byte.
@@ -78,7 +84,12 @@ def run_of_logs(
     decisions = recorded.decisions if recorded is not None else folders.decisions
     damages: list[RecordingError] = []
     topic_ids = {topic_id: topic for topic, topic_id in known.topics}
-    if at is None:
+    topics = several("topics", topics, "orders")
+    size = bytes_of(folders.partitions, topics)
+    place = at
+    if at is None and not whole and size > WHOLE_BYTES:
+        place = _end_of(folders, topics)
+    if place is None:
         entries = entries_of(
             folders.partitions,
             topics,
@@ -90,7 +101,7 @@ def run_of_logs(
             go_on=_name_progress(go_on, "logs read"),
         )
     else:
-        entries, last = _entries_around(folders, at, last, topic_ids, decisions, damages)
+        entries, last = _entries_around(folders, place, last, topics, topic_ids, decisions, damages)
     if not entries and damages:
         raise damages[0]
     if not entries:
@@ -103,6 +114,12 @@ def run_of_logs(
     story = scenario_of(
         entries, " and ".join(each.resolve().name for each in places), count, last, *led
     ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
+    if place is not None:
+        around = f"offset {place[1]:,} of {place[0]}"
+        around = f"{around}, where the {size / 1e6:,.0f} MB of logs end," if at is None else around
+        story = story.but(
+            window=WINDOW.format(around), sentence=f"{story.sentence} {WINDOW.format(around)}"
+        )
     design = design_named(DESIGN)
     if left := sum(each.why == STOPPED for each in damages):
         # The part that was read is kept, so it is replayed to its end.
@@ -115,6 +132,7 @@ def _entries_around(
     folders: ClusterFolders,
     at: tuple[str, int],
     most: int,
+    topics: Sequence[str],
     topic_ids: Mapping[str, str],
     decisions: Sequence[Decision],
     damages: list[RecordingError],
@@ -123,11 +141,17 @@ def _entries_around(
     # A window needs numpy, which a page lacks; whole logs do not.
     from kipviz.recordings.files.log_window import window_at
 
-    window = window_at(folders, *at, most)
+    window = window_at(folders, *at, most, topics)
     damages += window.damages
     ids = {**topic_ids, **topic_ids_in(folders.partitions)}
     entries = entries_among(window.partitions, ids, elected=elected_of(decisions), damages=damages)
     return entries, max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
+
+
+def _end_of(folders: ClusterFolders, topics: Sequence[str]) -> tuple[str, int]:
+    from kipviz.recordings.files.log_window import end_of
+
+    return end_of(folders, topics)
 
 
 def _name_progress(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
@@ -176,6 +200,7 @@ def rebuild(
     *,
     torn_tail: bool = False,
     at: tuple[str, int] | None = None,
+    whole: bool = False,
 ) -> Stepper:
     """Open a broker's logs in the stepper, at their end or at an offset: every batch is a step.
 
@@ -187,6 +212,8 @@ def rebuild(
         internal_partitions: how many partitions each internal topic has; by default it is detected.
         torn_tail: True if the files were copied from a running broker, so that a truncated end is no damage.
         at: a partition and an offset, such as a finding of an audit names: only the batches around it are read.
+        whole: read logs of any size from their beginning; else of more than 32 MB only the batches around the last one
+            are read, and the story says so.
 
     A batch that is damaged, and a log that cannot be read, is passed over, and a warning names it with file and byte.
     A notebook's stop button ends a long read: the stepper then stands at the last batch that was read, and can continue
@@ -203,7 +230,14 @@ def rebuild(
     """
     with saying(lambda done, there_are, what: f"{done:,} of {there_are:,} {what}") as go_on:
         run = run_of_logs(
-            path, topics, last, internal_partitions, torn_tail=torn_tail, at=at, go_on=go_on
+            path,
+            topics,
+            last,
+            internal_partitions,
+            torn_tail=torn_tail,
+            at=at,
+            whole=whole,
+            go_on=go_on,
         )
         stepper = stepper_of(run, progress=lambda *done: go_on(*done, "steps drawn")).last()
     _warn_of(run.scenario.not_read)  # type: ignore[attr-defined]

@@ -90,6 +90,8 @@ def test_a_log_in_which_nothing_is_written_says_so(
         (("--accept", "--settings", "group.share.max.size=3"), "--settings is for --requests"),
         (("--to", "x.html"), "--to is for --open"),
         (("--no-browser",), "--no-browser is for --open"),
+        (("--whole",), "--whole is for --open"),
+        (("--open", "--whole", "--at", "src-0:1"), "--at and --whole exclude each other"),
         (("--last", "3"), "--last is for --open"),
         (("--topics", "src"), "--topics is for --open or --requests"),
         (("--accept", "--torn-tail"), "--torn-tail is for a log that is printed, or --open"),

@@ -125,6 +125,14 @@ def test_an_open_transaction_is_told_and_is_not_wrong_before_its_timeout(tmp_pat
     assert audit_logs([tmp_path]).fails
 
 
+def test_an_audit_of_some_topics_hears_the_coordinators(tmp_path):
+    states(tmp_path, (0, "ONGOING", ("out-0", "other-0"), 0))
+    for partition in ("out-0", "other-0"):
+        write(tmp_path, partition, data(0))
+    assert found(tmp_path, topics=["out"]) == [("open", "out-0", 0)]
+    assert found(tmp_path) == [("open", "other-0", 0), ("open", "out-0", 0)]
+
+
 def test_a_decision_without_its_markers_is_unfinished(tmp_path):
     states(tmp_path, (0, "ONGOING", ("out-0",), 0), (1, "PREPARE_COMMIT", ("out-0",), 1))
     write(tmp_path, "out-0", data(0))

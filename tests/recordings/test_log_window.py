@@ -11,8 +11,9 @@ from kipviz.command.main import main
 from kipviz.recordings.files import log_parts, log_window
 from kipviz.recordings.files.cluster_folders import cluster_folders
 from kipviz.recordings.files.log_parts import log_folders
-from kipviz.recordings.files.log_window import window_at
+from kipviz.recordings.files.log_window import end_of, window_at
 from kipviz.recordings.recording_error import RecordingError
+from kipviz.widgets import rebuilt_logs
 from kipviz.widgets.rebuilt_logs import rebuild, run_of_logs, step_of
 from tests.recordings.made_logs import START, batch, marker, transaction, write
 from tests.recordings.whole_folder import unpacked
@@ -130,6 +131,77 @@ def test_damage_opens_in_the_stepper_where_it_is_told(tmp_path, capsys, damaged,
     assert not_read.startswith(f"{file}, byte {begins}: ")
 
 
+def steps_of(run, partition):
+    entries = run.model.entries[run.model.skipped :]
+    return [e.batch.base_offset for e in entries if e.partition == partition]
+
+
+def test_a_large_log_is_opened_at_its_end_and_says_so(long_log, monkeypatch):
+    whole = run_of_logs(long_log)
+    assert (len(whole.model.entries), whole.scenario.window) == (3_006, "")
+    monkeypatch.setattr(rebuilt_logs, "WHOLE_BYTES", 100_000)
+    run = run_of_logs(long_log, last=40)
+    assert steps_of(run, "out-0") == [*range(2_980, 3_000)]
+    assert run.trace.world.logs["out-0"].open == ((0, 5),)
+    said = "Only batches around offset 2,999 of out-0, where the 0 MB of logs end, are read"
+    assert run.scenario.window.startswith(said)
+    assert run.scenario.sentence.endswith(run.scenario.window)
+    assert run_of_logs(long_log, whole=True).model.entries == whole.model.entries
+    at = run_of_logs(long_log, at=("out-0", 5), last=40)
+    assert at.scenario.window.startswith("Only batches around offset 5 of out-0 are read, and")
+
+
+def test_the_end_of_a_large_log_is_that_of_the_chosen_topics(long_log, monkeypatch):
+    monkeypatch.setattr(rebuilt_logs, "WHOLE_BYTES", 100)
+    run = run_of_logs(long_log, ["quiet"], last=40)
+    assert {e.partition for e in run.model.entries} == {"quiet-0", "__transaction_state-0"}
+    assert run.scenario.window.startswith("Only batches around offset 1 of quiet-0, where")
+    with pytest.raises(RecordingError, match=r"no log of a topic 'loud' here; there are __trans"):
+        run_of_logs(long_log, ["loud"], last=40)
+
+
+def test_logs_end_with_the_last_batch_of_a_user_topic_that_can_be_read(tmp_path):
+    coordinator = transaction(0, "app", 5, 0, "EMPTY", at=START + 90_000)
+    write(tmp_path, "__transaction_state-0", coordinator)
+    folders = cluster_folders([tmp_path])
+    assert end_of(folders) == ("__transaction_state-0", 0)
+    write(tmp_path, "early-0", *(batch(k, at=START + k) for k in range(9)))
+    file = write(tmp_path, "late-0", *(batch(k, at=START + 50 + k) for k in range(9)))
+    write(tmp_path, "late-0", segment=9)
+    folders = cluster_folders([tmp_path])
+    assert end_of(folders) == ("late-0", 8)
+    file.write_bytes(file.read_bytes()[:-1] + b"\x00")
+    assert end_of(folders) == ("late-0", 8)
+    write(tmp_path, "early-0")
+    write(tmp_path, "late-0")
+    assert end_of(folders) == ("__transaction_state-0", 0)
+    write(tmp_path, "__transaction_state-0")
+    with pytest.raises(RecordingError, match="No batch can be read in these logs"):
+        end_of(folders)
+
+
+def test_a_window_does_not_claim_what_other_batches_would_show(long_log, tmp_path, capsys):
+    """The coordinator's records of a producer may stand in front of the window: then nobody says that it hangs."""
+    folder = tmp_path / "logs"
+    begun = transaction(0, "app", 5, 0, "ONGOING", ("out-0",), start=START)
+    others = (transaction(k, "b", 9, 0, "EMPTY", at=START + k * 10) for k in range(1, 300))
+    write(folder, "__transaction_state-0", begun, *others)
+    rows = (batch(k, at=START + k * 10) for k in range(1, 300))
+    write(folder, "out-0", batch(0, pid=5, epoch=0, sequence=0), *rows)
+    words = ["log", str(folder), "--open", "--no-browser", "--to", str(tmp_path / "x.html")]
+    assert main([*words, "--at", "out-0:290", "--last", "20"]) == 1
+    told = capsys.readouterr().out
+    assert "Only batches around offset 290 of out-0 are read" in told
+    assert "Earlier transactions, which are not in these batches, may hold back" in told
+    assert "out-0: open transaction from offset 0 (perhaps hanging)" in told
+    assert "not all of __transaction_state was read." in told
+    assert told.splitlines()[-3] == f"The logs as a whole: kipviz audit --logs {folder}"
+    write(folder, "out-0", *(batch(k, at=START + k * 10) for k in range(1, 300)))
+    assert main([*words, "--at", "out-0:290", "--last", "20"]) == 0
+    told = capsys.readouterr().out
+    assert "In these batches every last stable offset equals its high watermark." in told
+
+
 @pytest.mark.parametrize("there", [30, 100])
 def test_what_is_shown_of_other_logs_is_shared_out_between_them(tmp_path, there):
     write(tmp_path, "out-0", *(batch(k, at=START + k) for k in range(100)))
@@ -225,7 +297,7 @@ def test_a_window_of_a_large_segment_is_found_without_reading_all_of_it(
 @pytest.mark.usefixtures("large_segments")
 def test_the_first_and_the_last_batch_of_a_large_segment_have_their_windows(tmp_path):
     two_long_logs(tmp_path)
-    for offset, there in ((0, range(20)), (2_999, range(2_989, 3_000))):
+    for offset, there in ((0, range(20)), (2_999, range(2_980, 3_000))):
         run = run_of_logs(tmp_path, at=("out-0", offset), last=40)
         own = [e.batch.base_offset for e in run.model.entries if e.partition == "out-0"]
         assert own == list(there)

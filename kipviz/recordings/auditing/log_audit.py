@@ -20,7 +20,7 @@ from kipviz.recordings.decoded.cluster_metadata import (
 )
 from kipviz.recordings.files.broker_folder import SetAside
 from kipviz.recordings.files.log_parts import PART_BYTES, LogFolders, LogPart, log_folders
-from kipviz.records.placement import TRANSACTION_STATE
+from kipviz.records.placement import INTERNAL_TOPICS, TRANSACTION_STATE
 
 
 class AuditPlan(Value, frozen=True):
@@ -68,11 +68,14 @@ def audit_plan(
 ) -> AuditPlan:
     """Choose the copy of each partition to audit: the leader's, or the longest.
 
+    Kafka's internal topics are always read: a coordinator's log says what became of a transaction, and without it an
+    ongoing one would look like a hanging one.
+
     Raises:
         RecordingError: see `log_folders`.
         ValueError: see `log_folders`.
     """
-    found = log_folders(paths, topics, part_bytes)
+    found = log_folders(paths, topics, part_bytes, INTERNAL_TOPICS)
     copies: dict[str, dict[tuple[int, str], list[LogPart]]] = {}
     for part in found.parts:
         if part.topic != CLUSTER_METADATA:
@@ -112,7 +115,7 @@ def audit_logs(
 
     Args:
         paths: the brokers' folders, or a folder that holds them.
-        topics: only these topics, internal ones included; default: all.
+        topics: only these topics, and Kafka's internal ones; default: all.
         check_crc: compare every batch's checksum.
         part_bytes: how many bytes of a log are in memory at once.
         on_partition: is called with the number of partitions read so far, and the total.

@@ -16,6 +16,7 @@ from kipviz.recordings.files.broker_folder import (
     metadata_of,
 )
 from kipviz.recordings.recording_error import WHOLE, RecordingError
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 
 class ClusterFolders(Value, frozen=True):
@@ -52,6 +53,24 @@ def cluster_folders(paths: Iterable[Path]) -> ClusterFolders:
     led = several_led(cluster.decisions) if cluster is not None else ()
     decisions = tuple(each for each in led if each.partition in names)
     return ClusterFolders(heres, folders, cluster, decisions, unread)
+
+
+def bytes_of(partitions: Iterable[Path], topics: Sequence[str] = ()) -> int:
+    """Return the size of the logs of some user topics (default: all) and of Kafka's internal ones.
+
+    Raises:
+        RecordingError: if a folder cannot be read.
+    """
+    size = 0
+    for folder in partitions:
+        if topics and topic_of(folder.name) not in (*topics, *INTERNAL_TOPICS):
+            continue
+        try:
+            size += sum(each.stat().st_size for each in folder.iterdir() if each.suffix == ".log")
+        except OSError as problem:
+            why = f"The folder cannot be read ({problem.strerror})."
+            raise RecordingError(str(folder), WHOLE, why) from None
+    return size
 
 
 def _check_together(heres: Sequence[BrokerFolder]) -> None:

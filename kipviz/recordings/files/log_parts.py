@@ -82,6 +82,7 @@ def log_folders(
     paths: Iterable[str | os.PathLike[str]],
     topics: Sequence[str] = (),
     part_bytes: int = PART_BYTES,
+    always: Sequence[str] = (),
 ) -> LogFolders:
     """Find the parts of all partitions in one or several brokers' folders, or in a folder that holds brokers' folders.
 
@@ -89,9 +90,10 @@ def log_folders(
         paths: the folders.
         topics: only these topics; default: all.
         part_bytes: a segment that is larger is cut into ranges of this size.
+        always: topics that are taken even if `topics` does not name them, where they have a log.
 
     Raises:
-        RecordingError: if a path is not a folder, cannot be read or holds no log, or a topic has no log.
+        RecordingError: if a path is not a folder, cannot be read or holds no log, or one of `topics` has no log.
         ValueError: if `part_bytes` is less than 1.
     """
     if part_bytes < 1:
@@ -102,7 +104,7 @@ def log_folders(
     known = max(
         (m for m, _ in told if m), key=lambda m: len(m.decisions), default=ClusterMetadata()
     )
-    found = parts_of(brokers, known, topics, part_bytes)
+    found = parts_of(brokers, known, (*topics, *always) if topics else (), part_bytes)
     there = sorted({part.topic for part in found})
     for lost in (topic for topic in topics if topic not in there):
         places = ", ".join(str(each.place) for each in brokers)

@@ -8,7 +8,7 @@ share-partition may be missing from the cards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +22,16 @@ from kipviz.recordings.files.cluster_folders import ClusterFolders
 from kipviz.recordings.files.log_parts import LogPart, narrowed, parts_of, read_part
 from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.recordings.recording_error import RecordingError
-from kipviz.records.placement import INTERNAL_TOPICS
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 # How many batches of an internal topic before the window are read.
 SAID_BEFORE = 200
 # So many bytes on either side of the window are read for what was open: of its own partition, and of all others together.
 NEAR_BYTES = 16 << 20
 _OTHERS_BYTES = 64 << 20
+# So much is read of the end of a log, to find its last batch.
+_TAIL_BYTES = 1 << 20
+_BEYOND = (1 << 63) - 2
 _TRANSACTIONAL = 0x10
 
 
@@ -53,20 +56,19 @@ class _Headers(NamedTuple):
     damages: tuple[RecordingError, ...]
 
 
-def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -> Window:
+def window_at(
+    folders: ClusterFolders, partition: str, offset: int, most: int, topics: Sequence[str] = ()
+) -> Window:
     """Return at most `most` batches around an offset of a partition, with the earlier batches that they need.
 
-    An offset that no batch has (it was removed, or is damaged) stands for the next batch.
+    An offset that no batch has (it was removed, or is damaged) stands for the next batch. `topics` are the user topics
+    to read besides Kafka's internal ones; default: all.
 
     Raises:
-        RecordingError: if there is no such partition, or its log ends before the offset.
+        RecordingError: if there is no such partition or topic, or its log ends before the offset.
     """
-    by_name: dict[str, list[LogPart]] = {}
+    by_name = _by_name(folders, topics)
     path = ", ".join(str(each.place) for each in folders.brokers)
-    chosen_of = [each.resolve() for each in folders.partitions]
-    for part in parts_of(folders.brokers, folders.metadata or ClusterMetadata()):
-        if part.topic != CLUSTER_METADATA and Path(part.path).parent in chosen_of:
-            by_name.setdefault(part.partition, []).append(part)
     if partition not in by_name:
         names = ", ".join(sorted(by_name))
         raise RecordingError(path, 0, f"There is no log of {partition} here; there are {names}.")
@@ -84,7 +86,7 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
         ends = f"they end at {int(last[-1])}" if len(last) else "none is left"
         raise RecordingError(path, 0, f"{partition} has no batch with offset {offset}; {ends}.")
     shares = most // 2 if len(by_name) > 1 else most
-    first = max(0, place - shares // 2)
+    first = max(0, min(place - shares // 2, len(last) - shares))
     window = np.arange(first, min(len(last), first + shares))
     times = own.fields["max_timestamp"][window]
     begins, ends_ms = int(times.min()), int(times.max())
@@ -106,6 +108,47 @@ def window_at(folders: ClusterFolders, partition: str, offset: int, most: int) -
     logs = tuple((name, tuple(_segments(*chosen[name], damages))) for name in sorted(chosen))
     found_in = tuple((name, found) for name, found in logs if found)
     return Window(found_in, begins, tuple(damages))
+
+
+def end_of(folders: ClusterFolders, topics: Sequence[str] = ()) -> tuple[str, int]:
+    """Return the partition of the user topics (default: all) that was written last, and the offset of its last batch.
+
+    Where no user topic has a batch, it is one of an internal topic.
+
+    Raises:
+        RecordingError: if there is no batch, a topic has no log here, or a file cannot be read.
+    """
+    by_name = _by_name(folders, topics)
+    latest: tuple[bool, int, str, int] | None = None
+    for name, parts in sorted(by_name.items()):
+        newest = [part for part in parts if part.segment == parts[-1].segment]
+        tail = _headers_of(narrowed(newest, "base_offset", _BEYOND, _BEYOND, _TAIL_BYTES)).fields
+        # Its end may be damaged, or a new segment may be empty.
+        tail = tail if len(tail) else _headers_of(parts).fields
+        if len(tail):
+            written = parts[0].topic not in INTERNAL_TOPICS, int(tail["max_timestamp"][-1])
+            here = (*written, name, int(tail["base_offset"][-1]))
+            latest = here if latest is None else max(latest, here)
+    if latest is None:
+        path = ", ".join(str(each.place) for each in folders.brokers)
+        raise RecordingError(path, 0, "No batch can be read in these logs.")
+    return latest[2:]
+
+
+def _by_name(folders: ClusterFolders, topics: Sequence[str]) -> dict[str, list[LogPart]]:
+    """Return the parts of the chosen copy of each partition, in the order of its log."""
+    by_name: dict[str, list[LogPart]] = {}
+    chosen = [each.resolve() for each in folders.partitions]
+    there = sorted({topic_of(each.name) for each in folders.partitions})
+    for lost in (topic for topic in topics if topic not in there):
+        path = ", ".join(str(each.place) for each in folders.brokers)
+        why = f"There is no log of a topic {lost!r} here; there are {', '.join(there)}."
+        raise RecordingError(path, 0, why)
+    wanted = (*topics, *INTERNAL_TOPICS) if topics else ()
+    for part in parts_of(folders.brokers, folders.metadata or ClusterMetadata(), wanted):
+        if part.topic != CLUSTER_METADATA and Path(part.path).parent in chosen:
+            by_name.setdefault(part.partition, []).append(part)
+    return by_name
 
 
 def _find_parts(parts: list[LogPart], offset: int) -> list[LogPart]:

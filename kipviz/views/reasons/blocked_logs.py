@@ -24,8 +24,8 @@ from kipviz.views.reasons.open_transactions import Blocked, PendingOffsets
 from kipviz.views.reasons.request_position import NEVER, Reason
 
 ELSEWHERE = (
-    "No coordinator in these logs knows its producer id. It hangs if none in the cluster does: not all "
-    f"partitions of {TRANSACTION_STATE} are here."
+    "No coordinator in what was read of these logs knows its producer id. It hangs if none in the cluster does: not all "
+    f"of {TRANSACTION_STATE} was read."
 )
 
 
