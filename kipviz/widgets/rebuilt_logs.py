@@ -85,10 +85,7 @@ def run_of_logs(
     damages: list[RecordingError] = []
     topic_ids = {topic_id: topic for topic, topic_id in known.topics}
     topics = several("topics", topics, "orders")
-    size = bytes_of(folders.partitions, topics)
-    place = at
-    if at is None and not whole and size > WHOLE_BYTES:
-        place = _end_of(folders, topics)
+    place, window = _choose_place(folders, topics, at, whole=whole)
     if place is None:
         entries = entries_of(
             folders.partitions,
@@ -114,12 +111,7 @@ def run_of_logs(
     story = scenario_of(
         entries, " and ".join(each.resolve().name for each in places), count, last, *led
     ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
-    if place is not None:
-        around = f"offset {place[1]:,} of {place[0]}"
-        around = f"{around}, where the {size / 1e6:,.0f} MB of logs end," if at is None else around
-        story = story.but(
-            window=WINDOW.format(around), sentence=f"{story.sentence} {WINDOW.format(around)}"
-        )
+    story = story.but(window=window, sentence=" ".join(filter(None, (story.sentence, window))))
     design = design_named(DESIGN)
     if left := sum(each.why == STOPPED for each in damages):
         # The part that was read is kept, so it is replayed to its end.
@@ -148,10 +140,20 @@ def _entries_around(
     return entries, max(1, sum(entry.at_ms >= window.begins_ms for entry in entries))
 
 
-def _end_of(folders: ClusterFolders, topics: Sequence[str]) -> tuple[str, int]:
+def _choose_place(
+    folders: ClusterFolders, topics: Sequence[str], at: tuple[str, int] | None, *, whole: bool
+) -> tuple[tuple[str, int] | None, str]:
+    """Return where to open a window, None for the logs as a whole, and a sentence about the window."""
+    if at is not None:
+        return at, WINDOW.format(f"offset {at[1]:,} of {at[0]}")
+    size = bytes_of(folders.partitions, topics)
+    if whole or size <= WHOLE_BYTES:
+        return None, ""
     from kipviz.recordings.files.log_window import end_of
 
-    return end_of(folders, topics)
+    partition, offset = end_of(folders, topics)
+    end = f"offset {offset:,} of {partition}, where the {size / 1e6:,.0f} MB of logs end,"
+    return (partition, offset), WINDOW.format(end)
 
 
 def _name_progress(go_on: GoOn | None, what: str) -> Callable[[int, int], bool] | None:
