@@ -111,7 +111,9 @@ def run_of_logs(
     story = scenario_of(
         entries, " and ".join(each.resolve().name for each in places), count, last, *led
     ).but(not_read=(*map(str, damages), *(f"{each.name} {each.why}" for each in folders.unread)))
-    story = story.but(window=window, sentence=" ".join(filter(None, (story.sentence, window))))
+    if place is not None:
+        title = f"{story.title}, around offset {place[1]:,} of {place[0]}"
+        story = story.but(window=window, title=title, sentence=f"{story.sentence} {window}")
     design = design_named(DESIGN)
     if left := sum(each.why == STOPPED for each in damages):
         # The part that was read is kept, so it is replayed to its end.

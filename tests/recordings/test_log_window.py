@@ -146,6 +146,7 @@ def test_a_large_log_is_opened_at_its_end_and_says_so(long_log, monkeypatch):
     said = "Only batches around offset 2,999 of out-0, where the 0 MB of logs end, are read"
     assert run.scenario.window.startswith(said)
     assert run.scenario.sentence.endswith(run.scenario.window)
+    assert run.scenario.title.endswith(", around offset 2,999 of out-0")
     assert run_of_logs(long_log, whole=True).model.entries == whole.model.entries
     at = run_of_logs(long_log, at=("out-0", 5), last=40)
     assert at.scenario.window.startswith("Only batches around offset 5 of out-0 are read, and")
