@@ -23,6 +23,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.several_groups import named_groups
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
@@ -166,7 +167,7 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
 
 NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
     R.TRANSACTIONAL_ID: lambda m: (m.transactional_id,),
-    R.GROUP: lambda m: (m.group_id,),
+    R.GROUP: named_groups,
     R.TOPIC: _topics,
     R.CLUSTER: lambda _: (CLUSTER_NAME,),
 }

@@ -11,8 +11,6 @@ coordinator gets it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.authorizer import seen
 from kipviz.brokers.checks import Check, looked_at
 from kipviz.brokers.context import (
@@ -44,6 +42,7 @@ from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorRespons
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.several_groups import GroupResult
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import (
@@ -105,11 +104,11 @@ class AskedOfNode(Value, frozen=True):
 
 
 class PendingGroups(Value, frozen=True):
-    """One request about several groups: the groups and the answers so far."""
+    """One request about several groups: the groups and their results so far."""
 
     reply_to: ReplyTo
     asked: tuple[str, ...]
-    answers: tuple[Any, ...] = ()
+    answers: tuple[GroupResult, ...] = ()
 
 
 class KafkaApis(Part, frozen=True, cache_hash=True):

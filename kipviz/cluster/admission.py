@@ -21,9 +21,10 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import SHARE_GROUP_LEVEL
-from kipviz.messages.message import Message, groups_of, merge_parts
+from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.releases import knows
-from kipviz.messages.several_groups import about, names_several
+from kipviz.messages.several_groups import names_several
 
 
 class Admission(Value, frozen=True):
@@ -57,7 +58,7 @@ def admit(
     if api_of(message).only_with_shares and level < SHARE_GROUP_LEVEL:
         error = Errors.UNSUPPORTED_VERSION
         enabled = Check("share.version", SHARE_GROUP_LEVEL, level, error)
-        return Admission((enabled,), message, _not_enabled(message, error))
+        return Admission((enabled,), message, refused(message, error))
     topics: tuple[str, ...] = ()
     checks: Checks = ()
     if image.acls is not None and not privileged and not names_several(message):
@@ -72,7 +73,7 @@ def admit(
             message = topic_authorization.without(message, topics)
     gone = rejections.gone(message, image)
     if gone is not None:
-        there = Check("topic there", None, False, error_in(gone))
+        there = Check("topic there", None, False, error_of_response(gone))
         return Admission((*checks, there), message, gone, topics)
     return Admission(checks, message, None, topics)
 
@@ -88,9 +89,10 @@ def reject_unserved(
     """Return the response to a request for a role that this broker does not have."""
     alone = offset_topics.answer_alone(message, image, rules)
     if alone is not None:
-        return alone, (Check("topic there", None, False, error_in(alone)),)
+        return alone, (Check("topic there", None, False, error_of_response(alone)),)
     answer = rejections.reject_not_leader(message)
-    return answer, (Check("leader", key[0], image.leader_of(key[2]), error_in(answer)),)
+    error = error_of_response(answer)
+    return answer, (Check("leader", key[0], image.leader_of(key[2]), error),)
 
 
 def served(key: RoleKey, image: Image) -> Checks:
@@ -106,21 +108,6 @@ def _leads(broker: int, role: str, leader: int) -> Checks:
     """Return the check of a broker that leads: one shared object for each, because most requests have it."""
     error = Errors.NOT_COORDINATOR if Role(role).coordinates else Errors.NOT_LEADER_OR_FOLLOWER
     return (Check("leader", broker, leader, otherwise=(error,)),)
-
-
-def error_in(answer: Message) -> Errors:
-    """Return the error of the whole request, or of the first thing that it names."""
-    error: Errors = answer.error  # type: ignore[attr-defined]
-    return error
-
-
-def _not_enabled(message: Message, error: Errors) -> Message:
-    """Return the rejection of a request about share groups, which may name several of them."""
-    if not names_several(message):
-        return refused(message, error)
-    parts = (about(message, (group_id,)) for group_id in groups_of(message))
-    whole: Message = merge_parts(refused(part, error) for part in parts)
-    return whole
 
 
 def _reject(source: str, message: Message, error: Errors, image: Image) -> Message:

@@ -76,7 +76,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ListGroups
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.several_groups import names_several
+from kipviz.messages.several_groups import groups_of, names_several
 from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
@@ -141,6 +141,10 @@ def _by_group(m: Any, image: Image) -> str:
     return image.home_of(CONSUMER_OFFSETS, m.group_id)
 
 
+def _by_first_group(m: Any, image: Image) -> str:
+    return image.home_of(CONSUMER_OFFSETS, groups_of(m)[0])
+
+
 def _by_key(m: Any, image: Image) -> str:
     return image.home_of(SHARE_GROUP_STATE, m.key)
 
@@ -167,6 +171,7 @@ def _by_broker(m: Any, image: Image) -> str:
 PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.TRANSACTIONAL_ID: _by_name_or_anybody,
     Shard.GROUP: _by_group,
+    Shard.GROUPS: _by_first_group,
     Shard.KEY: _by_key,
     Shard.PARTITION: _by_partition,
     Shard.FIRST_PARTITION: _by_first_partition,
@@ -180,7 +185,8 @@ OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHA
 _PARTED = frozenset(
     api.request
     for api in APIS
-    if api.several_groups or issubclass(api.request, InitProducerId | Produce | AddPartitionsToTxn)
+    if api.shard is Shard.GROUPS
+    or issubclass(api.request, InitProducerId | Produce | AddPartitionsToTxn)
 )
 TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER)
 

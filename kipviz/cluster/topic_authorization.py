@@ -19,7 +19,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.message import Message, groups_of, merge_parts
+from kipviz.messages.message import Message, merge_parts
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Produce,
@@ -28,7 +28,7 @@ from kipviz.messages.producing import (
     merge_responses,
 )
 from kipviz.messages.releases import takes_several
-from kipviz.messages.several_groups import about, names_several
+from kipviz.messages.several_groups import OfGroups, about, groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
 from kipviz.messages.transactions import (
@@ -63,7 +63,7 @@ def narrowed(message: Message, image: Image) -> Message:
     return message.but(further=here)
 
 
-def _coordinated_together(request: Any, image: Image) -> Message:
+def _coordinated_together(request: OfGroups, image: Image) -> Message:
     def coordinator(group_id: str) -> int:
         return image.leader_of(image.home_of(CONSUMER_OFFSETS, group_id))
 
@@ -71,8 +71,7 @@ def _coordinated_together(request: Any, image: Image) -> Message:
     broker = coordinator(asked[0])
     here = tuple(g for g in asked if coordinator(g) == broker)
     together = takes_several(image.release_of(broker), request)
-    narrowed_down: Message = about(request, here if together else here[:1])
-    return narrowed_down
+    return about(request, here if together else here[:1])
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:

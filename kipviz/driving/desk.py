@@ -31,6 +31,9 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import (
+    error_in,
+)
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 TOPIC_IDS = {"src": "AAAAAAAAAAAAAAAAAAAAAg", "output-A": "AAAAAAAAAAAAAAAAAAAAAw"}
@@ -187,11 +190,9 @@ class Desk(Generic[R]):
 
 def refusals(effects: Effects) -> set[Errors]:
     """Return the errors in the responses of a handler."""
-    found = {
-        getattr(reply.message, field, Errors.NONE)
-        for reply in effects.replies
-        for field in ("error", "acknowledge_error")
-    }
+    messages = [reply.message for reply in effects.replies]
+    found = {error_in(message) or Errors.NONE for message in messages}
+    found |= {getattr(message, "acknowledge_error", Errors.NONE) for message in messages}
     return found - {Errors.NONE}
 
 

@@ -19,10 +19,10 @@ from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent
 from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.message import Message, split_parts
+from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import FetchResponse
-from kipviz.messages.several_groups import ANSWERS
+from kipviz.messages.several_groups import ANSWERS, results_of
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
 M = TypeVar("M", bound=Message)
@@ -213,7 +213,7 @@ def _name_taken(moment: Moment) -> bool:
 def _one_group_fails(moment: Moment) -> bool:
     """A response about several groups has just arrived in which one has an error and another one has none."""
     return any(
-        len({answer.error is Errors.NONE for answer in split_parts(whole)}) > 1
+        len({result.error is Errors.NONE for result in results_of(whole)}) > 1
         for whole in _delivered_messages(moment, *ANSWERS)
     )
 
@@ -221,9 +221,9 @@ def _one_group_fails(moment: Moment) -> bool:
 def _nothing_told(moment: Moment) -> bool:
     """An operator has just received, without an error, that a group has no offset."""
     return any(
-        answer.error is Errors.NONE and not answer.offsets
+        group.error is Errors.NONE and not group.offsets
         for whole in _delivered_messages(moment, OffsetFetchOfGroupsResponse)
-        for answer in split_parts(whole)
+        for group in whole.groups
     )
 
 
@@ -241,7 +241,8 @@ def _rack_said(moment: Moment) -> bool:
 def _rack_told(moment: Moment) -> bool:
     """An operator has just received the rack of a member."""
     described = _delivered_messages(moment, ConsumerGroupDescribeResponse)
-    return any(member.rack for answer in described for member in answer.members)
+    groups = (group for answer in described for group in answer.groups)
+    return any(member.rack for group in groups for member in group.members)
 
 
 GROUP_GOALS: Mapping[str, Goal] = {

@@ -67,49 +67,43 @@ class GroupMemberDescription(Value, frozen=True):
 
 
 class DescribeGroups(Message, frozen=True):
-    """An operator's request for the members of a classic group, or of several (`further`)."""
+    """An operator's request for the members of classic groups."""
 
     API_KEY: ClassVar[int] = 15
     VERSION: ClassVar[int] = 6
-    group_id: str
-    further: tuple[str, ...] = ()
+    groups: tuple[str, ...]
 
 
-class DescribeGroupsResponse(Message, frozen=True):
-    """The group's state and its members' assignments; the latter, and the assignor, only for a stable group.
+class DescribedClassicGroup(Value, frozen=True):
+    """A group's state and its members' assignments; the latter, and the assignor, only for a stable group."""
 
-    `further` are the responses for the other groups of the request.
-    """
-
-    API_KEY: ClassVar[int] = 15
-    VERSION: ClassVar[int] = 6
-    IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     group_id: str
     state: str = ""
     assignor: str = ""
     members: tuple[GroupMemberDescription, ...] = ()
-    further: tuple[DescribeGroupsResponse, ...] = ()
+
+
+class DescribeGroupsResponse(Message, frozen=True):
+    """The descriptions of classic groups, or an error of each."""
+
+    API_KEY: ClassVar[int] = 15
+    VERSION: ClassVar[int] = 6
+    IS_RESPONSE: ClassVar[bool] = True
+    groups: tuple[DescribedClassicGroup, ...]
 
 
 class ConsumerGroupDescribe(Message, frozen=True):
-    """An operator's request for the members of a KIP-848 group, or of several (`further`)."""
+    """An operator's request for the members of KIP-848 groups."""
 
     API_KEY: ClassVar[int] = 69
     VERSION: ClassVar[int] = 1
-    group_id: str
-    further: tuple[str, ...] = ()
+    group_ids: tuple[str, ...]
 
 
-class ConsumerGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members, each with its current and target assignment.
+class DescribedConsumerGroup(Value, frozen=True):
+    """A group's state, its epochs and its members, each with its current and target assignment."""
 
-    `further` are the responses for the other groups of the request.
-    """
-
-    API_KEY: ClassVar[int] = 69
-    VERSION: ClassVar[int] = 1
-    IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     group_id: str
     state: str = ""
@@ -117,11 +111,19 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
     assignment_epoch: int = 0
     assignor: str = ""
     members: tuple[GroupMemberDescription, ...] = ()
-    further: tuple[ConsumerGroupDescribeResponse, ...] = ()
+
+
+class ConsumerGroupDescribeResponse(Message, frozen=True):
+    """The descriptions of KIP-848 groups, or an error of each."""
+
+    API_KEY: ClassVar[int] = 69
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    groups: tuple[DescribedConsumerGroup, ...]
 
 
 class OffsetFetchOfGroups(Message, frozen=True):
-    """An operator's request for every committed offset of a group, or of several (`further`, KIP-709).
+    """An operator's request for every committed offset of groups (KIP-709).
 
     The same request as `OffsetFetch`, without a list of topics and without a member. The admin client names topics, so
     it sends no newer version than 9, and before 8 there is one group in it.
@@ -129,8 +131,7 @@ class OffsetFetchOfGroups(Message, frozen=True):
 
     API_KEY: ClassVar[int] = 9
     VERSION: ClassVar[int] = 10
-    group_id: str
-    further: tuple[str, ...] = ()
+    groups: tuple[str, ...]
     require_stable: bool = False
     version: int = 9
 
@@ -143,19 +144,21 @@ class FetchedOffset(Value, frozen=True):
     error: Errors = Errors.NONE
 
 
-class OffsetFetchOfGroupsResponse(Message, frozen=True):
-    """The committed offsets of a group; an unknown group has none, and no error.
+class FetchedGroup(Value, frozen=True):
+    """The committed offsets of one group; an unknown group has none, and no error."""
 
-    `further` are the responses for the other groups of the request.
-    """
+    error: Errors
+    group_id: str
+    offsets: tuple[FetchedOffset, ...] = ()
+
+
+class OffsetFetchOfGroupsResponse(Message, frozen=True):
+    """The committed offsets of groups, or an error of each."""
 
     API_KEY: ClassVar[int] = 9
     VERSION: ClassVar[int] = 10
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    group_id: str
-    offsets: tuple[FetchedOffset, ...] = ()
-    further: tuple[OffsetFetchOfGroupsResponse, ...] = ()
+    groups: tuple[FetchedGroup, ...]
 
 
 class OffsetDelete(Message, frozen=True):

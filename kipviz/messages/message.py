@@ -38,18 +38,13 @@ class Message(Value, frozen=True):
 M = TypeVar("M", bound=Any)
 
 
-def groups_of(request: Any) -> tuple[str, ...]:
-    """Return the groups that a request names."""
-    return (request.group_id, *request.further)
-
-
 def split_parts(message: M) -> tuple[M, ...]:
-    """Split a message about several groups or transactions (`further`) into one for each."""
+    """Split a message about several transactions (`further`) into one for each."""
     return (message.but(further=()), *message.further) if message.further else (message,)
 
 
 def merge_parts(messages: Iterable[M]) -> M:
-    """Merge messages about one group or transaction each into one, in their order."""
+    """Merge messages about one transaction each into one, in their order."""
     first, *others = messages
     whole: M = first.but(further=tuple(others))
     return whole

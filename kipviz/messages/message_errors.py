@@ -1,13 +1,20 @@
-"""The error of any message: the error of its whole response."""
+"""The error of any message: the error of its whole response, or of the first thing that it is about."""
 
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
 
 
 def error_in(message: object) -> Errors | None:
-    """Return the error of a response, Errors.NONE without an error, None for a message that has no such field."""
+    """Return the error of a response, Errors.NONE without an error, None for a message that has no such field.
+
+    A response with a result for each group has the error of its first group.
+    """
     error: Errors | None = getattr(message, "error", None)
+    if error is None and isinstance(message, GroupsResponse):
+        return results_of(message)[0].error
     return error
 
 
@@ -21,3 +28,10 @@ def error_of_response(message: object) -> Errors:
     if error is None:
         raise TypeError(f"{type(message).__name__} has no error")
     return error
+
+
+def with_error(response: Message, error: Errors) -> Message:
+    """Return a response with an error: of the whole response, or of each thing that it is about."""
+    if isinstance(response, GroupsResponse):
+        return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
+    return response.but(error=error)

@@ -14,12 +14,11 @@ EMPTY, STABLE = "Empty", "Stable"
 
 
 class ShareGroupDescribe(Message, frozen=True):
-    """An operator's request for the members of a share group, or of several (`further`)."""
+    """An operator's request for the members of share groups."""
 
     API_KEY: ClassVar[int] = 77
     VERSION: ClassVar[int] = 1
-    group_id: str
-    further: tuple[str, ...] = ()
+    group_ids: tuple[str, ...]
 
 
 class DescribedMember(Value, frozen=True):
@@ -31,19 +30,24 @@ class DescribedMember(Value, frozen=True):
     partitions: tuple[str, ...]
 
 
-class ShareGroupDescribeResponse(Message, frozen=True):
-    """The group's state, its epochs and its members; `further` are the responses for other groups."""
+class DescribedShareGroup(Value, frozen=True):
+    """A share group's state, its epochs and its members."""
 
-    API_KEY: ClassVar[int] = 77
-    VERSION: ClassVar[int] = 1
-    IS_RESPONSE: ClassVar[bool] = True
     error: Errors
     group_id: str
     state: str = ""
     epoch: int = 0
     assignment_epoch: int = 0
     members: tuple[DescribedMember, ...] = ()
-    further: tuple[ShareGroupDescribeResponse, ...] = ()
+
+
+class ShareGroupDescribeResponse(Message, frozen=True):
+    """The descriptions of share groups, or an error of each."""
+
+    API_KEY: ClassVar[int] = 77
+    VERSION: ClassVar[int] = 1
+    IS_RESPONSE: ClassVar[bool] = True
+    groups: tuple[DescribedShareGroup, ...]
 
 
 class DescribeShareGroupOffsets(Message, frozen=True):
@@ -124,23 +128,27 @@ class DeleteShareGroupOffsetsResponse(Message, frozen=True):
 
 
 class DeleteGroups(Message, frozen=True):
-    """An operator deletes a group, or several (`further`)."""
+    """An operator deletes groups."""
 
     API_KEY: ClassVar[int] = 42
     VERSION: ClassVar[int] = 3
+    groups_names: tuple[str, ...]
+
+
+class DeletedGroup(Value, frozen=True):
+    """The result of deleting one group."""
+
+    error: Errors
     group_id: str
-    further: tuple[str, ...] = ()
 
 
 class DeleteGroupsResponse(Message, frozen=True):
-    """The result of deleting the group; `further` are those of other groups."""
+    """The result of deleting each group."""
 
     API_KEY: ClassVar[int] = 42
     VERSION: ClassVar[int] = 3
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    group_id: str
-    further: tuple[DeleteGroupsResponse, ...] = ()
+    results: tuple[DeletedGroup, ...]
 
 
 # An operator's requests that wait for share coordinators.

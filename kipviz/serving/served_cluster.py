@@ -37,6 +37,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
+from kipviz.messages.several_groups import named_groups
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
@@ -290,9 +291,9 @@ class ServedCluster:
         transactional_id = getattr(message, "transactional_id", "")
         if transactional_id and transactional_id not in known.transactional_ids:
             known = known.but(transactional_ids=(*known.transactional_ids, transactional_id))
-        group_id = getattr(message, "group_id", "")
-        if group_id and group_id not in known.group_ids:
-            known = known.but(group_ids=(*known.group_ids, group_id))
+        groups = dict.fromkeys((*known.group_ids, *filter(None, named_groups(message))))
+        if len(groups) > len(known.group_ids):
+            known = known.but(group_ids=tuple(groups))
         if isinstance(message, Produce):
             parts = dict.fromkeys((*known.partitions, *(p.partition for p in message.parts)))
             there = tuple(p for p in parts if p in self.world.logs)

@@ -83,7 +83,7 @@ def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
         name = group["GroupId"]
         member = (group.get("MemberId") or "", group.get("MemberEpoch", -1))
         if group["Topics"] is None:
-            messages.append(OffsetFetchOfGroups(name, (), stable, min(version, 9)))
+            messages.append(OffsetFetchOfGroups((name,), stable, min(version, 9)))
             continue
         messages += [
             OffsetFetch(name, f"{desk.topic_named(t)}-{index}", stable, *member, version)
@@ -121,12 +121,13 @@ def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
 
 def _everything(group_id: str, told: Message) -> Struct:
     assert isinstance(told, OffsetFetchOfGroupsResponse)
+    (group,) = told.groups
     topics: dict[str, list[Struct]] = {}
-    for each in told.offsets:
+    for each in group.offsets:
         name, _, index = each.partition.rpartition("-")
         topics.setdefault(name, []).append(_offset(int(index), each.error, each.offset))
     found = tuple({"Name": name, "Partitions": tuple(ps)} for name, ps in topics.items())
-    return {"GroupId": group_id, "Topics": found, "ErrorCode": told.error}
+    return {"GroupId": group_id, "Topics": found, "ErrorCode": group.error}
 
 
 def _offset(index: int, error: Errors, offset: int) -> Struct:

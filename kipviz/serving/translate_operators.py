@@ -126,14 +126,12 @@ def list_groups(said: Struct, version: int, desk: Desk) -> Asked:
 
 def describe_groups(said: Struct, version: int, desk: Desk) -> Asked:
     """Describe groups of the classic protocol."""
-    first, *further = _decode_groups(said["Groups"])
-    return as_written(DescribeGroups(first, tuple(further)), desk)
+    return as_written(DescribeGroups(_decode_groups(said["Groups"])), desk)
 
 
 def consumer_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
     """Describe groups of KIP-848."""
-    first, *further = _decode_groups(said["GroupIds"])
-    return as_written(ConsumerGroupDescribe(first, tuple(further)), desk)
+    return as_written(ConsumerGroupDescribe(_decode_groups(said["GroupIds"])), desk)
 
 
 def _decode_groups(groups: tuple[str, ...]) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def share_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
     groups = said["GroupIds"]
     if not groups:
         raise Refused("a ShareGroupDescribe names at least one group here")
-    return as_written(ShareGroupDescribe(groups[0], tuple(groups[1:])), desk)
+    return as_written(ShareGroupDescribe(tuple(groups)), desk)
 
 
 def _acknowledgements(part: Struct) -> tuple[AcknowledgementBatch, ...]:

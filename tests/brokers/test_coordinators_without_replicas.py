@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups import (
+    group_administration,
+)
+from kipviz.brokers.groups import (
+    group_coordinator as gc,
+)
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.membership import group_membership, share_membership
@@ -16,6 +21,10 @@ from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.share_admin import (
+    DeletedGroup,
+    DeleteGroups,
+)
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
@@ -62,6 +71,19 @@ def test_an_offset_is_refused_and_not_kept():
     desk.image["offline"] = ()
     assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == -1
     assert desk.ask(gc.on_offset_commit, request).error is Errors.NONE
+
+
+def test_a_group_that_cannot_be_deleted_for_lack_of_replicas_has_the_error_as_its_result():
+    desk = group()
+    desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 5),)))
+    answer = short(desk).ask(group_administration.on_delete_groups, DeleteGroups(("g",)))
+    assert answer.results == (DeletedGroup(LATER, "g"),)
+    desk.image = {}
+    desk.instant = False
+    assert desk.ask(group_administration.on_delete_groups, DeleteGroups(("g",))) is None
+    done = gc.on_resigned(desk.role, desk.on)
+    results = [result for reply in done.replies for result in reply.message.results]
+    assert results == [DeletedGroup(Errors.NOT_COORDINATOR, "g")]
 
 
 def test_an_offset_of_a_transaction_is_refused_after_it_was_enlisted():

@@ -30,6 +30,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
+    DescribedClassicGroup,
+    DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
     GroupListing,
@@ -42,6 +44,7 @@ from kipviz.messages.group_admin import (
 )
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_admin import DeleteGroups
 from kipviz.messages.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
@@ -143,27 +146,29 @@ def test_one_coordinator_that_loads_makes_the_list_an_error() -> None:
 
 
 def test_a_classic_group_tells_what_its_members_have_while_it_is_stable() -> None:
-    answer = classic().ask(asked.on_describe_groups, DescribeGroups("g"))
+    answer = classic().ask(asked.on_describe_groups, DescribeGroups(("g",)))
     assert isinstance(answer, DescribeGroupsResponse)
-    assert (answer.state, answer.assignor) == ("Stable", "range")
-    assert answer.members == (
+    (group,) = answer.groups
+    assert (group.state, group.assignor) == ("Stable", "range")
+    assert group.members == (
         GroupMemberDescription("C.1", ("src-0",), "", "C", "src"),
         GroupMemberDescription("i1.2", ("src-1",), "i1", "D", "src"),
     )
     moving = USED.but(state=GroupState.PREPARING_REBALANCE)
-    between = classic(moving).ask(asked.on_describe_groups, DescribeGroups("g"))
+    between = classic(moving).ask(asked.on_describe_groups, DescribeGroups(("g",)))
     assert isinstance(between, DescribeGroupsResponse)
-    assert (between.state, between.assignor) == ("PreparingRebalance", "")
-    assert [member.partitions for member in between.members] == [(), ()]
+    (group,) = between.groups
+    assert (group.state, group.assignor) == ("PreparingRebalance", "")
+    assert [member.partitions for member in group.members] == [(), ()]
 
 
 @pytest.mark.parametrize(
     ("request_", "error", "state"),
     [
-        (DescribeGroups("nobody"), E.GROUP_ID_NOT_FOUND, "Dead"),
-        (DescribeGroups("h"), E.NONE, "Empty"),
-        (ConsumerGroupDescribe("g"), E.GROUP_ID_NOT_FOUND, ""),
-        (ConsumerGroupDescribe("nobody"), E.GROUP_ID_NOT_FOUND, ""),
+        (DescribeGroups(("nobody",)), E.GROUP_ID_NOT_FOUND, "Dead"),
+        (DescribeGroups(("h",)), E.NONE, "Empty"),
+        (ConsumerGroupDescribe(("g",)), E.GROUP_ID_NOT_FOUND, ""),
+        (ConsumerGroupDescribe(("nobody",)), E.GROUP_ID_NOT_FOUND, ""),
     ],
 )
 def test_a_group_is_found_by_the_request_of_its_own_protocol(
@@ -174,19 +179,20 @@ def test_a_group_is_found_by_the_request_of_its_own_protocol(
         ConsumerGroupDescribe: asked.on_consumer_group_describe,
     }
     answer: Any = classic().ask(handlers[type(request_)], request_)
-    assert (answer.error, answer.state) == (error, state)
+    (group,) = answer.groups
+    assert (group.error, group.state) == (error, state)
 
 
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (asked.on_describe_groups, DescribeGroups("g")),
-        (asked.on_consumer_group_describe, ConsumerGroupDescribe("g")),
+        (asked.on_describe_groups, DescribeGroups(("g",))),
+        (asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",))),
     ],
 )
 def test_a_coordinator_that_loads_describes_no_group(handler: Any, request_: Any) -> None:
     answer: Any = desk_of(loading=True).ask(handler, request_)
-    assert answer.error is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert error_in(answer) is E.COORDINATOR_LOAD_IN_PROGRESS
 
 
 @pytest.mark.parametrize(
@@ -205,34 +211,36 @@ def test_a_coordinator_that_loads_describes_no_group(handler: Any, request_: Any
 def test_a_group_of_kip_848_is_stable_when_every_member_is_where_it_is_to_be(
     group: ConsumerGroup, state: str
 ) -> None:
-    answer = modern(group).ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    answer = modern(group).ask(asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",)))
     assert isinstance(answer, ConsumerGroupDescribeResponse)
-    assert (answer.state, answer.epoch) == (state, group.epoch)
-    assert [m.target for m in answer.members] == [m.target for m in group.members.values()]
+    (told,) = answer.groups
+    assert (told.state, told.epoch) == (state, group.epoch)
+    assert [m.target for m in told.members] == [m.target for m in group.members.values()]
 
 
 def test_members_that_were_there_before_the_run_are_described_with_their_epoch() -> None:
     answer = desk_of(**EVERYTHING).ask(
-        asked.on_consumer_group_describe, ConsumerGroupDescribe("given")
+        asked.on_consumer_group_describe, ConsumerGroupDescribe(("given",))
     )
     assert isinstance(answer, ConsumerGroupDescribeResponse)
-    assert [(m.member_id, m.member_epoch) for m in answer.members] == [("C1", 2)]
+    (told,) = answer.groups
+    assert [(m.member_id, m.member_epoch) for m in told.members] == [("C1", 2)]
 
 
 def test_a_group_is_described_with_its_own_members_and_with_the_topics_only_where_there_are_acls() -> (
     None
 ):
     desk = desk_of(members=Table.of({("given", "C1"): 2, ("other", "C2"): 3}))
-    answer: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("given"))
-    assert [m.member_id for m in answer.members] == ["C1"]
+    answer: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe(("given",)))
+    assert [m.member_id for m in answer.groups[0].members] == ["C1"]
     desk = modern()
-    desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",)))
     assert [check.name for check in desk.checks] == ["loading", "kind of group", "group epoch"]
     desk.image = {"acls": ()}
     refused: Any = desk.ask(
-        asked.on_consumer_group_describe, ConsumerGroupDescribe("g"), "op/admin"
+        asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",)), "op/admin"
     )
-    assert refused.error is E.TOPIC_AUTHORIZATION_FAILED
+    assert error_in(refused) is E.TOPIC_AUTHORIZATION_FAILED
     assert desk.checks[-1].name == "topics it may describe"
 
 
@@ -255,8 +263,8 @@ def test_a_share_group_is_deleted_by_way_of_its_share_coordinator() -> None:
     stateful = ShareGroup(initialized=("src-0",))
     role = GroupCoordinator(HERE, share_groups=Table.of({"g1": stateful}))
     desk = Desk(gc, role, leaders={HERE: 1, "src-0": 5, **STATES})
-    assert desk.ask(asked.on_delete_groups, DeleteGroups("g1")) is None
-    assert [waiting.request for waiting in desk.role.operating] == [DeleteGroups("g1")]
+    assert desk.ask(asked.on_delete_groups, DeleteGroups(("g1",))) is None
+    assert [waiting.request for waiting in desk.role.operating] == [DeleteGroups(("g1",))]
 
 
 def test_an_operator_who_requires_stable_offsets_waits_for_the_newest_and_another_sees_the_replicated() -> (
@@ -267,26 +275,30 @@ def test_an_operator_who_requires_stable_offsets_waits_for_the_newest_and_anothe
     assert desk.ask(gc.on_offset_commit, commit) is not None
     desk.instant = False
     desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 8),)))
-    replicated: Any = desk.ask(asked.on_offset_fetch_of_groups, OffsetFetchOfGroups("g"))
-    assert [each.offset for each in replicated.offsets] == [3]
-    stable = OffsetFetchOfGroups("g", require_stable=True)
+    replicated: Any = desk.ask(asked.on_offset_fetch_of_groups, OffsetFetchOfGroups(("g",)))
+    assert [each.offset for each in replicated.groups[0].offsets] == [3]
+    stable = OffsetFetchOfGroups(("g",), require_stable=True)
     assert desk.ask(asked.on_offset_fetch_of_groups, stable) is None
     desk.replicate()
     newest: Any = desk.last
-    assert [each.offset for each in newest.offsets] == [8]
+    assert [each.offset for each in newest.groups[0].offsets] == [8]
+
+
+def deletes(desk: Desk, group_id: str) -> Errors | None:
+    return error_in(desk.ask(asked.on_delete_groups, DeleteGroups((group_id,))))
 
 
 def test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction() -> None:
     pending = Table.of({9: (PendingOffset("g", "src-1", 6, 4),)})
     desk = desk_of(classic_groups=Table.of({"g": ClassicGroup(generation=4)}), pending=pending)
-    assert desk.ask(asked.on_delete_groups, DeleteGroups("g")).error is E.NONE
+    assert deletes(desk, "g") is E.NONE
     assert desk.written(HERE) == [
         OffsetTombstone("g", "src-0"),
         OffsetTombstone("g", "src-1"),
         GroupTombstone("g", "group metadata"),
     ]
     assert not len(desk.role.pending)
-    assert desk.ask(asked.on_delete_groups, DeleteGroups("g")).error is E.GROUP_ID_NOT_FOUND
+    assert deletes(desk, "g") is E.GROUP_ID_NOT_FOUND
     # The same of one partition: the offset that is committed, and the one that a transaction holds.
     desk = desk_of(classic_groups=Table.of({"g": ClassicGroup(generation=4)}), pending=pending)
     for partition in ("src-0", "src-1"):
@@ -310,7 +322,7 @@ def test_a_group_goes_with_its_offsets_also_with_those_of_an_open_transaction() 
 def test_a_group_in_which_somebody_is_cannot_be_deleted(
     desk: Desk, group_id: str, error: Errors
 ) -> None:
-    assert desk.ask(asked.on_delete_groups, DeleteGroups(group_id)).error is error
+    assert deletes(desk, group_id) is error
     assert not desk.written(HERE)
 
 
@@ -420,12 +432,14 @@ def test_every_broker_is_asked_for_its_groups_and_one_that_is_gone_is_left_out()
 
 def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
     me, request = sent(admin.remove_members(fresh(), "g"))
-    assert request == ConsumerGroupDescribe("g")
-    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.GROUP_ID_NOT_FOUND, "g"))
+    assert request == ConsumerGroupDescribe(("g",))
+    unknown = DescribedConsumerGroup(E.GROUP_ID_NOT_FOUND, "g")
+    me = admin.on_response(me, ConsumerGroupDescribeResponse((unknown,)))
     me, request = sent(me)
-    assert request == DescribeGroups("g")
+    assert request == DescribeGroups(("g",))
     there = (GroupMemberDescription("C.1", ()), GroupMemberDescription("i1.2", (), "i1"))
-    me = admin.on_response(me, DescribeGroupsResponse(E.NONE, "g", "Stable", "range", there))
+    known = DescribedClassicGroup(E.NONE, "g", "Stable", "range", there)
+    me = admin.on_response(me, DescribeGroupsResponse((known,)))
     me, request = sent(me)
     assert request == LeaveGroup("g", "C.1", "", (Leaver("", "i1"),))
     gone = LeaveGroupResponse(E.NONE, "C.1", E.NONE, (Left("", "i1", E.UNKNOWN_MEMBER_ID),))
@@ -435,7 +449,8 @@ def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
 
 def test_a_group_without_members_needs_no_second_request() -> None:
     me, _ = sent(admin.remove_members(fresh(), "g"))
-    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.NONE, "g", "Empty"))
+    empty = DescribedConsumerGroup(E.NONE, "g", "Empty")
+    me = admin.on_response(me, ConsumerGroupDescribeResponse((empty,)))
     assert (me.done, me.error, me.queue) == (True, "", ())
 
 
@@ -446,7 +461,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
     me = admin.on_response(me, OffsetDeleteResponse(E.NONE, "g", wrong))
     assert me.error == "OffsetDelete: GROUP_SUBSCRIBED_TO_TOPIC"
     deleting, request = sent(admin.delete_consumer_group(fresh(), "g"))
-    assert request == DeleteGroups("g")
+    assert request == DeleteGroups(("g",))
     assert not deleting.done
 
 
@@ -487,7 +502,8 @@ def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
     assert desk.ask(group_membership.on_consumer_group_heartbeat, joins) is not None
     desk.instant = False
     desk.ask(group_membership.on_consumer_group_heartbeat, joins.but(member_id="C2"))
-    described: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    answer: Any = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",)))
+    (described,) = answer.groups
     assert (described.epoch, [m.member_id for m in described.members]) == (2, ["C1"])
     assert asked.state_of(desk.role.groups["g"]) == "Reconciling"
     desk.do(asked.on_list_here(desk.role, ListHere(ReplyTo("op", 1, 0), ListGroups(1)), desk.on))
@@ -495,7 +511,8 @@ def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
     assert isinstance(told, ListedHere)
     assert [(row.group_id, row.state) for row in told.answer.groups] == [("g", "Stable")]
     desk.replicate()
-    described = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe("g"))
+    answer = desk.ask(asked.on_consumer_group_describe, ConsumerGroupDescribe(("g",)))
+    (described,) = answer.groups
     assert (described.epoch, described.state) == (3, "Reconciling")
 
 

@@ -25,12 +25,12 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.group_admin import (
+    FetchedGroup,
     FetchedOffset,
     OffsetFetchOfGroups,
     OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.message import split_parts
 from kipviz.messages.releases import release, takes_several
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
@@ -47,7 +47,7 @@ BILLING, MISSPELT = "billing", "my-gruop-4"
 
 E = Errors
 HERE = "__consumer_offsets-0"
-ALL = OffsetFetchOfGroups(GROUP, (BILLING, MISSPELT))
+ALL = OffsetFetchOfGroups((GROUP, BILLING, MISSPELT))
 COMMITTED = {
     "offsets": Table.of(
         ((("g", "src-0"), CommittedOffset(7, 1)), (("other", "src-0"), CommittedOffset(9, 2)))
@@ -63,15 +63,17 @@ def desk_of(**state: Any) -> Desk:
 
 
 def told(desk: Desk, request: OffsetFetchOfGroups) -> Any:
-    return desk.ask(asked.on_offset_fetch_of_groups, request)
+    """What the only group of the response says; None if there is no response yet."""
+    answer: Any = desk.ask(asked.on_offset_fetch_of_groups, request)
+    return None if answer is None else answer.groups[0]
 
 
 def test_an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has_nothing() -> None:
     """What was never committed is in no list, and no offset is no error."""
     desk = desk_of(**COMMITTED)
-    answer = told(desk, OffsetFetchOfGroups("g"))
+    answer = told(desk, OffsetFetchOfGroups(("g",)))
     assert answer.offsets == (FetchedOffset("src-0", 7),)
-    answer = told(desk, OffsetFetchOfGroups("nobody"))
+    answer = told(desk, OffsetFetchOfGroups(("nobody",)))
     assert (answer.error, answer.group_id, answer.offsets) == (E.NONE, "nobody", ())
 
 
@@ -81,20 +83,21 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
         name: f"__consumer_offsets-{partition_for(name, 50)}" for name in ("g", "other", "nobody")
     }
     here = Desk(kafka_apis, KafkaApis(), leaders=dict.fromkeys(places.values(), 1))
-    request = OffsetFetchOfGroups("g", ("other", "nobody"))
+    request = OffsetFetchOfGroups(("g", "other", "nobody"))
     to = ReplyTo("op/admin", 1, 0)
     here.do(several.on_several_groups(here.role, request, to, here.on))
-    asked_of = [call.message.request.group_id for call in here.local]
-    assert asked_of == ["g", "other", "nobody"]
+    asked_of = [call.message.request.groups for call in here.local]
+    assert asked_of == [("g",), ("other",), ("nobody",)]
     for answer in (
-        told(desk_of(**COMMITTED), OffsetFetchOfGroups("g")),
-        OffsetFetchOfGroupsResponse(E.GROUP_AUTHORIZATION_FAILED, "other"),
-        told(desk_of(**COMMITTED), OffsetFetchOfGroups("nobody")),
+        told(desk_of(**COMMITTED), OffsetFetchOfGroups(("g",))),
+        FetchedGroup(E.GROUP_AUTHORIZATION_FAILED, "other"),
+        told(desk_of(**COMMITTED), OffsetFetchOfGroups(("nobody",))),
     ):
         assert not here.replies
-        here.do(several.on_answered(here.role, Reply(to, answer)))
+        whole_answer = OffsetFetchOfGroupsResponse((answer,))
+        here.do(several.on_answered(here.role, Reply(to, whole_answer)))
     ((_, whole),) = here.replies
-    assert [(each.group_id, each.error, each.offsets) for each in split_parts(whole)] == [
+    assert [(each.group_id, each.error, each.offsets) for each in whole.groups] == [
         ("g", E.NONE, (FetchedOffset("src-0", 7),)),
         ("other", E.GROUP_AUTHORIZATION_FAILED, ()),
         ("nobody", E.NONE, ()),
@@ -102,27 +105,27 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
 
 
 def test_whoever_wants_stable_offsets_is_told_which_is_not() -> None:
-    answer = told(desk_of(**COMMITTED), OffsetFetchOfGroups("g", require_stable=True))
+    answer = told(desk_of(**COMMITTED), OffsetFetchOfGroups(("g",), require_stable=True))
     assert answer.offsets == (FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT),)
 
 
 def test_a_coordinator_that_still_loads_says_so() -> None:
-    answer = told(desk_of(loading=True), OffsetFetchOfGroups("g"))
+    answer = told(desk_of(loading=True), OffsetFetchOfGroups(("g",)))
     assert (answer.error, answer.group_id) == (E.COORDINATOR_LOAD_IN_PROGRESS, "g")
 
 
 def test_topics_that_may_not_be_described_are_left_out() -> None:
     desk = desk_of(**COMMITTED)
     desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, "g"),)}
-    assert told(desk, OffsetFetchOfGroups("g")).offsets == ()
+    assert told(desk, OffsetFetchOfGroups(("g",))).offsets == ()
 
 
 def test_what_is_not_replicated_is_told_to_nobody_but_to_who_waits_for_it() -> None:
     desk = desk_of(offsets=COMMITTED["offsets"])
     record = OffsetCommitRecord("g", "src-0", 7)
     desk.logs[HERE] = append(desk.logs[HERE], Batch(0, (record,)))
-    assert told(desk, OffsetFetchOfGroups("g")).offsets == ()
-    assert told(desk, OffsetFetchOfGroups("g", require_stable=True)) is None
+    assert told(desk, OffsetFetchOfGroups(("g",))).offsets == ()
+    assert told(desk, OffsetFetchOfGroups(("g",), require_stable=True)) is None
     assert len(desk.role.waiting) == 1
 
 
@@ -132,14 +135,14 @@ def test_what_is_not_replicated_is_told_to_nobody_but_to_who_waits_for_it() -> N
 def test_what_is_not_stable_is_in_no_list_and_in_no_error() -> None:
     me = admin.list_consumer_group_offsets(Admin("op/admin", (1,)), "g h g requireStable=true")
     request: Any = admin.next_request(me)
-    assert request == OffsetFetchOfGroups("g", ("h",), True)
+    assert request == OffsetFetchOfGroups(("g", "h"), True)
     me, _ = admin.sent(me, request, 1)
     unstable = FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT)
     answer = OffsetFetchOfGroupsResponse(
-        E.NONE, "g", (unstable,), (OffsetFetchOfGroupsResponse(E.NOT_COORDINATOR, "h"),)
+        (FetchedGroup(E.NONE, "g", (unstable,)), FetchedGroup(E.NOT_COORDINATOR, "h"))
     )
     me = admin.on_response(me, answer)
-    assert (admin.next_request(me), me.error) == (request.but(group_id="h", further=()), "")
+    assert (admin.next_request(me), me.error) == (request.but(groups=("h",)), "")
     assert [each.group_id for each in me.described] == ["g"]
 
 
@@ -165,7 +168,7 @@ def test_a_line_is_about_its_groups_and_not_about_its_option() -> None:
 
 def test_the_groups_of_one_coordinator_go_together() -> None:
     trace, _ = played("kip-709-offsets-of-three", "kafka")
-    assert narrowed(ALL, trace.world.image) == OffsetFetchOfGroups(GROUP, (BILLING,))
+    assert narrowed(ALL, trace.world.image) == OffsetFetchOfGroups((GROUP, BILLING))
 
 
 def test_an_old_coordinator_is_asked_for_one_group_at_a_time() -> None:
@@ -173,7 +176,8 @@ def test_an_old_coordinator_is_asked_for_one_group_at_a_time() -> None:
     assert takes_several(release("3.5"), ALL)
     trace, _ = played("kip-709-old-coordinator", "kafka")
     requests = [m for m, way in delivered(trace) if way == "request"]
-    assert requests == [OffsetFetchOfGroups(each, version=6) for each in (GROUP, BILLING, MISSPELT)]
+    alone = [OffsetFetchOfGroups((each,), version=6) for each in (GROUP, BILLING, MISSPELT)]
+    assert requests == alone
     first = next(m for m, way in delivered(trace) if way == "response")
     assert dict(found_out(first)) == {f"{GROUP} src-0": "101"}
 
@@ -217,14 +221,14 @@ def test_the_request_has_groups_and_null_for_their_topics() -> None:
         (BILLING, None),
         (MISSPELT, None),
     ]
-    old = bytes_of(OffsetFetchOfGroups("g", version=6), 6)
+    old = bytes_of(OffsetFetchOfGroups(("g",), version=6), 6)
     assert (old["GroupId"], old["Topics"]) == ("g", None)
 
 
 def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> None:
     offsets = (FetchedOffset("src-0", 7), FetchedOffset("src-1", -1, E.UNSTABLE_OFFSET_COMMIT))
-    further = (OffsetFetchOfGroupsResponse(E.GROUP_AUTHORIZATION_FAILED, "h"),)
-    answer = OffsetFetchOfGroupsResponse(E.NONE, "g", offsets, further)
+    refused = FetchedGroup(E.GROUP_AUTHORIZATION_FAILED, "h")
+    answer = OffsetFetchOfGroupsResponse((FetchedGroup(E.NONE, "g", offsets), refused))
     first, second = bytes_of(answer, 9, ALL)["Groups"]
     (topic,) = first["Topics"]
     assert [(p["CommittedOffset"], p["ErrorCode"]) for p in topic["Partitions"]] == [
@@ -234,7 +238,7 @@ def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> N
     assert (second["Topics"], second["ErrorCode"]) == ((), 30)
     old = bytes_of(answer, 6, ALL.but(version=6))
     assert ([t["Name"] for t in old["Topics"]], old["ErrorCode"]) == (["src"], 0)
-    assert [each.group_id for each in split_parts(answer)] == ["g", "h"]
+    assert [each.group_id for each in answer.groups] == ["g", "h"]
 
 
 def test_an_offset_of_version_2_names_no_member() -> None:

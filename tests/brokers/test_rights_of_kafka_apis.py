@@ -176,12 +176,12 @@ OF_A_SHARE_GROUP = share_group.ShareMember("src", ("src-0",), 2, partitions=("sr
     [
         (
             group_administration.on_consumer_group_describe,
-            ConsumerGroupDescribe("g"),
+            ConsumerGroupDescribe(("g",)),
             {"groups": Table.of({"g": ConsumerGroup(2, 2, Table.of({"m": OF_A_GROUP}))})},
         ),
         (
             share_administration.on_share_group_describe,
-            ShareGroupDescribe("g"),
+            ShareGroupDescribe(("g",)),
             {"share_groups": Table.of({"g": ShareGroup(2, 2, Table.of({"m": OF_A_SHARE_GROUP}))})},
         ),
     ],
@@ -193,11 +193,11 @@ def test_a_group_is_described_to_whoever_may_describe_what_its_members_have(
     desk = Desk(group_administration, role, leaders={"__consumer_offsets-0": 1})
     may = Acl("operator", Op.DESCRIBE, R.GROUP, "g")
     desk.image = {"acls": (may,)}
-    answer = desk.ask(handler, asked, "operator/admin")
-    assert (answer.error, answer.members) == (TOPIC, ())
+    (group,) = desk.ask(handler, asked, "operator/admin").groups
+    assert (group.error, group.members) == (TOPIC, ())
     desk.image = {"acls": (may, Acl("operator", Op.READ, R.TOPIC, "src"))}
-    answer = desk.ask(handler, asked, "operator/admin")
-    assert (answer.error, len(answer.members)) == (Errors.NONE, 1)
+    (group,) = desk.ask(handler, asked, "operator/admin").groups
+    assert (group.error, len(group.members)) == (Errors.NONE, 1)
 
 
 # -- FindCoordinator ----------------------------------------------------------------------------

@@ -24,14 +24,18 @@ from kipviz.messages.events import MessageDelivered, OffsetsExpired
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
+    DescribedClassicGroup,
+    DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
 )
-from kipviz.messages.message import split_parts
-from kipviz.messages.several_groups import group_errors
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.several_groups import about, group_errors, results_of
 from kipviz.messages.share_admin import (
+    DeletedGroup,
     DeleteGroups,
     DeleteGroupsResponse,
+    DescribedShareGroup,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
 )
@@ -68,28 +72,29 @@ def answered(desk: Desk, answer: Any) -> None:
 
 
 def errors(answer: Any) -> list[tuple[str, Errors]]:
-    return [(each.group_id, each.error) for each in split_parts(answer)]
+    return [(each.group_id, each.error) for each in results_of(answer)]
 
 
 @pytest.mark.parametrize(
-    ("kind", "response"),
+    ("kind", "response", "result"),
     [
-        (DeleteGroups, DeleteGroupsResponse),
-        (DescribeGroups, DescribeGroupsResponse),
-        (ConsumerGroupDescribe, ConsumerGroupDescribeResponse),
-        (ShareGroupDescribe, ShareGroupDescribeResponse),
+        (DeleteGroups, DeleteGroupsResponse, DeletedGroup),
+        (DescribeGroups, DescribeGroupsResponse, DescribedClassicGroup),
+        (ConsumerGroupDescribe, ConsumerGroupDescribeResponse, DescribedConsumerGroup),
+        (ShareGroupDescribe, ShareGroupDescribeResponse, DescribedShareGroup),
     ],
 )
 def test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last(
-    desk: Desk, kind: Any, response: Any
+    desk: Desk, kind: Any, response: Any, result: Any
 ) -> None:
-    ask(desk, kind(GROUP, (MISSPELT, BILLING)))
+    ask(desk, kind((GROUP, MISSPELT, BILLING)))
     assert [(call.role, call.shard, call.message) for call in desk.local] == [
-        ("group_coordinator", HOME[name], AskedOfOne(TO, kind(name))) for name in (GROUP, BILLING)
+        ("group_coordinator", HOME[name], AskedOfOne(TO, kind((name,))))
+        for name in (GROUP, BILLING)
     ]
-    answered(desk, response(E.GROUP_ID_NOT_FOUND, BILLING))
+    answered(desk, response((result(E.GROUP_ID_NOT_FOUND, BILLING),)))
     assert not desk.replies
-    answered(desk, response(E.NONE, GROUP))
+    answered(desk, response((result(E.NONE, GROUP),)))
     ((to, answer),) = desk.replies
     assert (to, errors(answer)) == (
         TO,
@@ -106,7 +111,7 @@ def test_the_checks_of_a_request_about_several_groups_say_of_which_group_they_ar
     desk: Desk,
 ) -> None:
     desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, MISSPELT),)}
-    ask(desk, DescribeGroups(GROUP, (MISSPELT,)))
+    ask(desk, DescribeGroups((GROUP, MISSPELT)))
     assert [(check.name, check.asked, check.found, check.error) for check in desk.checks] == [
         ("group", None, GROUP, E.NONE),
         ("rights", "op/admin", False, E.GROUP_AUTHORIZATION_FAILED),
@@ -117,14 +122,14 @@ def test_the_checks_of_a_request_about_several_groups_say_of_which_group_they_ar
 
 
 def test_a_cluster_without_acls_compares_no_rights(desk: Desk) -> None:
-    ask(desk, DescribeGroups(GROUP))
+    ask(desk, DescribeGroups((GROUP,)))
     assert [check.name for check in desk.checks] == ["group", "leader"]
 
 
 @pytest.mark.parametrize("kind", [DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe])
 def test_what_nobody_here_coordinates_is_answered_at_once(desk: Desk, kind: Any) -> None:
     desk.broker = 5
-    ask(desk, kind(GROUP, (BILLING,)))
+    ask(desk, kind((GROUP, BILLING)))
     assert errors(desk.last) == [(GROUP, E.NOT_COORDINATOR), (BILLING, E.NOT_COORDINATOR)]
     assert not desk.local
 
@@ -132,14 +137,14 @@ def test_what_nobody_here_coordinates_is_answered_at_once(desk: Desk, kind: Any)
 def test_a_right_is_asked_for_group_by_group(desk: Desk) -> None:
     right = Acl("op", Operation.DESCRIBE, Resource.GROUP, BILLING)
     desk.image = {"acls": (right,)}
-    ask(desk, DescribeGroups(GROUP, (BILLING,)))
-    answered(desk, DescribeGroupsResponse(E.NONE, BILLING, "Stable"))
+    ask(desk, DescribeGroups((GROUP, BILLING)))
+    answered(desk, DescribeGroupsResponse((DescribedClassicGroup(E.NONE, BILLING, "Stable"),)))
     assert errors(desk.last) == [(GROUP, E.GROUP_AUTHORIZATION_FAILED), (BILLING, E.NONE)]
 
 
 def test_an_answer_to_another_life_of_a_connection_is_no_part_of_it(desk: Desk) -> None:
     assert not several.waits_for(desk.role, TO)
-    ask(desk, DeleteGroups(GROUP, (BILLING,)))
+    ask(desk, DeleteGroups((GROUP, BILLING)))
     assert not several.waits_for(desk.role, ReplyTo("op/admin", 1, 1))
     assert not several.waits_for(desk.role, ReplyTo("app-1/consumer", 1, 0))
 
@@ -150,28 +155,31 @@ def test_an_answer_to_another_life_of_a_connection_is_no_part_of_it(desk: Desk) 
 @pytest.mark.parametrize(
     ("message", "array", "said"),
     [
-        (DescribeGroups("g", ("h",)), "Groups", ["g", "h"]),
-        (ConsumerGroupDescribe("g", ("h",)), "GroupIds", ["g", "h"]),
-        (ShareGroupDescribe("g", ("h",)), "GroupIds", ["g", "h"]),
-        (DeleteGroups("g", ("h",)), "GroupsNames", ["g", "h"]),
+        (DescribeGroups(("g", "h")), "Groups", ["g", "h"]),
+        (ConsumerGroupDescribe(("g", "h")), "GroupIds", ["g", "h"]),
+        (ShareGroupDescribe(("g", "h")), "GroupIds", ["g", "h"]),
+        (DeleteGroups(("g", "h")), "GroupsNames", ["g", "h"]),
         (
-            DeleteGroupsResponse(E.NONE, "g", (DeleteGroupsResponse(E.NON_EMPTY_GROUP, "h"),)),
+            DeleteGroupsResponse((DeletedGroup(E.NONE, "g"), DeletedGroup(E.NON_EMPTY_GROUP, "h"))),
             "Results",
             [("g", 0), ("h", 68)],
         ),
         (
             DescribeGroupsResponse(
-                E.NONE,
-                "g",
-                "Empty",
-                further=(DescribeGroupsResponse(E.GROUP_ID_NOT_FOUND, "h", "Dead"),),
+                (
+                    DescribedClassicGroup(E.NONE, "g", "Empty"),
+                    DescribedClassicGroup(E.GROUP_ID_NOT_FOUND, "h", "Dead"),
+                )
             ),
             "Groups",
             [("g", 0), ("h", 69)],
         ),
         (
             ShareGroupDescribeResponse(
-                E.NONE, "g", "Empty", further=(ShareGroupDescribeResponse(E.NONE, "h", "Stable"),)
+                (
+                    DescribedShareGroup(E.NONE, "g", "Empty"),
+                    DescribedShareGroup(E.NONE, "h", "Stable"),
+                )
             ),
             "Groups",
             [("g", 0), ("h", 0)],
@@ -205,24 +213,29 @@ def sent(me: Admin, *groups: str) -> tuple[Admin, Any]:
     """Send what is next, about these groups of it if not all of them have one coordinator."""
     request: Any = admin.next_request(me)
     if groups:
-        request = request.but(group_id=groups[0], further=groups[1:])
+        request = about(request, groups)
     return admin.sent(me, request, 1)
 
 
-def heard(me: Admin, first: Any, *further: Any) -> Admin:
-    return admin.on_response(me, first.but(further=further))
+def heard(me: Admin, *results: Any) -> Admin:
+    responses: dict[type[Any], Any] = {
+        DescribedConsumerGroup: ConsumerGroupDescribeResponse,
+        DescribedClassicGroup: DescribeGroupsResponse,
+        DeletedGroup: DeleteGroupsResponse,
+    }
+    return admin.on_response(me, responses[type(results[0])](results))
 
 
 def test_each_coordinator_is_asked_once_and_a_classic_group_once_more() -> None:
-    told = ConsumerGroupDescribeResponse
+    told = DescribedConsumerGroup
     me, request = sent(begins("g h k g"), "g", "k")
-    assert request == ConsumerGroupDescribe("g", ("k",))
+    assert request == ConsumerGroupDescribe(("g", "k"))
     me = heard(me, told(E.NONE, "g", "Stable"), told(E.GROUP_ID_NOT_FOUND, "k"))
     me, request = sent(me)
-    assert request == DescribeGroups("k")
-    me = heard(me, DescribeGroupsResponse(E.NONE, "k", "Empty"))
+    assert request == DescribeGroups(("k",))
+    me = heard(me, DescribedClassicGroup(E.NONE, "k", "Empty"))
     me, request = sent(me)
-    assert request == ConsumerGroupDescribe("h")
+    assert request == ConsumerGroupDescribe(("h",))
     me = heard(me, told(E.NONE, "h", "Empty"))
     assert (me.done, me.error) == (True, "")
     assert [(each.group_id, each.state) for each in me.described] == [
@@ -233,12 +246,12 @@ def test_each_coordinator_is_asked_once_and_a_classic_group_once_more() -> None:
 
 
 def test_one_group_fails_alone_and_one_that_says_to_come_back_is_asked_again() -> None:
-    told = DeleteGroupsResponse
+    told = DeletedGroup
     me, request = sent(admin.delete_consumer_group(Admin("op/admin", (1, 3)), "g h k"))
-    assert request == DeleteGroups("g", ("h", "k"))
+    assert request == DeleteGroups(("g", "h", "k"))
     wrong, later = told(E.NON_EMPTY_GROUP, "g"), told(E.NOT_COORDINATOR, "k")
     me, request = sent(heard(me, wrong, told(E.NONE, "h"), later))
-    assert (request, me.done) == (DeleteGroups("k"), False)
+    assert (request, me.done) == (DeleteGroups(("k",)), False)
     me = heard(me, told(E.GROUP_ID_NOT_FOUND, "k"))
     assert (me.done, me.error, me.described) == (True, "DeleteGroups: NON_EMPTY_GROUP", ())
 
@@ -246,7 +259,7 @@ def test_one_group_fails_alone_and_one_that_says_to_come_back_is_asked_again() -
 def test_the_next_call_is_about_one_group_again() -> None:
     me, _ = sent(begins("g h"))
     me, _ = sent(admin.describe_consumer_group(me.but(on_wire=None), "g"))
-    me = admin.on_response(me, ConsumerGroupDescribeResponse(E.NONE, "g", "Stable"))
+    me = heard(me, DescribedConsumerGroup(E.NONE, "g", "Stable"))
     assert (me.several, me.described, me.group is not None) == (False, (), True)
 
 
@@ -271,7 +284,7 @@ def test_a_command_that_fails_has_deleted_the_group_that_could_be() -> None:
     }
     first, last = answers
     assert (group_errors(first), group_errors(last)) == (((BILLING, E.NON_EMPTY_GROUP),), ())
-    assert (answers[first], answers[last], last.error) == (4, 3, E.GROUP_ID_NOT_FOUND)
+    assert (answers[first], answers[last], error_in(last)) == (4, 3, E.GROUP_ID_NOT_FOUND)
     assert [e.group_id for e in events if isinstance(e, OffsetsExpired)] == [GROUP]
     told = dict(found_out(first))
     assert told == {GROUP: "deleted", BILLING: "NON_EMPTY_GROUP"}

@@ -13,6 +13,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_admin import (
     EMPTY,
     STABLE,
@@ -55,7 +56,7 @@ def alters(group, *starts):
 
 
 def deletes(group):
-    return group.ask(asked.on_delete_groups, DeleteGroups("g1"))
+    return error_in(group.ask(asked.on_delete_groups, DeleteGroups(("g1",))))
 
 
 def answered(group, **fields):
@@ -125,42 +126,42 @@ def test_a_group_that_nobody_knows_begins_where_the_operator_says():
     [
         (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
         (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
-        (asked.on_delete_groups, DeleteGroups("g1")),
+        (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
 def test_nobody_may_be_in_a_group_that_is_changed(handler, request_):
     group = running(("M1",))
     before = group.role
-    assert group.ask(handler, request_).error is Errors.NON_EMPTY_GROUP
+    assert error_in(group.ask(handler, request_)) is Errors.NON_EMPTY_GROUP
     assert group.role is before
 
 
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (asked.on_share_group_describe, ShareGroupDescribe("g9")),
+        (asked.on_share_group_describe, ShareGroupDescribe(("g9",))),
         (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g9", "src")),
-        (asked.on_delete_groups, DeleteGroups("g9")),
+        (asked.on_delete_groups, DeleteGroups(("g9",))),
     ],
 )
 def test_a_group_that_is_not_there_is_not_found(handler, request_):
-    assert emptied().ask(handler, request_).error is Errors.GROUP_ID_NOT_FOUND
+    assert error_in(emptied().ask(handler, request_)) is Errors.GROUP_ID_NOT_FOUND
 
 
 @pytest.mark.parametrize(
     ("handler", "request_"),
     [
-        (asked.on_share_group_describe, ShareGroupDescribe("g1")),
+        (asked.on_share_group_describe, ShareGroupDescribe(("g1",))),
         (asked.on_describe_share_group_offsets, DescribeShareGroupOffsets("g1")),
         (asked.on_alter_share_group_offsets, AlterShareGroupOffsets("g1", (("src-0", 1),))),
         (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
-        (asked.on_delete_groups, DeleteGroups("g1")),
+        (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
 def test_a_coordinator_that_still_reads_its_log_asks_for_patience(handler, request_):
     group = emptied()
     group.role = group.role.but(loading=True)
-    assert group.ask(handler, request_).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    assert error_in(group.ask(handler, request_)) is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_a_regular_groups_id_is_not_made_a_share_group():
@@ -174,14 +175,16 @@ def test_a_regular_groups_id_is_not_made_a_share_group():
 
 def test_a_group_is_described_with_its_members():
     group = running(("M1", "M2"))
-    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
-    assert (answer.state, answer.epoch) == (STABLE, group.group.epoch)
-    assert [(m.member_id, m.partitions) for m in answer.members] == [
+    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
+    (told,) = answer.groups
+    assert (told.state, told.epoch) == (STABLE, group.group.epoch)
+    assert [(m.member_id, m.partitions) for m in told.members] == [
         ("M1", ("src-0",)),
         ("M2", ("src-1",)),
     ]
-    answer = emptied().ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
-    assert (answer.state, answer.members) == (EMPTY, ())
+    answer = emptied().ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
+    (told,) = answer.groups
+    assert (told.state, told.members) == (EMPTY, ())
 
 
 def test_the_lag_is_the_end_less_the_start_less_what_is_done_behind_it():
@@ -263,7 +266,7 @@ def test_a_group_is_deleted_after_its_states():
     group = emptied()
     deletes(group)
     assert group.group.deleting == ("src",)
-    assert answered(group).error is Errors.NONE
+    assert error_in(answered(group)) is Errors.NONE
     assert "g1" not in group.role.share_groups
     assert group.joins("M1").member_epoch == 2  # a new group begins at epoch 1, as ever
 
@@ -271,13 +274,12 @@ def test_a_group_is_deleted_after_its_states():
 def test_a_group_stays_if_a_state_could_not_be_deleted():
     group = emptied()
     deletes(group)
-    assert answered(group, error=Errors.CONCURRENT_TRANSACTIONS).error is (
-        Errors.CONCURRENT_TRANSACTIONS
-    )
+    busy = Errors.CONCURRENT_TRANSACTIONS
+    assert error_in(answered(group, error=busy)) is busy
     assert group.group.deleting == ("src",)
     deletes(group)
     assert len(group.requests) == len(KEYS)
-    assert answered(group).error is Errors.NONE
+    assert error_in(answered(group)) is Errors.NONE
 
 
 def test_a_member_that_joins_in_between_keeps_the_group():
@@ -286,7 +288,7 @@ def test_a_member_that_joins_in_between_keeps_the_group():
     requests, group.requests = group.requests, []
     group.joins("M2")
     group.requests = requests
-    assert answered(group).error is Errors.NON_EMPTY_GROUP
+    assert error_in(answered(group)) is Errors.NON_EMPTY_GROUP
     assert group.group.members.keys() == ("M2",)
 
 
@@ -326,8 +328,8 @@ def test_a_coordinator_that_loses_its_office_owes_the_operator_an_answer():
 
 def test_a_group_without_a_name_is_none():
     group = emptied()
-    answer = group.ask(asked.on_delete_groups, DeleteGroups(""))
-    assert answer.error is Errors.INVALID_GROUP_ID
+    answer = group.ask(asked.on_delete_groups, DeleteGroups(("",)))
+    assert error_in(answer) is Errors.INVALID_GROUP_ID
 
 
 def test_an_answer_for_a_group_that_is_gone_by_then_reaches_the_operator_and_writes_nothing():
@@ -350,16 +352,17 @@ def test_a_reset_that_leaves_the_epoch_as_it_is_logs_none():
 
 def test_a_description_names_rights_only_where_there_are_acls():
     group = emptied()
-    group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"))
+    group.ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)))
     assert "rights" not in [check.name for check in group.checks]
     group = running(("M1",))
     group.image["acls"] = ()
-    refused = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"), "op/admin")
-    assert refused.error is Errors.TOPIC_AUTHORIZATION_FAILED
+    refused = group.ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)), "op/admin")
+    assert error_in(refused) is Errors.TOPIC_AUTHORIZATION_FAILED
     assert group.checks[-1].name == "rights"
     group.image["acls"] = (Acl("op", Operation.DESCRIBE, Resource.TOPIC, "src"),)
-    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe("g1"), "op/admin")
-    assert (answer.error, [m.member_id for m in answer.members]) == (Errors.NONE, ["M1"])
+    answer = group.ask(asked.on_share_group_describe, ShareGroupDescribe(("g1",)), "op/admin")
+    (told,) = answer.groups
+    assert (told.error, [m.member_id for m in told.members]) == (Errors.NONE, ["M1"])
 
 
 def test_of_a_topic_that_is_not_there_nobody_is_asked_and_nothing_is_known():
@@ -416,7 +419,7 @@ def test_offsets_of_a_topic_that_the_cluster_no_longer_has_cannot_be_deleted_by_
 def test_a_group_without_any_state_is_deleted_by_its_own_records_alone():
     group = Group()
     group.role = group.role.but(share_groups=group.role.share_groups.set("g1", ShareGroup()))
-    assert deletes(group).error is Errors.NONE
+    assert deletes(group) is Errors.NONE
     assert group.written(HERE) == [ShareGroupDeleted("g1", of) for of in OF_A_GROUP]
     assert "g1" not in group.role.share_groups
 
@@ -488,7 +491,7 @@ def test_a_deletion_of_offsets_leaves_what_other_topics_are_deleted_for():
     ("handler", "request_"),
     [
         (asked.on_delete_share_group_offsets, DeleteShareGroupOffsets("g1", "src")),
-        (asked.on_delete_groups, DeleteGroups("g1")),
+        (asked.on_delete_groups, DeleteGroups(("g1",))),
     ],
 )
 def test_a_deletion_of_a_group_that_is_gone_by_then_is_answered_and_writes_nothing(
@@ -498,7 +501,7 @@ def test_a_deletion_of_a_group_that_is_gone_by_then_is_answered_and_writes_nothi
     group.ask(handler, request_)
     group.role = group.role.but(share_groups=group.role.share_groups.without("g1"))
     written = len(group.written(HERE))
-    assert answered(group).error is Errors.NONE
+    assert error_in(answered(group)) is Errors.NONE
     assert len(group.written(HERE)) == written
     assert group.role.operating == ()
 

@@ -130,7 +130,8 @@ def test_a_new_coordinator_knows_subscriptions_and_what_expressions_stand_for(de
 
 def test_a_description_says_what_is_subscribed_to(desk):
     joins(desk, "C1", "old", "osrc", regex="src")
-    (told,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe("g")).members
+    (group,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe(("g",))).groups
+    (told,) = group.members
     assert (told.topic, told.further_topics, told.regex) == ("old", ("osrc",), "src")
 
 
@@ -151,7 +152,8 @@ def test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch(de
         given = {"topic": topics[0], "owned": ()} if topics else {}
         request = ConsumerGroupHeartbeat("g", name, epoch, instance_id="i", rack=rack, **given)
         assert desk.ask(members.on_consumer_group_heartbeat, request).error is E.NONE
-        (told,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe("g")).members
+        (group,) = desk.ask(on_consumer_group_describe, ConsumerGroupDescribe(("g",))).groups
+        (told,) = group.members
         return told.rack, desk.role.groups["g"].epoch
 
     assert beat("C1", 0, "east", "src") == ("east", 2)

@@ -264,7 +264,7 @@ def test_a_limit_of_find_hanging_is_a_number_of_minutes(text):
 )
 def test_offsets_of_several_groups_are_asked_for_with_or_without_what_is_stable(text, stable):
     asked = group_targets.committed_of(text)
-    assert (asked.group_id, asked.further, asked.require_stable) == ("g1", ("g2",), stable)
+    assert (asked.groups, asked.require_stable) == (("g1", "g2"), stable)
 
 
 def test_a_wrong_word_for_stable_offsets_is_told_with_those_that_are_right():

@@ -12,6 +12,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
+    DescribedClassicGroup,
+    DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
     GroupListing,
@@ -24,8 +26,10 @@ from kipviz.messages.group_admin import (
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
+    DeletedGroup,
     DeleteGroups,
     DeleteGroupsResponse,
+    DescribedShareGroup,
     DescribeShareGroupOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
@@ -78,21 +82,22 @@ def test_where_a_share_group_stands_is_kept_until_it_is_asked_for_again():
 
 
 def test_who_is_in_a_share_group_is_kept_until_it_is_asked_for_again():
-    described = ShareGroupDescribeResponse(E.NONE, "g1", "Stable", 3)
-    request, me = told(admin.describe_share_group(ME, "g1"), described)
-    assert request == ShareGroupDescribe("g1")
+    described = DescribedShareGroup(E.NONE, "g1", "Stable", 3)
+    answer = ShareGroupDescribeResponse((described,))
+    request, me = told(admin.describe_share_group(ME, "g1"), answer)
+    assert request == ShareGroupDescribe(("g1",))
     assert (me.done, me.share_group) == (True, described)
     assert admin.describe_share_group(me, "g1").share_group is None
 
 
 def test_a_group_that_is_none_of_kip_848_is_asked_for_as_a_classic_one():
     """DescribeConsumerGroupsHandler: GROUP_ID_NOT_FOUND falls back to DescribeGroups."""
-    none = ConsumerGroupDescribeResponse(E.GROUP_ID_NOT_FOUND, "g")
+    none = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.GROUP_ID_NOT_FOUND, "g"),))
     request, me = told(admin.describe_consumer_group(ME, "g"), none)
-    assert (request, me.done) == (ConsumerGroupDescribe("g"), False)
-    classic = DescribeGroupsResponse(E.NONE, "g", "Empty")
-    request, me = told(me, classic)
-    assert request == DescribeGroups("g")
+    assert (request, me.done) == (ConsumerGroupDescribe(("g",)), False)
+    classic = DescribedClassicGroup(E.NONE, "g", "Empty")
+    request, me = told(me, DescribeGroupsResponse((classic,)))
+    assert request == DescribeGroups(("g",))
     assert (me.done, me.group, me.error) == (True, classic, "")
     assert admin.describe_consumer_group(me, "g").group is None
 
@@ -149,10 +154,14 @@ def test_a_new_call_begins_without_the_error_and_the_answers_of_the_one_before()
         ),
         (
             admin.delete_share_group(ME, "g1"),
-            DeleteGroupsResponse(E.NON_EMPTY_GROUP, "g1"),
+            DeleteGroupsResponse((DeletedGroup(E.NON_EMPTY_GROUP, "g1"),)),
             "DeleteGroups: NON_EMPTY_GROUP",
         ),
-        (admin.delete_consumer_group(ME, "g"), DeleteGroupsResponse(E.NONE, "g"), ""),
+        (
+            admin.delete_consumer_group(ME, "g"),
+            DeleteGroupsResponse((DeletedGroup(E.NONE, "g"),)),
+            "",
+        ),
     ],
 )
 def test_what_is_wrong_with_one_part_of_an_answer_fails_the_call(call, answer, raised):
@@ -172,25 +181,26 @@ def test_a_partition_that_the_target_names_is_asked_for():
 def test_of_several_groups_each_fails_alone_and_the_first_error_is_the_call_s():
     """AdminApiDriver: every key has a future of its own."""
     call = admin.delete_share_group(ME, "g1 g2 g3")
-    assert admin.next_request(call) == DeleteGroups("g1", ("g2", "g3"))
-    further = (
-        DeleteGroupsResponse(E.GROUP_ID_NOT_FOUND, "g2"),
-        DeleteGroupsResponse(E.COORDINATOR_LOAD_IN_PROGRESS, "g3"),
+    assert admin.next_request(call) == DeleteGroups(("g1", "g2", "g3"))
+    deleted = (
+        DeletedGroup(E.NONE, "g1"),
+        DeletedGroup(E.GROUP_ID_NOT_FOUND, "g2"),
+        DeletedGroup(E.COORDINATOR_LOAD_IN_PROGRESS, "g3"),
     )
-    _, me = told(call, DeleteGroupsResponse(E.NONE, "g1", further))
+    _, me = told(call, DeleteGroupsResponse(deleted))
     assert (me.done, me.described) == (False, ())
-    assert admin.next_request(me) == DeleteGroups("g3")
-    _, me = told(me, DeleteGroupsResponse(E.NON_EMPTY_GROUP, "g3"))
+    assert admin.next_request(me) == DeleteGroups(("g3",))
+    _, me = told(me, DeleteGroupsResponse((DeletedGroup(E.NON_EMPTY_GROUP, "g3"),)))
     assert (me.done, me.error) == (True, "DeleteGroups: GROUP_ID_NOT_FOUND")
 
 
 def test_of_several_groups_those_of_another_broker_are_asked_for_behind_those_of_this_one():
     call = admin.describe_share_group(ME, "g1 g2")
-    me, _ = admin.sent(call, ShareGroupDescribe("g1"), 1)
-    assert me.queue == (ShareGroupDescribe("g2"),)
-    answer = ShareGroupDescribeResponse(E.NONE, "g1", "Stable")
-    me = admin.on_response(me, answer)
-    assert (me.done, me.described) == (False, (answer,))
+    me, _ = admin.sent(call, ShareGroupDescribe(("g1",)), 1)
+    assert me.queue == (ShareGroupDescribe(("g2",)),)
+    group = DescribedShareGroup(E.NONE, "g1", "Stable")
+    me = admin.on_response(me, ShareGroupDescribeResponse((group,)))
+    assert (me.done, me.described) == (False, (group,))
 
 
 # -- members are taken out ------------------------------------------------------------------------------
@@ -199,24 +209,24 @@ def test_of_several_groups_those_of_another_broker_are_asked_for_behind_those_of
 def test_all_members_are_looked_for_first_and_static_ones_leave_by_their_names():
     """KafkaAdminClient.getMembersFromGroup: a static member is removed by group.instance.id."""
     members = (GroupMemberDescription("C1.1", ()), GroupMemberDescription("C2.2", (), "i2"))
-    request, me = told(
-        admin.remove_members(ME, "g"), ConsumerGroupDescribeResponse(E.NONE, "g", members=members)
-    )
-    assert (request, me.done) == (ConsumerGroupDescribe("g"), False)
+    described = DescribedConsumerGroup(E.NONE, "g", members=members)
+    answer = ConsumerGroupDescribeResponse((described,))
+    request, me = told(admin.remove_members(ME, "g"), answer)
+    assert (request, me.done) == (ConsumerGroupDescribe(("g",)), False)
     request, me = told(me, LeaveGroupResponse(E.NONE, "C1.1"))
     assert request == LeaveGroup("g", "C1.1", "", (Leaver("", "i2"),))
     assert (me.done, me.removing) == (True, False)
 
 
 def test_of_a_group_without_members_nobody_is_taken_out():
-    _, me = told(admin.remove_members(ME, "g"), ConsumerGroupDescribeResponse(E.NONE, "g"))
+    answer = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.NONE, "g"),))
+    _, me = told(admin.remove_members(ME, "g"), answer)
     assert (me.done, me.removing, me.queue) == (True, False, ())
 
 
 def test_who_only_describes_a_group_takes_nobody_out():
-    answer = ConsumerGroupDescribeResponse(
-        E.NONE, "g", members=(GroupMemberDescription("C1.1", ()),)
-    )
+    members = (GroupMemberDescription("C1.1", ()),)
+    answer = ConsumerGroupDescribeResponse((DescribedConsumerGroup(E.NONE, "g", members=members),))
     _, me = told(admin.describe_consumer_group(ME, "g"), answer)
     assert (me.done, me.queue) == (True, ())
 

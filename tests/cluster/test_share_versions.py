@@ -19,7 +19,8 @@ from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.message import Message, split_parts
+from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
@@ -38,7 +39,7 @@ ASKED: dict[str, Message] = {
     "a heartbeat": ShareGroupHeartbeat("g1", "M1", 0, "src"),
     "a fetch": ShareFetch("g1", "M1", 0, "src-0", 2),
     "an acknowledgement": ShareAcknowledge("g1", "M1", 1, "src-0", ()),
-    "a description": ShareGroupDescribe("g1"),
+    "a description": ShareGroupDescribe(("g1",)),
     "offsets": DescribeShareGroupOffsets("g1"),
     "other offsets": AlterShareGroupOffsets("g1", (("src-0", 1),)),
     "no offsets": DeleteShareGroupOffsets("g1", "src"),
@@ -65,7 +66,7 @@ def test_without_share_groups_a_request_about_them_is_refused_before_any_right_i
     nobody = (Acl("somebody", Operation.READ, Resource.TOPIC, "else"),)
     refused = admission_of(message, share_version=0, acls=nobody).refusal
     assert refused is not None
-    assert refused.error is Errors.UNSUPPORTED_VERSION
+    assert error_in(refused) is Errors.UNSUPPORTED_VERSION
     allowed = admission_of(message, share_version=1)
     assert all(check.name != "share.version" for check in allowed.checks)
 
@@ -77,8 +78,8 @@ def test_every_request_of_the_share_protocol_is_among_them() -> None:
 
 
 def test_a_description_of_several_groups_is_refused_for_each() -> None:
-    refused = admission_of(ShareGroupDescribe("g1", further=("g2",)), share_version=0).refusal
-    parts = [(part.group_id, part.error) for part in split_parts(refused)]
+    refused = admission_of(ShareGroupDescribe(("g1", "g2")), share_version=0).refusal
+    parts = [(part.group_id, part.error) for part in refused.groups]
     assert parts == [(g, Errors.UNSUPPORTED_VERSION) for g in ("g1", "g2")]
 
 

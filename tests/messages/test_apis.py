@@ -135,6 +135,7 @@ def test_the_shard_and_the_role_of_a_request_agree() -> None:
     role_of = {
         Shard.TRANSACTIONAL_ID: Role.TRANSACTION_COORDINATOR,
         Shard.GROUP: Role.GROUP_COORDINATOR,
+        Shard.GROUPS: Role.GROUP_COORDINATOR,
         Shard.KEY: Role.SHARE_COORDINATOR,
     }
     for api in APIS:

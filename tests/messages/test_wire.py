@@ -20,7 +20,11 @@ from kipviz.messages.classic_groups import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, GroupMemberDescription
+from kipviz.messages.group_admin import (
+    ConsumerGroupDescribeResponse,
+    DescribedConsumerGroup,
+    GroupMemberDescription,
+)
 from kipviz.messages.groups import (
     GroupOffset,
     OffsetFetch,
@@ -638,7 +642,8 @@ def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -
 
 def test_what_a_member_of_kip_848_has_is_told_with_the_name_and_the_id_of_its_topic():
     member = GroupMemberDescription("C1", ("src-0", "src-1"), topic="src", target=("src-0",))
-    answer = ConsumerGroupDescribeResponse(Errors.NONE, "g", "Stable", 4, 4, "uniform", (member,))
+    described = DescribedConsumerGroup(Errors.NONE, "g", "Stable", 4, 4, "uniform", (member,))
+    answer = ConsumerGroupDescribeResponse((described,))
     kind, version = KINDS[type(answer)], AROUND.version_of(answer)
     encoded = encode(kind.schema, version, kind.fill(answer, AROUND))
     read, _ = decode(kind.schema, version, encoded.data)

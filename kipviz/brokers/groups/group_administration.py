@@ -43,8 +43,11 @@ from kipviz.messages.group_admin import (
     SHARE,
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
+    DescribedClassicGroup,
+    DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
+    FetchedGroup,
     FetchedOffset,
     GroupListing,
     GroupMemberDescription,
@@ -56,7 +59,13 @@ from kipviz.messages.group_admin import (
     OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.share_admin import EMPTY, STABLE, DeleteGroups, DeleteGroupsResponse
+from kipviz.messages.share_admin import (
+    EMPTY,
+    STABLE,
+    DeletedGroup,
+    DeleteGroups,
+    DeleteGroupsResponse,
+)
 from kipviz.messages.transactions import PartitionResult
 from kipviz.records.consumer_offsets import STABLE as RECONCILED
 from kipviz.records.consumer_offsets import OffsetTombstone
@@ -113,10 +122,10 @@ def on_describe_groups(
     DEAD, and since version 6 GROUP_ID_NOT_FOUND (KIP-1043).
     Clause: KIP-848 "DescribeGroups"; GroupMetadataManager.describeGroups.
     """
-    group_id = request.group_id
+    (group_id,) = request.groups
     checks = _is_there(me, me, group_id, CLASSIC)
     if (error := error_of(checks)) is Errors.GROUP_ID_NOT_FOUND:
-        gone = DescribeGroupsResponse(error, group_id, DEAD)
+        gone = DescribeGroupsResponse((DescribedClassicGroup(error, group_id, DEAD),))
         return Effects(me, replies=(Reply(reply_to, gone),), checks=checks)
     if error is not Errors.NONE:
         return _respond(me, request, reply_to, checks)
@@ -133,9 +142,10 @@ def on_describe_groups(
         )
         for name, member in group.members.items()
     )
-    answer = DescribeGroupsResponse(
+    described = DescribedClassicGroup(
         Errors.NONE, group_id, group.state.value, group.protocol if stable else "", members
     )
+    answer = DescribeGroupsResponse((described,))
     checks = (*checks, looked_at("group state", group.state))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
@@ -151,7 +161,7 @@ def on_consumer_group_describe(
     ANSWERS: the group's epoch, its target's epoch, and the members, as already replicated.
     Clause: KIP-848 "ConsumerGroupDescribe"; GroupMetadataManager.consumerGroupDescribe.
     """
-    group_id, seen = request.group_id, as_replicated(me, on)
+    (group_id,), seen = request.group_ids, as_replicated(me, on)
     checks = _is_there(me, seen, group_id, CONSUMER)
     if error_of(checks) is not Errors.NONE:
         return _respond(me, request, reply_to, checks)
@@ -161,7 +171,8 @@ def on_consumer_group_describe(
         members = tuple(
             GroupMemberDescription(name, (), member_epoch=epoch) for name, epoch in given
         )
-        answer = ConsumerGroupDescribeResponse(Errors.NONE, group_id, STABLE, members=members)
+        given_group = DescribedConsumerGroup(Errors.NONE, group_id, STABLE, members=members)
+        answer = ConsumerGroupDescribeResponse((given_group,))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     described = tuple(
         GroupMemberDescription(
@@ -184,7 +195,7 @@ def on_consumer_group_describe(
         checks = (*checks, compare("topics it may describe", topics, allowed, allowed, refused))
         if not allowed:
             return _respond(me, request, reply_to, checks)
-    answer = ConsumerGroupDescribeResponse(
+    whole = DescribedConsumerGroup(
         Errors.NONE,
         group_id,
         state_of(group),
@@ -193,6 +204,7 @@ def on_consumer_group_describe(
         UNIFORM,
         described,
     )
+    answer = ConsumerGroupDescribeResponse((whole,))
     checks = (*checks, looked_at("group epoch", group.epoch))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
@@ -219,12 +231,13 @@ def on_delete_groups(
     ANSWERS: when the tombstones are replicated.
     Clause: KIP-229 "DeleteGroups"; GroupCoordinatorShard.deleteGroups, OffsetMetadataManager.deleteAllOffsets.
     """
-    group_id = request.group_id
+    (group_id,) = request.groups_names
     kind = kind_of(me, group_id)
     if me.loading or not group_id or kind == SHARE:
         return share_administration.on_delete_groups(me, request, reply_to, on)
     checks = _deletable_checks(me, group_id, kind)
-    answer = Reply(reply_to, DeleteGroupsResponse(error_of(checks), group_id))
+    deleted = DeletedGroup(error_of(checks), group_id)
+    answer = Reply(reply_to, DeleteGroupsResponse((deleted,)))
     if error_of(checks) is not Errors.NONE:
         return Effects(me, replies=(answer,), checks=checks)
     places = tuple(_offsets_of(me, group_id))
@@ -288,7 +301,7 @@ def on_offset_fetch_of_groups(
     checks: Checks = (has_loaded(me.loading),)
     if error_of(checks) is not Errors.NONE:
         return _respond(me, request, reply_to, checks)
-    group_id, stable = request.group_id, request.require_stable
+    (group_id,), stable = request.groups, request.require_stable
     seen = me if stable else as_replicated(me, on)
     pending = group_retention.pending_of(me, group_id)
     unstable = on.rules.pending_offset(stable, request.version)
@@ -303,7 +316,8 @@ def on_offset_fetch_of_groups(
         Check("pending in a transaction", each.partition, each.partition in pending, each.error)
         for each in told
     )
-    answer = Reply(reply_to, OffsetFetchOfGroupsResponse(Errors.NONE, group_id, told))
+    fetched = FetchedGroup(Errors.NONE, group_id, told)
+    answer = Reply(reply_to, OffsetFetchOfGroupsResponse((fetched,)))
     if not stable:
         return Effects(me, replies=(answer,), checks=checks)
     waiting, replies = respond_when_replicated(on.log(me.shard), answer)

@@ -9,7 +9,6 @@ DURABILITY: volatile; after a broken connection the operator retries.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
@@ -18,15 +17,23 @@ from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, groups_of, merge_parts
-from kipviz.messages.several_groups import about
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import (
+    GroupResult,
+    GroupsResponse,
+    OfGroups,
+    about,
+    groups_of,
+    results_of,
+    with_results,
+)
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # The role whose state holds the unanswered requests.
 DESK = ROLE
 
 
-def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
+def on_several_groups(me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: Context) -> Effects:
     """Pass each group to its coordinator, and respond once for all of them.
 
     WHEN: an operator describes or deletes several groups that one broker coordinates, or fetches their offsets. CHECKS:
@@ -35,7 +42,7 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
     ANSWERS: when every coordinator has answered, with an error per group.
     Clause: KIP-229 "DeleteGroups"; KafkaApis.handleDeleteGroupsRequest, GroupCoordinatorService.describeGroups.
     """
-    refusals: list[Message] = []
+    refusals: list[GroupResult] = []
     calls: list[LocalCall] = []
     made: Checks = ()
     for group_id in groups_of(request):
@@ -46,12 +53,20 @@ def on_several_groups(me: KafkaApis, request: Any, reply_to: ReplyTo, on: Contex
         if error_of(checks) is Errors.NONE:
             calls.append(LocalCall("group_coordinator", home, AskedOfOne(reply_to, part)))
         else:
-            refusals.append(refused(part, error_of(checks)))
+            refusals += results_of(_reject_each(part, error_of(checks)))
     pending = PendingGroups(reply_to, groups_of(request), tuple(refusals))
     if not calls:
-        return Effects(me, replies=(Reply(reply_to, _whole(pending)),), checks=made)
+        answer = _whole(_reject_each(request, Errors.NOT_COORDINATOR), pending)
+        return Effects(me, replies=(Reply(reply_to, answer),), checks=made)
     waits = me.but(groups=me.groups.set(reply_to.source, pending))
     return Effects(waits, local=tuple(calls), checks=made)
+
+
+def _reject_each(request: OfGroups, error: Errors) -> GroupsResponse:
+    """Return the response with one error for every group."""
+    answer = refused(request, error)
+    assert isinstance(answer, GroupsResponse), answer
+    return answer
 
 
 @in_order
@@ -75,14 +90,15 @@ def waits_for(me: KafkaApis, reply_to: ReplyTo) -> bool:
 
 
 def on_answered(me: KafkaApis, reply: Reply) -> Effects:
-    """Store one coordinator's answer for its group, and respond when it was the last one."""
-    source = reply.to.source
+    """Store one coordinator's result for its group, and respond when it was the last one."""
+    source, told = reply.to.source, reply.message
+    assert isinstance(told, GroupsResponse), told
     pending = me.groups[source]
-    pending = pending.but(answers=(*pending.answers, reply.message))
+    pending = pending.but(answers=(*pending.answers, *results_of(told)))
     if len(pending.answers) < len(pending.asked):
         return Effects(me.but(groups=me.groups.set(source, pending)))
     done = me.but(groups=me.groups.without(source))
-    answer = Reply(reply.to, _whole(pending))
+    answer = Reply(reply.to, _whole(told, pending))
     return Effects(done, replies=(answer,), checks=_results(pending))
 
 
@@ -101,9 +117,7 @@ def _results(pending: PendingGroups) -> Checks:
     )
 
 
-def _whole(pending: PendingGroups) -> Message:
+def _whole(told: GroupsResponse, pending: PendingGroups) -> Message:
     """Return the one response, with the groups in the order of the request."""
-    whole: Message = merge_parts(
-        sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
-    )
-    return whole
+    results = sorted(pending.answers, key=lambda each: pending.asked.index(each.group_id))
+    return with_results(told, tuple(results))

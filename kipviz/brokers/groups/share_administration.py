@@ -47,11 +47,13 @@ from kipviz.messages.share_admin import (
     STABLE,
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
+    DeletedGroup,
     DeleteGroups,
     DeleteGroupsResponse,
     DeleteShareGroupOffsets,
     DeleteShareGroupOffsetsResponse,
     DescribedMember,
+    DescribedShareGroup,
     DescribeShareGroupOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
@@ -99,14 +101,14 @@ def on_share_group_describe(
     that its members have. ANSWERS: what is replicated.
     Clause: KIP-932 "ShareGroupDescribe"; GroupMetadataManager. shareGroupDescribe.
     """
-    seen_now = as_replicated(me, on)
+    (group_id,), seen_now = request.group_ids, as_replicated(me, on)
     checks = one_after_another(
-        lambda: _available_checks(me, request.group_id),
-        lambda: (group_kinds.known_share_group_check(seen_now, request.group_id),),
+        lambda: _available_checks(me, group_id),
+        lambda: (group_kinds.known_share_group_check(seen_now, group_id),),
     )
     if error_of(checks) is not Errors.NONE:
         return _reject(me, request, reply_to, checks)
-    group = seen_now.share_groups[request.group_id]
+    group = seen_now.share_groups[group_id]
     members = tuple(
         DescribedMember(name, m.epoch, m.topic, m.partitions) for name, m in group.members.items()
     )
@@ -117,14 +119,15 @@ def on_share_group_describe(
         checks = (*checks, compare("rights", source, allowed, allowed, denied))
         if not allowed:
             return _reject(me, request, reply_to, checks)
-    answer = ShareGroupDescribeResponse(
+    described = DescribedShareGroup(
         Errors.NONE,
-        request.group_id,
+        group_id,
         STABLE if members else EMPTY,
         group.epoch,
         group.target_epoch,
         members,
     )
+    answer = ShareGroupDescribeResponse((described,))
     checks = (*checks, *_standing(group))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
@@ -240,7 +243,7 @@ def on_delete_groups(
     coordinator, in which case the group stays; otherwise when its own records are deleted.
     Clause: KIP-229 "DeleteGroups"; KIP-932; GroupCoordinatorService.deleteShareGroups.
     """
-    group_id = request.group_id
+    (group_id,) = request.groups_names
     checks = _deletable_checks(me, group_id)
     if error_of(checks) is not Errors.NONE:
         return _reject(me, request, reply_to, checks)
@@ -495,16 +498,17 @@ def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effect
     """Delete the group's own records, unless a member has joined in the meantime."""
     request = done.request
     assert isinstance(request, DeleteGroups)
-    group = me.share_groups.get(request.group_id)
+    (group_id,) = request.groups_names
+    group = me.share_groups.get(group_id)
     checks = one_after_another(
         lambda: _result_checks(done, on),
         lambda: (_empty_check(group),) if group is not None else (),
     )
     error = error_of(checks)
-    answer = Reply(done.reply_to, DeleteGroupsResponse(error, request.group_id))
+    answer = Reply(done.reply_to, DeleteGroupsResponse((DeletedGroup(error, group_id),)))
     if error is not Errors.NONE or group is None:
         return written(me, (), (), answer, on).after(checks)
-    records = tuple(ShareGroupDeleted(request.group_id, of) for of in OF_A_GROUP)
+    records = tuple(ShareGroupDeleted(group_id, of) for of in OF_A_GROUP)
     return written(me, records, (), answer, on).after(checks)
 
 

@@ -13,6 +13,9 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
+from kipviz.messages.message_errors import (
+    with_error,
+)
 from kipviz.records.batches import ABORT, COMMIT, Batch
 
 
@@ -85,7 +88,7 @@ def reject_write(role: Any, reply: Reply | None) -> Effects:
     if reply is None:
         return Effects(role)
     error = Errors.COORDINATOR_NOT_AVAILABLE
-    told = reply.message.but(error=error)
+    told = with_error(reply.message, error)
     check = compare("enough replicas", None, False, False, error)
     return Effects(role, replies=(reply.but(message=told),), checks=(check,))
 
@@ -144,6 +147,6 @@ def resigned(waiting: tuple[WaitingForReplicas, ...], error: Errors) -> Due:
     calls = tuple(w.call for w in waiting if w.call is not None)
     return Due(
         (),
-        tuple(r.but(message=r.message.but(error=error)) for w in waiting if (r := w.reply)),
+        tuple(r.but(message=with_error(r.message, error)) for w in waiting if (r := w.reply)),
         tuple(c.but(message=c.message.but(error=Errors.NOT_LEADER_OR_FOLLOWER)) for c in calls),
     )

@@ -12,7 +12,8 @@ NOT MODELLED: FindCoordinator and Metadata (every leader and coordinator is know
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 from kipviz.clients.operators import group_targets, several_groups
 from kipviz.core.values import Part, Value
@@ -38,6 +39,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
+    DescribedClassicGroup,
+    DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
     GroupListing,
@@ -47,6 +50,7 @@ from kipviz.messages.group_admin import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.several_groups import GroupResult, GroupsResponse, OfGroups
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
@@ -54,6 +58,7 @@ from kipviz.messages.share_admin import (
     DeleteGroupsResponse,
     DeleteShareGroupOffsets,
     DeleteShareGroupOffsetsResponse,
+    DescribedShareGroup,
     DescribeShareGroupOffsets,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
@@ -70,7 +75,7 @@ from kipviz.messages.transactions import (
 NAME = "admin"
 
 # A coordinator's description of a regular group, in either protocol.
-GroupDescription: TypeAlias = DescribeGroupsResponse | ConsumerGroupDescribeResponse
+GroupDescription: TypeAlias = DescribedClassicGroup | DescribedConsumerGroup
 
 
 class Admin(Part, frozen=True):
@@ -101,7 +106,7 @@ class Admin(Part, frozen=True):
     fenced: tuple[int, int] = (-1, -1)
     done: bool = False
     error: str = ""
-    share_group: ShareGroupDescribeResponse | None = None
+    share_group: DescribedShareGroup | None = None
     share_offsets: tuple[ShareOffset, ...] = ()
     groups: tuple[GroupListing, ...] = ()
     group: GroupDescription | None = None
@@ -109,7 +114,7 @@ class Admin(Part, frozen=True):
     silent_for_ms: int = -1
     acls: tuple[AclEntry, ...] = ()
     several: bool = False
-    described: tuple[GroupDescription | ShareGroupDescribeResponse, ...] = ()
+    described: tuple[GroupResult, ...] = ()
 
 
 class Filters(Value, frozen=True):
@@ -365,7 +370,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     error = _error_of(answer)
     name = type(request).__name__
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
-        return me.but(queue=(DescribeGroups(request.group_id),))
+        return me.but(queue=(DescribeGroups(request.group_ids),))
     if error in _repeated_after(request):
         return me.but(queue=(request, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
@@ -381,14 +386,16 @@ def on_response(me: Admin, answer: Message) -> Admin:
             me = me.but(fenced=(answer.producer_id, answer.producer_epoch))
         case WriteTxnMarkersResponse():
             me = me.but(producers=(), candidates=())
-        case ShareGroupDescribeResponse():
-            me = me.but(share_group=answer)
+        case ShareGroupDescribeResponse(groups=(share_group,)):
+            me = me.but(share_group=share_group)
         case DescribeShareGroupOffsetsResponse():
             me = me.but(share_offsets=answer.offsets)
         case ListGroupsResponse():
             me = me.but(groups=(*me.groups, *answer.groups))
-        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse():
-            return _keep_description(me, answer)
+        case (
+            DescribeGroupsResponse(groups=(group,)) | ConsumerGroupDescribeResponse(groups=(group,))
+        ):
+            return _keep_description(me, group)
         case DescribeAclsResponse():
             me = me.but(acls=answer.acls)
         case DeleteAclsResponse():
@@ -437,14 +444,16 @@ def ask(me: Admin, *requests: Message) -> Admin:
     return me.but(several=False, described=())
 
 
-def _of_groups(me: Admin, kind: type[Any], target: str) -> Admin:
+def _of_groups(me: Admin, kind: Callable[[tuple[str, ...]], OfGroups], target: str) -> Admin:
     """Send a request about one group or several."""
-    first, *further = several_groups.named(target)
-    return ask(me, kind(first, tuple(further))).but(several=bool(further))
+    groups = several_groups.named(target)
+    return ask(me, kind(groups)).but(several=len(groups) > 1)
 
 
 def _keep_answer(me: Admin, request: Message, answer: Message) -> Admin:
-    """Keep the response for each of several groups; the call ends when no request is left."""
+    """Keep the result for each of several groups; the call ends when no request is left."""
+    assert isinstance(request, OfGroups)
+    assert isinstance(answer, GroupsResponse)
     heard = several_groups.heard(request, answer, _repeated_after(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
     me = me.but(
@@ -464,15 +473,15 @@ def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
     return LeaveGroup(group_id, first.member_id, first.instance_id, tuple(further))
 
 
-def _keep_description(me: Admin, answer: GroupDescription) -> Admin:
+def _keep_description(me: Admin, group: GroupDescription) -> Admin:
     """Keep the description of a group, or remove its members next: static ones by their instance ids."""
-    me = me.but(group=answer)
+    me = me.but(group=group)
     leavers = tuple(
         Leaver(NO_MEMBER, m.instance_id) if m.instance_id else Leaver(m.member_id)
-        for m in answer.members
+        for m in group.members
     )
     if me.removing and leavers:
-        return me.but(queue=(_leave(answer.group_id, leavers),), removing=False)
+        return me.but(queue=(_leave(group.group_id, leavers),), removing=False)
     return me.but(done=True, removing=False)
 
 

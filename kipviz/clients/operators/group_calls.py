@@ -8,7 +8,6 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.several_groups import named
-from kipviz.messages import message
 
 # The calls of an operator about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
@@ -53,7 +52,7 @@ def groups_of(line: Line) -> tuple[str, ...]:
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
     if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
-        return message.groups_of(group_targets.committed_of(line.target))
+        return group_targets.committed_of(line.target).groups
     names = named(line.target)
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 

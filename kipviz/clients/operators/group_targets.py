@@ -57,8 +57,8 @@ def committed_of(text: str) -> OffsetFetchOfGroups:
             raise ValueError(
                 f"{word!r} is no option: {REQUIRE_STABLE}true and {REQUIRE_STABLE}false are"
             )
-    first, *further = several_groups.named(" ".join(w for w in words if w not in said))
-    return OffsetFetchOfGroups(first, tuple(further), f"{REQUIRE_STABLE}true" in said[-1:])
+    groups = several_groups.named(" ".join(w for w in words if w not in said))
+    return OffsetFetchOfGroups(groups, f"{REQUIRE_STABLE}true" in said[-1:])
 
 
 def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:

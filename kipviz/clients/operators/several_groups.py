@@ -6,20 +6,25 @@ KIPS: KIP-229, KIP-848, KIP-932.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups
-from kipviz.messages.message import Message, groups_of, split_parts
-from kipviz.messages.several_groups import about, names_several
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import (
+    GroupResult,
+    GroupsResponse,
+    OfGroups,
+    about,
+    groups_of,
+    results_of,
+)
 
 
 class Heard(Value, frozen=True):
-    """The result of a response: the next requests, the new descriptions, and the first error of a group."""
+    """What follows from a response: the next requests, the new descriptions, and the first error of a group."""
 
     asks: tuple[Message, ...]
-    told: tuple[Any, ...]
+    told: tuple[GroupResult, ...]
     error: str
 
 
@@ -37,22 +42,22 @@ def named(target: str) -> tuple[str, ...]:
 
 def left_over(asked: Message, sent: Message) -> tuple[Message, ...]:
     """Return what is left of a request about several groups after one broker's groups were sent."""
-    if not names_several(asked):
+    if not isinstance(asked, OfGroups) or not isinstance(sent, OfGroups):
         return ()
     rest = tuple(group for group in groups_of(asked) if group not in groups_of(sent))
     return (about(asked, rest),) if rest else ()
 
 
-def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
-    """Sort the answers for each group: retry, ask as a classic group, keep, or error.
+def heard(request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]) -> Heard:
+    """Sort the results for each group: retry, ask as a classic group, keep, or error.
 
     Source: DescribeConsumerGroupsHandler.handledConsumerGroupResponse, DeleteConsumerGroupsHandler.
     """
     later: list[str] = []
     classic: list[str] = []
-    told: list[Any] = []
+    told: list[GroupResult] = []
     failed: list[str] = []
-    for each in split_parts(answer):
+    for each in results_of(answer):
         if each.error in again:
             later.append(each.group_id)
         elif each.error is Errors.NONE:
@@ -63,5 +68,5 @@ def heard(request: Any, answer: Any, again: tuple[Errors, ...]) -> Heard:
             failed.append(f"{type(request).__name__}: {each.error.name}")
     asks: tuple[Message, ...] = (about(request, tuple(later)),) if later else ()
     if classic:
-        asks = (*asks, DescribeGroups(classic[0], tuple(classic[1:])))
+        asks = (*asks, DescribeGroups(tuple(classic)))
     return Heard(asks, tuple(told), next(iter(failed), ""))

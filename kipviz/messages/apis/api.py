@@ -38,12 +38,14 @@ class Shard(StrEnum):
     """The partition whose leader a request is sent to.
 
     `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
+    `GROUPS` are several such keys, and with more than one of them KafkaApis passes each to its coordinator.
     `PARTITION` is the partition that the request names, `FIRST_PARTITION` the first one of its list. `ANY` is any
     partition: every broker serves the request. `BROKER` means the broker that the request names.
     """
 
     TRANSACTIONAL_ID = "transactional id"
     GROUP = "group"
+    GROUPS = "groups"
     KEY = "key"
     PARTITION = "partition"
     FIRST_PARTITION = "first partition"
@@ -73,9 +75,9 @@ class Api:
     supports `VERSION` of the request; `since` is the first release that supports the request at all: "" for every one,
     `NO_RELEASE` for none. `admin_retries` are errors after which an admin client repeats the request; None: it never
     sends one. `only_with_shares`: rejected while share groups are disabled. `topic_ids_from`: the first version that
-    names topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `several_groups`: it may name
-    further groups. `may_be_late`: it takes effect even if its sender has abandoned it. `heartbeat`: it keeps a member
-    or a transaction alive. `appends`: where it succeeds, a leader may append a batch or a record to its log for it.
+    names topics by id alone. `by_name`: otherwise a missing topic is an error of its own. `may_be_late`: it takes
+    effect even if its sender has abandoned it. `heartbeat`: it keeps a member or a transaction alive. `appends`: where
+    it succeeds, a leader may append a batch or a record to its log for it.
     """
 
     request: type[Message]
@@ -96,7 +98,6 @@ class Api:
     only_with_shares: bool = False
     topic_ids_from: int | None = None
     by_name: bool = False
-    several_groups: bool = False
     may_be_late: bool = False
     heartbeat: bool = False
     appends: bool = False

@@ -142,20 +142,21 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
             ("target epoch", told["assignmentEpoch"]),
             ("members", tuple(members)),
         )
-        yield told["groupId"], ShareGroupDescribe(told["groupId"]), said
+        yield told["groupId"], ShareGroupDescribe((told["groupId"],)), said
 
 
 def _group_described(message: Any, reply: Any) -> Said:
+    (group,) = reply.groups
     members = tuple(
-        sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in reply.members)
+        sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in group.members)
     )
     # An answer with only an error describes the group as dead.
-    state = reply.state or UNKNOWN_STATE
+    state = group.state or UNKNOWN_STATE
     return with_more(
-        reply.error,
+        group.error,
         ("state", state),
-        ("epoch", reply.epoch),
-        ("target epoch", reply.assignment_epoch),
+        ("epoch", group.epoch),
+        ("target epoch", group.assignment_epoch),
         ("members", members),
     )
 
@@ -226,11 +227,11 @@ def _offsets_deleted(message: Any, reply: Any) -> Said:
 def _delete_groups(x: Exchange, names: Names) -> Taken:
     answers = {r["groupId"]: r["errorCode"] for r in x.response["results"]}
     for group in x.request["groupsNames"]:
-        yield group, DeleteGroups(group), with_more(answers[group])
+        yield group, DeleteGroups((group,)), with_more(answers[group])
 
 
 def _groups_deleted(message: Any, reply: Any) -> Said:
-    return with_more(reply.error)
+    return with_more(reply.results[0].error)
 
 
 # The state of a group of which nothing is known.

@@ -49,10 +49,10 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import OffsetDeleteResponse
 from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
-from kipviz.messages.message import Message, groups_of
+from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Fetch, FetchResponse, ProduceResponse
-from kipviz.messages.several_groups import names_several
+from kipviz.messages.several_groups import groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
     ShareAcknowledgeResponse,

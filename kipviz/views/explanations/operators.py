@@ -22,8 +22,7 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetFetchOfGroupsResponse,
 )
-from kipviz.messages.message import split_parts
-from kipviz.messages.several_groups import ANSWERS
+from kipviz.messages.several_groups import GroupsResponse, results_of
 from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
@@ -36,15 +35,16 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
     if isinstance(message, OffsetFetchOfGroupsResponse):
         yield from _list_committed(message)
         return
-    if not isinstance(message, ANSWERS) or not message.further:
+    results = results_of(message) if isinstance(message, GroupsResponse) else ()
+    if len(results) < 2:
         yield from _found_out(message)
         return
-    for each in split_parts(message):
+    for each in results:
         yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
 
 
 def _list_committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
-    for each in split_parts(message):
+    for each in message.groups:
         if each.error or not each.offsets:
             yield each.group_id, each.error.name if each.error else "no offset"
         for fetched in each.offsets:
@@ -68,16 +68,16 @@ def _found_out(message: Any) -> Iterator[tuple[str, str]]:
                 last = p.last_timestamp_ms
                 heard = "" if last == NO_TIMESTAMP else f", last heard at {ms(last)}"
                 yield f"producer id {p.producer_id}", f"epoch {p.producer_epoch}, {since}{heard}"
-        case ShareGroupDescribeResponse(state=state) if state:
-            yield "state", f"{message.state}, group epoch {message.epoch}"
-            for member in message.members:
+        case ShareGroupDescribeResponse(groups=(share_group,)) if share_group.state:
+            yield "state", f"{share_group.state}, group epoch {share_group.epoch}"
+            for member in share_group.members:
                 yield member.member_id, f"epoch {member.member_epoch}, {listed(member.partitions)}"
         case ListGroupsResponse(groups=groups):
             for group in groups:
                 yield group.group_id, f"{group.group_type}, {group.state}"
-        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse() if message.state:
-            yield "state", message.state
-            for described in message.members:
+        case DescribeGroupsResponse() | ConsumerGroupDescribeResponse() if message.groups[0].state:
+            yield "state", message.groups[0].state
+            for described in message.groups[0].members:
                 yield described.member_id, listed(described.partitions)
         case DescribeAclsResponse(acls=acls):
             for acl in acls:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kipviz.messages.message import split_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
@@ -32,7 +31,7 @@ HELD = (
 
 def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
     """Return the encoder of a response about several groups, from the encoder of one."""
-    return lambda m, around: {"Groups": tuple(described(each, around) for each in split_parts(m))}
+    return lambda m, around: {"Groups": tuple(described(each, around) for each in m.groups)}
 
 
 def described_groups(member: tuple[Field, ...]) -> tuple[Field, ...]:

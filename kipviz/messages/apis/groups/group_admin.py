@@ -28,7 +28,6 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import groups_of
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -202,7 +201,7 @@ def _subscription(member: model.GroupMemberDescription) -> Subscription:
     return Subscription(member.topic, further_topics=member.further_topics)
 
 
-def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
+def _described_classic(m: model.DescribedClassicGroup, _: Around) -> Struct:
     members = tuple(
         {
             "MemberId": member.member_id,
@@ -223,7 +222,7 @@ def _described_classic(m: model.DescribeGroupsResponse, _: Around) -> Struct:
     }
 
 
-def _encode_description(m: model.ConsumerGroupDescribeResponse, around: Around) -> Struct:
+def _encode_description(m: model.DescribedConsumerGroup, around: Around) -> Struct:
     def held(partitions: tuple[str, ...]) -> Struct:
         def topic(name: str, found: tuple[int, ...]) -> Struct:
             return {"TopicId": around.topic_id(name), "TopicName": name, "Partitions": found}
@@ -307,12 +306,14 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeGroups,
         response=model.DescribeGroupsResponse,
-        request_bytes=Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": groups_of(m)}),
+        request_bytes=Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": m.groups}),
         response_bytes=Kind(DESCRIBE_GROUPS_RESPONSE, of_each(_described_classic), inside=_INSIDE),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),
-        refusal=lambda m, error: model.DescribeGroupsResponse(error, m.group_id),
+        refusal=lambda m, error: model.DescribeGroupsResponse(
+            tuple(model.DescribedClassicGroup(error, group_id) for group_id in m.groups)
+        ),
         errors=(
             at(
                 "Groups.ErrorCode",
@@ -328,19 +329,18 @@ APIS: tuple[Api, ...] = (
         answer_in="DescribeConsumerGroupsHandler",
         words=("describe group", "group"),
         admin_retries=OF_A_COORDINATOR,
-        several_groups=True,
     ),
     Api(
         request=model.ConsumerGroupDescribe,
         response=model.ConsumerGroupDescribeResponse,
-        request_bytes=Kind(
-            CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": groups_of(m)}
-        ),
+        request_bytes=Kind(CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": m.group_ids}),
         response_bytes=Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),
-        refusal=lambda m, error: model.ConsumerGroupDescribeResponse(error, m.group_id),
+        refusal=lambda m, error: model.ConsumerGroupDescribeResponse(
+            tuple(model.DescribedConsumerGroup(error, group_id) for group_id in m.group_ids)
+        ),
         errors=(
             at(
                 "Groups.ErrorCode",
@@ -358,7 +358,6 @@ APIS: tuple[Api, ...] = (
         answer_in="DescribeConsumerGroupsHandler",
         words=("describe group", "group"),
         admin_retries=OF_A_COORDINATOR,
-        several_groups=True,
     ),
     Api(
         request=model.OffsetDelete,

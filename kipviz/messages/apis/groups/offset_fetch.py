@@ -22,7 +22,6 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import ASKS_STABLE, OF_SEVERAL_GROUPS
-from kipviz.messages.message import groups_of, split_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -183,28 +182,29 @@ def _fetch_of_groups(m: group_admin.OffsetFetchOfGroups, _: Around) -> Struct:
     """Return the fields that name groups without topics, which means all topics (null)."""
     stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
     if m.version < OF_SEVERAL_GROUPS:
-        return {"GroupId": m.group_id, "Topics": None, **stable}
-    groups = tuple({"GroupId": group, "Topics": None} for group in groups_of(m))
+        return {"GroupId": m.groups[0], "Topics": None, **stable}
+    groups = tuple({"GroupId": group, "Topics": None} for group in m.groups)
     return {"Groups": groups, **stable}
 
 
 def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Around) -> Struct:
     version = around.version_of(m)
     if version < OF_SEVERAL_GROUPS:
-        return {"Topics": _offsets_of(m, version, around), "ErrorCode": m.error}
+        group = m.groups[0]
+        return {"Topics": _offsets_of(group, version, around), "ErrorCode": group.error}
     groups = (
         {
             "GroupId": each.group_id,
             "Topics": _offsets_of(each, version, around),
             "ErrorCode": each.error,
         }
-        for each in split_parts(m)
+        for each in m.groups
     )
     return {"Groups": tuple(groups)}
 
 
 def _offsets_of(
-    m: group_admin.OffsetFetchOfGroupsResponse, version: int, around: Around
+    group: group_admin.FetchedGroup, version: int, around: Around
 ) -> tuple[Struct, ...]:
     partitions = (
         (
@@ -215,7 +215,7 @@ def _offsets_of(
                 "ErrorCode": o.error,
             },
         )
-        for o in m.offsets
+        for o in group.offsets
     )
     return around.by_topics(version, 10, partitions, "Partitions")
 
@@ -261,7 +261,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch_of_groups),
         response_bytes=Kind(OFFSET_FETCH_RESPONSE, _fetched_of_groups),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         needs=(
             DESCRIBE_GROUP,
             Need(
@@ -271,7 +271,9 @@ APIS: tuple[Api, ...] = (
                 hides=True,
             ),
         ),
-        refusal=lambda m, error: group_admin.OffsetFetchOfGroupsResponse(error, m.group_id),
+        refusal=lambda m, error: group_admin.OffsetFetchOfGroupsResponse(
+            tuple(group_admin.FetchedGroup(error, group_id) for group_id in m.groups)
+        ),
         errors=(
             at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
             at(
@@ -306,7 +308,6 @@ APIS: tuple[Api, ...] = (
         answer_in="ListConsumerGroupOffsetsHandler",
         words=("list offsets", "offsets"),
         admin_retries=OF_A_COORDINATOR,
-        several_groups=True,
         newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
     ),
 )

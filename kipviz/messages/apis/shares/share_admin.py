@@ -32,7 +32,6 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import groups_of, split_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -234,10 +233,10 @@ DELETE_GROUPS_RESPONSE = Schema(
 
 
 def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
-    return {"GroupIds": groups_of(m)}
+    return {"GroupIds": m.group_ids}
 
 
-def _encode_description(m: model.ShareGroupDescribeResponse, around: Around) -> Struct:
+def _encode_description(m: model.DescribedShareGroup, around: Around) -> Struct:
     members = tuple(
         {
             "MemberId": member.member_id,
@@ -331,11 +330,11 @@ def _deleted_offsets(m: model.DeleteShareGroupOffsetsResponse, around: Around) -
 
 
 def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
-    return {"GroupsNames": groups_of(m)}
+    return {"GroupsNames": m.groups_names}
 
 
 def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
-    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in split_parts(m))
+    results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in m.results)
     return {"Results": tuple(results)}
 
 
@@ -346,9 +345,11 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
         response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),
-        refusal=lambda m, error: model.ShareGroupDescribeResponse(error, m.group_id),
+        refusal=lambda m, error: model.ShareGroupDescribeResponse(
+            tuple(model.DescribedShareGroup(error, group_id) for group_id in m.group_ids)
+        ),
         errors=(
             at(
                 "Groups.ErrorCode",
@@ -368,7 +369,6 @@ APIS: tuple[Api, ...] = (
         words=("describe group", "group"),
         admin_retries=OF_A_COORDINATOR,
         only_with_shares=True,
-        several_groups=True,
     ),
     Api(
         request=model.DescribeShareGroupOffsets,
@@ -505,10 +505,12 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(DELETE_GROUPS_REQUEST, _delete_groups),
         response_bytes=Kind(DELETE_GROUPS_RESPONSE, _deleted_groups),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         appends=True,
         needs=(DELETE_GROUP,),
-        refusal=lambda m, error: model.DeleteGroupsResponse(error, m.group_id),
+        refusal=lambda m, error: model.DeleteGroupsResponse(
+            tuple(model.DeletedGroup(error, group_id) for group_id in m.groups_names)
+        ),
         errors=(
             at(
                 "Results.ErrorCode",
@@ -525,6 +527,5 @@ APIS: tuple[Api, ...] = (
         answer_in="DeleteConsumerGroupsHandler, DeleteShareGroupsHandler",
         words=("delete group", "deleted"),
         admin_retries=OF_A_COORDINATOR,
-        several_groups=True,
     ),
 )
