@@ -116,7 +116,7 @@ class Leaver(Value, frozen=True):
 
 
 class Left(Value, frozen=True):
-    """The result for one of several leavers."""
+    """The result for one leaver."""
 
     member_id: str
     instance_id: str
@@ -124,28 +124,19 @@ class Left(Value, frozen=True):
 
 
 class LeaveGroup(Message, frozen=True):
-    """A member leaves, or an operator removes members: the first one and `further` ones (KIP-345)."""
+    """A member leaves, or an operator removes members (KIP-345)."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5
     group_id: str
-    member_id: str
-    instance_id: str = ""
-    further: tuple[Leaver, ...] = ()
-
-    @property
-    def leavers(self) -> tuple[Leaver, ...]:
-        """All members to remove."""
-        return (Leaver(self.member_id, self.instance_id), *self.further)
+    members: tuple[Leaver, ...]
 
 
 class LeaveGroupResponse(Message, frozen=True):
-    """The results of a LeaveGroup; `error` is for the whole request, `member_error` for the first member."""
+    """The result for each leaver; with an `error` of the whole request there are none."""
 
     API_KEY: ClassVar[int] = 13
     VERSION: ClassVar[int] = 5
     IS_RESPONSE: ClassVar[bool] = True
     error: Errors
-    member_id: str = ""
-    member_error: Errors = Errors.NONE
-    further: tuple[Left, ...] = ()
+    members: tuple[Left, ...] = ()

@@ -196,9 +196,7 @@ def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
         leavers = [Leaver(said["MemberId"])]
     if not leavers:
         raise Refused("a LeaveGroup names at least one member here")
-    first, *further = leavers
-    message = LeaveGroup(said["GroupId"], first.member_id, first.instance_id, tuple(further))
-    asked = as_written(message, desk)
+    asked = as_written(LeaveGroup(said["GroupId"], tuple(leavers)), desk)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)

@@ -46,7 +46,13 @@ from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS
-from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from kipviz.messages.classic_groups import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    Leaver,
+    SyncGroup,
+)
 from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
@@ -135,7 +141,7 @@ REQUESTS = {
         JoinGroup("g", "m", "c", Subscription("src")),
         SyncGroup("g", 1, "m"),
         Heartbeat("g", 1, "m"),
-        LeaveGroup("g", "m"),
+        LeaveGroup("g", (Leaver("m"),)),
         Metadata(("out",)),
         CreateTopics("out"),
         ShareGroupHeartbeat("g", "m", 1, "out"),

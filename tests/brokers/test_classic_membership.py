@@ -21,6 +21,8 @@ from kipviz.messages.classic_groups import (
     JoinGroupResponse,
     LeaveGroup,
     LeaveGroupResponse,
+    Leaver,
+    Left,
     Subscribed,
     SyncGroupResponse,
 )
@@ -168,8 +170,8 @@ def test_nobody_is_known_of_a_group_that_is_not_there(desk):
     assert beat(desk, "C1.1") is Errors.UNKNOWN_MEMBER_ID
     assert sync(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
     assert ask_to_join(desk, "C1.1").error is Errors.UNKNOWN_MEMBER_ID
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
-    assert left == LeaveGroupResponse(Errors.NONE, "C1.1", Errors.UNKNOWN_MEMBER_ID)
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),)))
+    assert left == LeaveGroupResponse(Errors.NONE, (Left("C1.1", "", Errors.UNKNOWN_MEMBER_ID),))
 
 
 def test_a_member_that_joins_again_with_what_it_said_before_hears_of_its_generation(desk):
@@ -261,11 +263,11 @@ def test_a_member_that_leaves_is_missed_by_nobody(desk):
     alone(desk)
     second(desk)
     ask_to_join(desk, "C1.1", subscription=FIRST)
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
-    assert left == LeaveGroupResponse(Errors.NONE, "C2.2")
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C2.2"),)))
+    assert left == LeaveGroupResponse(Errors.NONE, (Left("C2.2", "", Errors.NONE),))
     assert group(desk).state is S.PREPARING_REBALANCE
-    twice = desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
-    assert twice.member_error is Errors.UNKNOWN_MEMBER_ID
+    twice = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C2.2"),)))
+    assert twice.members[0].error is Errors.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(("waits_in", "told"), [("join", Errors.UNKNOWN_MEMBER_ID), ("sync", None)])
@@ -278,22 +280,22 @@ def test_who_is_taken_out_while_it_waits_is_told_in_its_join_and_never_in_its_sy
     if waits_in == "sync":
         ask_to_join(desk, "C1.1", subscription=FIRST)
         sync(desk, "C2.2", 2)
-    desk.ask(classic.on_leave_group, LeaveGroup("g", "C2.2"))
+    desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C2.2"),)))
     answer = answered(desk, f"C2.2/{waits_in}")
     assert (answer.error if answer else None) is told
 
 
 def test_a_name_that_nobody_came_back_with_can_leave_too(desk):
     ask_to_join(desk, "", "C1")
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
-    assert left == LeaveGroupResponse(Errors.NONE, "C1.1")
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),)))
+    assert left == LeaveGroupResponse(Errors.NONE, (Left("C1.1", "", Errors.NONE),))
     assert (group(desk).state, group(desk).pending) == (S.EMPTY, ())
 
 
 def test_who_leaves_and_says_neither_an_id_nor_a_name_is_unknown(desk):
     alone(desk)
-    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", ""))
-    assert nobody.member_error is Errors.UNKNOWN_MEMBER_ID
+    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver(""),)))
+    assert nobody.members[0].error is Errors.UNKNOWN_MEMBER_ID
     assert tuple(group(desk).members) == ("C1.1",)
 
 
@@ -301,7 +303,7 @@ def test_when_the_last_one_that_a_rebalance_waits_for_leaves_the_next_generation
     alone(desk)
     second(desk)
     assert answered(desk, "C2.2/join") is None
-    desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),)))
     assert (group(desk).state, group(desk).generation) == (S.COMPLETING_REBALANCE, 2)
     told = answered(desk, "C2.2/join")
     assert (told.generation, told.leader, told.members) == (
@@ -313,7 +315,7 @@ def test_when_the_last_one_that_a_rebalance_waits_for_leaves_the_next_generation
 
 def test_the_last_one_that_leaves_leaves_an_empty_group_in_the_log(desk):
     alone(desk)
-    desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1"))
+    desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),)))
     assert (group(desk).state, group(desk).generation) == (S.EMPTY, 2)
     assert desk.written(HERE)[-1] == GroupMetadataRecord("g", 2)
     assert sync(desk, "C1.1", 2).error is Errors.UNKNOWN_MEMBER_ID
@@ -338,7 +340,7 @@ def test_a_coordinator_that_loads_answers_heartbeats_blindly(desk):
     loading = Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert ask_to_join(desk, "", "C1").error is loading
     assert sync(desk, "C1.1").error is loading
-    assert desk.ask(classic.on_leave_group, LeaveGroup("g", "C1.1")).error is loading
+    assert desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("C1.1"),))).error is loading
 
 
 def test_who_waits_is_told_when_the_coordinator_moves(desk):

@@ -11,6 +11,7 @@ from kipviz.messages.classic_groups import (
     Heartbeat,
     JoinGroup,
     LeaveGroup,
+    Leaver,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit
@@ -66,8 +67,8 @@ def test_who_speaks_in_a_static_member_s_older_id_is_fenced(desk):
     heard = desk.ask(classic.on_heartbeat, Heartbeat("g", 1, "node.1", "node"))
     assert heard.error is fenced
     assert join_as(desk, "node", "node.1", "again").error is fenced
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "node.1", "node"))
-    assert left.member_error is fenced
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("node.1", "node"),)))
+    assert left.members[0].error is fenced
     offsets = OffsetCommit("g", "node.1", 1, (GroupOffset("src-0", 5),), "node")
     assert desk.ask(gc.on_offset_commit, offsets).error is fenced
 
@@ -107,11 +108,11 @@ def test_with_static_members_alone_a_rebalance_waits_for_one_of_them(desk):
 
 def test_an_operator_takes_a_static_member_out_by_its_name(desk):
     node_alone(desk)
-    left = desk.ask(classic.on_leave_group, LeaveGroup("g", "", "node"))
-    assert left.member_error is Errors.NONE
+    left = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("", "node"),)))
+    assert left.members[0].error is Errors.NONE
     assert group(desk).state is S.EMPTY
-    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", "", "node"))
-    assert nobody.member_error is Errors.UNKNOWN_MEMBER_ID
+    nobody = desk.ask(classic.on_leave_group, LeaveGroup("g", (Leaver("", "node"),)))
+    assert nobody.members[0].error is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_who_has_a_group_instance_id_is_shown_to_who_joins_with_it(desk):

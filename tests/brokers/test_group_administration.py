@@ -361,9 +361,7 @@ def test_offsets_of_a_group_that_has_none_of_that_kind_are_not_found(
 
 
 def leave(desk: Desk, *leavers: Leaver) -> Any:
-    first, *further = leavers
-    request = LeaveGroup("g", first.member_id, first.instance_id, tuple(further))
-    return desk.ask(classic_membership.on_leave_group, request)
+    return desk.ask(classic_membership.on_leave_group, LeaveGroup("g", leavers))
 
 
 def test_several_members_go_in_one_request_and_the_group_rebalances_once() -> None:
@@ -372,9 +370,11 @@ def test_several_members_go_in_one_request_and_the_group_rebalances_once() -> No
     answer = leave(desk, Leaver("C.1"), Leaver("", "i1"), Leaver("X.9"))
     assert answer == LeaveGroupResponse(
         E.NONE,
-        "C.1",
-        E.NONE,
-        (Left("", "i1", E.NONE), Left("X.9", "", E.UNKNOWN_MEMBER_ID)),
+        (
+            Left("C.1", "", E.NONE),
+            Left("", "i1", E.NONE),
+            Left("X.9", "", E.UNKNOWN_MEMBER_ID),
+        ),
     )
     group = desk.role.classic_groups["g"]
     assert (tuple(group.members), group.leader) == (("E.3",), "E.3")
@@ -391,20 +391,20 @@ def test_when_the_last_ones_go_together_the_group_is_empty() -> None:
 def test_who_is_named_by_an_older_id_than_its_instance_has_stays() -> None:
     desk = classic()
     answer = leave(desk, Leaver("i1.0", "i1"))
-    assert answer.member_error is E.FENCED_INSTANCE_ID
+    assert [each.error for each in answer.members] == [E.FENCED_INSTANCE_ID]
     assert desk.role.classic_groups["g"] == USED
 
 
 def test_an_operator_takes_members_of_kip_848_out_by_the_same_request() -> None:
     desk = modern()
     answer = leave(desk, Leaver("C1"), Leaver("C9"))
-    assert (answer.member_error, answer.further[0].error) == (E.NONE, E.UNKNOWN_MEMBER_ID)
+    assert [each.error for each in answer.members] == [E.NONE, E.UNKNOWN_MEMBER_ID]
     group = desk.role.groups["g"]
     assert (tuple(group.members), group.epoch, group.target_epoch) == (("C2",), 5, 4)
     leave(desk, Leaver("C2"))
     group = desk.role.groups["g"]
     assert (len(group.members), group.epoch, group.target_epoch) == (0, 6, 6)
-    assert leave(desk, Leaver("C2")).member_error is E.UNKNOWN_MEMBER_ID
+    assert leave(desk, Leaver("C2")).members == (Left("C2", "", E.UNKNOWN_MEMBER_ID),)
 
 
 # -- the admin client -----------------------------------------------------------------------------
@@ -441,8 +441,9 @@ def test_all_members_are_taken_out_after_a_question_who_they_are() -> None:
     known = DescribedClassicGroup(E.NONE, "g", "Stable", "range", there)
     me = admin.on_response(me, DescribeGroupsResponse((known,)))
     me, request = sent(me)
-    assert request == LeaveGroup("g", "C.1", "", (Leaver("", "i1"),))
-    gone = LeaveGroupResponse(E.NONE, "C.1", E.NONE, (Left("", "i1", E.UNKNOWN_MEMBER_ID),))
+    assert request == LeaveGroup("g", (Leaver("C.1"), Leaver("", "i1")))
+    left = (Left("C.1", "", E.NONE), Left("", "i1", E.UNKNOWN_MEMBER_ID))
+    gone = LeaveGroupResponse(E.NONE, left)
     me = admin.on_response(me, gone)
     assert (me.done, me.error) == (True, "LeaveGroup: UNKNOWN_MEMBER_ID")
 

@@ -341,9 +341,9 @@ def test_an_operator_that_names_a_member_twice_takes_it_out_once_and_nobody_writ
     join(desk, "C1")
     join(desk, "C2")
     written = len(desk.written(HERE))
-    desk.ask(on_leave_group, LeaveGroup("g", "C9"))
+    desk.ask(on_leave_group, LeaveGroup("g", (Leaver("C9"),)))
     assert len(desk.written(HERE)) == written
-    desk.ask(on_leave_group, LeaveGroup("g", "C1", further=(Leaver("C1"),)))
+    desk.ask(on_leave_group, LeaveGroup("g", (Leaver("C1"), Leaver("C1"))))
     left = [type(r).__name__ for r in desk.written(HERE)[written:]]
     assert left == ["MemberTombstone"] * 3 + ["GroupEpochRecord"]
 

@@ -17,7 +17,11 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import LeaveGroup, Leaver
+from kipviz.messages.classic_groups import (
+    LeaveGroup,
+    Leaver,
+    Left,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit
@@ -114,9 +118,8 @@ def test_who_goes_for_good_leaves_its_name_free(desk: Desk) -> None:
 def test_an_operator_takes_a_static_member_out_by_its_name(
     desk: Desk, leaver: Leaver, error: Errors, left: tuple[str, ...]
 ) -> None:
-    request = LeaveGroup("g", leaver.member_id, leaver.instance_id)
-    answer: Any = desk.ask(classic_membership.on_leave_group, request)
-    assert answer.member_error is error
+    answer: Any = desk.ask(classic_membership.on_leave_group, LeaveGroup("g", (leaver,)))
+    assert answer.members == (Left(leaver.member_id, leaver.instance_id, error),)
     assert tuple(group(desk).members) == left
 
 

@@ -15,7 +15,10 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import LeaveGroup
+from kipviz.messages.classic_groups import (
+    LeaveGroup,
+    Leaver,
+)
 from kipviz.messages.events import CallReturned, CallStarted
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -257,7 +260,7 @@ def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
     assert (me.waiting, me.consumer.done, me.consumer.offsets.committing) == (True, False, AT)
     me = process(C.UNSUBSCRIBE, C.POLL, consumer=classic_member(), records=RECORDS)
     me, _ = step(me)
-    assert me.consumer.coordinator.leaving == LeaveGroup("g1", "C1.1")
+    assert me.consumer.coordinator.leaving == LeaveGroup("g1", (Leaver("C1.1"),))
     assert (me.records, me.consumer.owned, me.consumer.done) == ((), (), True)
 
 

@@ -19,6 +19,8 @@ from kipviz.messages.classic_groups import (
     JoinGroupResponse,
     LeaveGroup,
     LeaveGroupResponse,
+    Leaver,
+    Left,
     Subscribed,
     SyncGroup,
     SyncGroupResponse,
@@ -207,8 +209,8 @@ def test_who_unsubscribes_says_so_and_waits_for_no_answer():
     me = classic.unsubscribe(back(stable()))
     assert (me.done, me.state, me.owned) == (True, S.UNJOINED, ())
     me, request = send(me)
-    assert request == LeaveGroup("g", "C1.1")
-    me = classic.on_response(me, LeaveGroupResponse(E.NONE, "C1.1"))
+    assert request == LeaveGroup("g", (Leaver("C1.1"),))
+    me = classic.on_response(me, LeaveGroupResponse(E.NONE, (Left("C1.1", "", E.NONE),)))
     assert classic.next_request(me) is None
     static = classic.unsubscribe(changed(back(stable()), instance_id="i"))
     assert classic.next_request(static) is None
@@ -230,7 +232,7 @@ def test_every_state_is_reached_from_another_one_and_the_next_life_has_no_name()
 def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
     me, _ = joining()
     gone = classic.unsubscribe(me)
-    assert gone.coordinator.leaving == LeaveGroup("g", "C1.1")
+    assert gone.coordinator.leaving == LeaveGroup("g", (Leaver("C1.1"),))
     after = classic.on_response(gone, JoinGroupResponse(E.NONE, "C1.1", 1, "C1.1"))
     assert (after.state, after.member_epoch, after.member_id) == (S.UNJOINED, -1, "")
     me, _ = syncing(7)
@@ -238,7 +240,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
     gone = classic.unsubscribe(me)
     after = classic.on_response(gone, SyncGroupResponse(E.NONE, BOTH))
     assert (after.state, after.owned, after.on_wire) == (S.UNJOINED, (), None)
-    assert after.to_send == LeaveGroup("g", "C1.1")
+    assert after.to_send == LeaveGroup("g", (Leaver("C1.1"),))
 
 
 @pytest.mark.parametrize(
@@ -338,7 +340,7 @@ def test_a_member_whose_poll_came_late_says_goodbye_and_a_static_one_does_not():
     """AbstractCoordinator.maybeLeaveGroup: a static member stays until its session is over."""
     gone = classic.on_missed_poll(back(stable()))
     assert (gone.coordinator.leaving, gone.state, gone.member_id) == (
-        LeaveGroup("g", "C1.1"),
+        LeaveGroup("g", (Leaver("C1.1"),)),
         S.UNJOINED,
         "",
     )

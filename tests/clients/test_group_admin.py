@@ -137,19 +137,17 @@ def test_a_new_call_begins_without_the_error_and_the_answers_of_the_one_before()
         ),
         (
             admin.remove_members(ME, "g C1.1"),
-            LeaveGroupResponse(E.NONE, "C1.1", E.UNKNOWN_MEMBER_ID),
+            LeaveGroupResponse(E.NONE, (Left("C1.1", "", E.UNKNOWN_MEMBER_ID),)),
             "LeaveGroup: UNKNOWN_MEMBER_ID",
         ),
         (
             admin.remove_members(ME, "g C1.1 instance=i2"),
-            LeaveGroupResponse(
-                E.NONE, "C1.1", E.NONE, (Left("", "i1", E.NONE), Left("", "i2", E(25)))
-            ),
+            LeaveGroupResponse(E.NONE, (Left("C1.1", "", E.NONE), Left("", "i2", E(25)))),
             "LeaveGroup: UNKNOWN_MEMBER_ID",
         ),
         (
             admin.remove_members(ME, "g C1.1 instance=i2"),
-            LeaveGroupResponse(E.NONE, "C1.1", E.NONE, (Left("", "i2", E.NONE),)),
+            LeaveGroupResponse(E.NONE, (Left("C1.1", "", E.NONE), Left("", "i2", E.NONE))),
             "",
         ),
         (
@@ -213,8 +211,9 @@ def test_all_members_are_looked_for_first_and_static_ones_leave_by_their_names()
     answer = ConsumerGroupDescribeResponse((described,))
     request, me = told(admin.remove_members(ME, "g"), answer)
     assert (request, me.done) == (ConsumerGroupDescribe(("g",)), False)
-    request, me = told(me, LeaveGroupResponse(E.NONE, "C1.1"))
-    assert request == LeaveGroup("g", "C1.1", "", (Leaver("", "i2"),))
+    left = (Left("C1.1", "", E.NONE), Left("", "i2", E.NONE))
+    request, me = told(me, LeaveGroupResponse(E.NONE, left))
+    assert request == LeaveGroup("g", (Leaver("C1.1"), Leaver("", "i2")))
     assert (me.done, me.removing) == (True, False)
 
 

@@ -17,7 +17,11 @@ from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroup
+from kipviz.messages.classic_groups import (
+    HeartbeatResponse,
+    LeaveGroup,
+    Leaver,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetCommitResponse
@@ -40,7 +44,7 @@ def test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_
     me = classic.on_missed_poll(back(stable()))
     assert (me.state, me.member_id, me.generation) == (Classic.UNJOINED, "", -1)
     me, request = classic_send(me)
-    assert request == LeaveGroup("g", "C1.1")
+    assert request == LeaveGroup("g", (Leaver("C1.1"),))
     assert classic.next_request(me) is None
     assert not classic.timers(me)
     failed = classic.commit_sync(me)

@@ -296,15 +296,15 @@ def on_leave_group(
     group = me.classic_groups.get(request.group_id)
     if group is None:
         unknown = Errors.UNKNOWN_MEMBER_ID
-        gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.leavers)
+        gone = tuple(Left(m.member_id, m.instance_id, unknown) for m in request.members)
         unknown_members = (compare("member id", m.member_id, None, False, unknown) for m in gone)
         return Effects(
             me,
-            replies=(Reply(reply_to, _make_leave_response(gone)),),
+            replies=(Reply(reply_to, LeaveGroupResponse(Errors.NONE, gone)),),
             checks=(loaded, *unknown_members),
         )
-    done, results = Done(group, checks=(loaded,)), []
-    for leaver in request.leavers:
+    done, results = Done(group, checks=(loaded,)), list[Left]()
+    for leaver in request.members:
         name, error = leaver.member_id, Errors.NONE
         if name == NO_MEMBER:
             name = classic_group.holder_of(done.group, leaver.instance_id)
@@ -317,7 +317,7 @@ def on_leave_group(
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE:
             done = out(done.group, name, IT_LEFT, on).after(done)
-    answer = Reply(reply_to, _make_leave_response(tuple(results)))
+    answer = Reply(reply_to, LeaveGroupResponse(Errors.NONE, tuple(results)))
     if done.group is group:
         return effects(me, request.group_id, done.but(then=answer), on)
     if done.group.state in (S.STABLE, S.COMPLETING_REBALANCE):
@@ -325,11 +325,6 @@ def on_leave_group(
     else:
         done = complete_if_all_joined(done.group, on).after(done)
     return effects(me, request.group_id, done.but(then=answer), on)
-
-
-def _make_leave_response(results: tuple[Left, ...]) -> LeaveGroupResponse:
-    first, *further = results
-    return LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
 
 
 # -- timers ---------------------------------------------------------------------------------------

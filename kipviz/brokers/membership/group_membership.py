@@ -187,14 +187,13 @@ def on_leave_group(
     results: list[Left] = []
     gone: list[str] = []
     checks: Checks = ()
-    for leaver in request.leavers:
+    for leaver in request.members:
         name, check = static_members.leaver_of(group, leaver)
         error, checks = check.error, (*checks, check)
         results.append(Left(leaver.member_id, leaver.instance_id, error))
         if error is Errors.NONE and name not in gone:
             gone.append(name)
-    first, *further = results
-    told = LeaveGroupResponse(Errors.NONE, first.member_id, first.error, tuple(further))
+    told = LeaveGroupResponse(Errors.NONE, tuple(results))
     events: tuple[Event, ...] = ()
     for name in gone:
         events += _make_assignment_events(

@@ -9,7 +9,12 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.core.values import Value
-from kipviz.messages.classic_groups import NO_MEMBER, Assigned, LeaveGroup
+from kipviz.messages.classic_groups import (
+    NO_MEMBER,
+    Assigned,
+    LeaveGroup,
+    Leaver,
+)
 from kipviz.messages.message import Message
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, NO_GENERATION, RANGE
 
@@ -109,4 +114,5 @@ class ConsumerCoordinator(Value, frozen=True):
         """Send a LeaveGroup before it leaves; a static member sends none, because it is expected back."""
         there = self.state is not S.UNJOINED and self.member_id != NO_MEMBER
         goes = there and not self.instance_id
-        return self.but(leaving=LeaveGroup(group_id, self.member_id) if goes else None)
+        leaving = LeaveGroup(group_id, (Leaver(self.member_id),)) if goes else None
+        return self.but(leaving=leaving)

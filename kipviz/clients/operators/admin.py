@@ -342,7 +342,7 @@ def remove_members(me: Admin, members: str) -> Admin:
     group_id, leavers = group_targets.members_of(members)
     if not leavers:
         return describe_consumer_group(me, group_id).but(removing=True)
-    return ask(me, _leave(group_id, leavers))
+    return ask(me, LeaveGroup(group_id, leavers))
 
 
 # -- the network thread -------------------------------------------------------------------------
@@ -468,11 +468,6 @@ def _fail_call(me: Admin, error: str) -> Admin:
     return me.but(queue=(), done=True, error=error, finding=False, removing=False)
 
 
-def _leave(group_id: str, leavers: tuple[Leaver, ...]) -> LeaveGroup:
-    first, *further = leavers
-    return LeaveGroup(group_id, first.member_id, first.instance_id, tuple(further))
-
-
 def _keep_description(me: Admin, group: GroupDescription) -> Admin:
     """Keep the description of a group, or remove its members next: static ones by their instance ids."""
     me = me.but(group=group)
@@ -481,7 +476,7 @@ def _keep_description(me: Admin, group: GroupDescription) -> Admin:
         for m in group.members
     )
     if me.removing and leavers:
-        return me.but(queue=(_leave(group.group_id, leavers),), removing=False)
+        return me.but(queue=(LeaveGroup(group.group_id, leavers),), removing=False)
     return me.but(done=True, removing=False)
 
 
@@ -510,8 +505,8 @@ def _error_of(answer: Message) -> Errors:
     if isinstance(answer, DeleteShareGroupOffsetsResponse):
         return answer.topic_error
     if isinstance(answer, LeaveGroupResponse):
-        wrong = (each.error for each in answer.further if each.error is not Errors.NONE)
-        return answer.member_error or next(wrong, Errors.NONE)
+        wrong = (each.error for each in answer.members if each.error is not Errors.NONE)
+        return next(wrong, Errors.NONE)
     if isinstance(answer, AlterShareGroupOffsetsResponse | OffsetDeleteResponse):
         wrong = (each.error for each in answer.results if each.error is not Errors.NONE)
         return next(wrong, Errors.NONE)

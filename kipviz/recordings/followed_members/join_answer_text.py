@@ -17,8 +17,12 @@ from kipviz.messages.classic_groups import (
     JoinGroupResponse,
     LeaveGroup,
     LeaveGroupResponse,
+    Leaver,
     SyncGroup,
     SyncGroupResponse,
+)
+from kipviz.messages.errors import (
+    Errors,
 )
 from kipviz.messages.message import Message
 from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
@@ -64,7 +68,7 @@ class Asking(Value, frozen=True):
             case "HEARTBEAT":
                 return Heartbeat(self.group_id, self.generation, who, self.instance_id)
             case _:
-                return LeaveGroup(self.group_id, who, self.instance_id)
+                return LeaveGroup(self.group_id, (Leaver(who, self.instance_id),))
 
 
 def asked_of(exchange: Exchange) -> Iterator[Asking]:
@@ -155,7 +159,8 @@ def said_of(reply: Message, names: Mapping[str, str]) -> Said:
         case HeartbeatResponse():
             return (("error", reply.error.name),)
         case LeaveGroupResponse():
-            return (("error", reply.error.name), ("member", reply.member_error.name))
+            own = reply.members[0].error if reply.members else Errors.NONE
+            return (("error", reply.error.name), ("member", own.name))
         case _:
             raise AssertionError(type(reply).__name__)
 

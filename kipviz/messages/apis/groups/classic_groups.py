@@ -308,23 +308,20 @@ def _beat(m: model.Heartbeat, around: Around) -> Struct:
 
 
 def _leave(m: model.LeaveGroup, around: Around) -> Struct:
-    leavers = tuple({"MemberId": each.member_id, **_instance(each)} for each in m.leavers)
+    leavers = tuple({"MemberId": each.member_id, **_instance(each)} for each in m.members)
     return {"GroupId": m.group_id, "Members": leavers}
 
 
 def _encode_leave_response(m: model.LeaveGroupResponse, around: Around) -> Struct:
     if m.error:
         return {"ErrorCode": m.error}
-    asked = around.request
-    name = asked.instance_id if isinstance(asked, model.LeaveGroup) else ""
-    all_of_them = (model.Left(m.member_id, name, m.member_error), *m.further)
     members = tuple(
         {
             "MemberId": each.member_id,
             "GroupInstanceId": each.instance_id or None,
             "ErrorCode": each.error,
         }
-        for each in all_of_them
+        for each in m.members
     )
     return {"ErrorCode": m.error, "Members": members}
 
