@@ -31,9 +31,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.message_errors import (
-    error_in,
-)
+from kipviz.messages.message_errors import error_in
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 TOPIC_IDS = {"src": "AAAAAAAAAAAAAAAAAAAAAg", "output-A": "AAAAAAAAAAAAAAAAAAAAAw"}

@@ -46,13 +46,7 @@ from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS
-from kipviz.messages.classic_groups import (
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    Leaver,
-    SyncGroup,
-)
+from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, Leaver, SyncGroup
 from kipviz.messages.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_admin import (
@@ -73,9 +67,7 @@ from kipviz.messages.groups import (
 from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.message_errors import (
-    error_in,
-)
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, FetchResponse, Produce
 from kipviz.messages.share_admin import (

@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.context import ReplyTo
-from kipviz.brokers.groups import (
-    group_administration,
-)
-from kipviz.brokers.groups import (
-    group_coordinator as gc,
-)
+from kipviz.brokers.groups import group_administration
+from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.membership import group_membership, share_membership
@@ -21,10 +17,7 @@ from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.share_admin import (
-    DeletedGroup,
-    DeleteGroups,
-)
+from kipviz.messages.share_admin import DeletedGroup, DeleteGroups
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
     DeleteShareGroupState,

@@ -15,10 +15,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import (
-    LeaveGroup,
-    Leaver,
-)
+from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.events import CallReturned, CallStarted
 from kipviz.messages.groups import GroupOffset
 from kipviz.messages.membership import ConsumerGroupHeartbeat

@@ -17,11 +17,7 @@ from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import (
-    HeartbeatResponse,
-    LeaveGroup,
-    Leaver,
-)
+from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetCommitResponse

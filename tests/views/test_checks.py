@@ -30,9 +30,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.several_groups import (
-    GroupsResponse,
-)
+from kipviz.messages.several_groups import GroupsResponse
 from kipviz.messages.share_groups import (
     ShareFetchResponse,
 )

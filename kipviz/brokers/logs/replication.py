@@ -13,9 +13,7 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
-from kipviz.messages.message_errors import (
-    with_error,
-)
+from kipviz.messages.message_errors import with_error
 from kipviz.records.batches import ABORT, COMMIT, Batch
 
 

@@ -21,9 +21,7 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import (
-    Errors,
-)
+from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
 from kipviz.recordings.recorded import Exchange
