@@ -15,8 +15,8 @@ from kipviz.core.values import digest_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Changes with the format of a level's rows.
-_FORMAT = b"levels 3"
+# Changes with the format of a level's rows, and with the fields of what is in the states there.
+_FORMAT = b"levels 4"
 _SCHEMA = "`question` binary, `version` string, `rows` bigint, `checksum` bigint"
 _LEVEL = "`key` binary, `way` binary, `state` binary"
 
