@@ -44,7 +44,13 @@ from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.several_groups import GroupResult
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
-from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.messages.transactions import (
+    PartitionResult,
+    TxnMarker,
+    TxnMarkerResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -61,10 +67,10 @@ ROLE_OF_TOPIC = {
 
 
 class PendingMarkers(Value, frozen=True):
-    """One WriteTxnMarkers request with partitions that are not answered yet."""
+    """One marker of a request with partitions that are not answered yet."""
 
     reply_to: ReplyTo
-    request: WriteTxnMarkers
+    marker: TxnMarker
     left: tuple[str, ...]
     results: tuple[PartitionResult, ...] = ()
 
@@ -169,7 +175,7 @@ def on_write_txn_markers(
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """
     parts: list[Effects] = []
-    for place, each in enumerate(request.of_transactions):
+    for place, each in enumerate(request.markers):
         at = (reply_to.source, reply_to.broker, reply_to.incarnation)
         part = _write(me, each, TicketOfPart(*at, place) if place else reply_to, on)
         me = part.state
@@ -177,12 +183,10 @@ def on_write_txn_markers(
     return with_effects(me, *parts)
 
 
-def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context) -> Effects:
-    mine = tuple(p for p in request.partitions if on.image.leader_of(p) == on.broker)
-    refused = tuple(
-        PartitionResult(p, _not_led(p, on)) for p in request.partitions if p not in mine
-    )
-    pending = PendingMarkers(reply_to, request, mine, refused)
+def _write(me: KafkaApis, marker: TxnMarker, reply_to: ReplyTo, on: Context) -> Effects:
+    mine = tuple(p for p in marker.partitions if on.image.leader_of(p) == on.broker)
+    refused = tuple(PartitionResult(p, _not_led(p, on)) for p in marker.partitions if p not in mine)
+    pending = PendingMarkers(reply_to, marker, mine, refused)
     checks = tuple(
         Check("leader", on.broker, on.image.leader_of(r.partition), r.error) for r in refused
     )
@@ -197,11 +201,11 @@ def _write(me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Conte
             WriteMarker(
                 reply_to,
                 p,
-                request.producer_id,
-                request.producer_epoch,
-                request.committed,
-                request.coordinator_epoch,
-                request.transaction_version,
+                marker.producer_id,
+                marker.producer_epoch,
+                marker.committed,
+                marker.coordinator_epoch,
+                marker.transaction_version,
             ),
         )
         for p in mine
@@ -260,10 +264,13 @@ def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects:
     key = _key(pending.reply_to)
     if pending.left:
         return Effects(me.but(pending=me.pending.set(key, pending)))
-    answer = WriteTxnMarkersResponse(pending.request.producer_id, pending.results)
-    return Effects(
-        me.but(pending=me.pending.without(key)), replies=(Reply(pending.reply_to, answer),)
-    )
+    return Effects(me.but(pending=me.pending.without(key)), replies=(_answer(pending),))
+
+
+def _answer(pending: PendingMarkers) -> Reply:
+    """Return the response about one marker; those of one request are put together in `cluster.topic_authorization`."""
+    result = TxnMarkerResult(pending.marker.producer_id, pending.results)
+    return Reply(pending.reply_to, WriteTxnMarkersResponse((result,)))
 
 
 def _key(ticket: ReplyTo) -> str:
@@ -388,8 +395,7 @@ def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
     calls = _hook(pending, on, before=False)
     waits = bool(calls) and on.rules.outcome_write()
     me = me.but(pending=me.pending.set(_key(pending.reply_to), pending)) if waits else me
-    answer = WriteTxnMarkersResponse(pending.request.producer_id, pending.results)
-    replies = () if waits else (Reply(pending.reply_to, answer),)
+    replies = () if waits else (_answer(pending),)
     return Effects(me, replies=replies, local=calls)
 
 
@@ -399,12 +405,10 @@ def _hook(pending: PendingMarkers, on: Context, *, before: bool) -> tuple[LocalC
     OPEN: marker_hook (before or after the markers are appended, and for which requests), outcome_write. A hook that
     runs first cannot delay the response: what it resolves is resolved already.
     """
-    request = pending.request
-    names_state = any(topic_of(p) == SHARE_GROUP_STATE for p in request.partitions)
+    marker = pending.marker
+    names_state = any(topic_of(p) == SHARE_GROUP_STATE for p in marker.partitions)
     if not on.rules.marker_hook(before, names_state):
         return ()
     ticket = pending.reply_to if on.rules.outcome_write() and not before else None
-    hook = ApplyMarkerToShares(
-        request.producer_id, request.producer_epoch, request.committed, ticket
-    )
+    hook = ApplyMarkerToShares(marker.producer_id, marker.producer_epoch, marker.committed, ticket)
     return (LocalCall("share_partition_leader", "", hook),)

@@ -159,7 +159,7 @@ def _by_name_or_anybody(m: Any, image: Image) -> str:
 
 
 def _by_first_partition(m: Any, image: Image) -> str:
-    partition: str = m.partitions[0]
+    partition: str = m.markers[0].partitions[0]
     return partition
 
 

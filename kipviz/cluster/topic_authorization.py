@@ -6,7 +6,7 @@ them to the response with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
@@ -40,8 +40,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
-# The requests about transactions, and the responses that may be for one part of a request.
-OfTransactions: TypeAlias = WriteTxnMarkers | AddPartitionsToTxn
+# The responses that may be for one part of a request.
 OF_PARTS = (ProduceResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
@@ -108,13 +107,14 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     """
     request = serving.message
     assert isinstance(answer, OF_PARTS), answer
-    in_parts = isinstance(request, Produce | OfTransactions) and bool(request.further)
-    if not in_parts or answer.further:
+    if not _in_parts(request) or _in_parts(answer):
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
     place = (serving.message, serving.role, serving.shard, serving.tag, serving.refused)
     serving = ServedInParts(*place, (*before, answer))
-    if isinstance(request, OfTransactions):
+    if isinstance(request, WriteTxnMarkers):
+        return serving, _of_markers(request, serving.answers)
+    if isinstance(request, AddPartitionsToTxn):
         return serving, _of_transactions(request, serving.answers)
     assert isinstance(request, Produce)
     asked = tuple(
@@ -126,13 +126,28 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     return serving, merge_responses(tuple(there[partition] for partition in asked))
 
 
-def _of_transactions(request: OfTransactions, answers: tuple[Any, ...]) -> Message | None:
+def _in_parts(message: Message) -> bool:
+    """Return whether a request has several parts, each with a result of its own, or a response the results of several."""
+    if isinstance(message, WriteTxnMarkers | WriteTxnMarkersResponse):
+        return len(message.markers) > 1
+    parted = Produce | ProduceResponse | AddPartitionsToTxn | AddPartitionsToTxnResponse
+    return isinstance(message, parted) and bool(message.further)
+
+
+def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
+    """Return the response with the results of all markers, in the request's order, once all are there."""
+    there = {result.producer_id: result for answer in answers for result in answer.markers}
+    if len(there) < len(request.markers):
+        return None
+    return WriteTxnMarkersResponse(tuple(there[each.producer_id] for each in request.markers))
+
+
+def _of_transactions(request: AddPartitionsToTxn, answers: tuple[Any, ...]) -> Message | None:
     """Return the response for all transactions of a request, in its order, once all results are there."""
-    by = "producer_id" if isinstance(request, WriteTxnMarkers) else "transactional_id"
-    there = {getattr(answer, by): answer for answer in answers}
+    there = {answer.transactional_id: answer for answer in answers}
     if len(there) < len(request.of_transactions):
         return None
-    whole: Message = merge_parts(there[getattr(each, by)] for each in request.of_transactions)
+    whole: Message = merge_parts(there[each.transactional_id] for each in request.of_transactions)
     return whole
 
 

@@ -43,7 +43,7 @@ def _errors(message: Message) -> tuple[Errors, ...]:
         case EndTxnResponse() | InitProducerIdResponse():
             return (message.error,)
         case WriteTxnMarkersResponse():
-            return tuple(r.error for each in message.of_transactions for r in each.results)
+            return tuple(result.error for result in message.results)
         case _:
             return ()
 
@@ -120,7 +120,7 @@ def _one_request(moment: Moment) -> bool:
 def _markers_together(moment: Moment) -> bool:
     """A coordinator has just sent the markers of several transactions in one request."""
     return any(
-        isinstance(message, WriteTxnMarkers) and message.further
+        isinstance(message, WriteTxnMarkers) and len(message.markers) > 1
         for message in _sent_messages(moment)
     )
 

@@ -161,27 +161,23 @@ class EndTxnResponse(Message, frozen=True):
     producer_epoch: int = -1
 
 
-class WriteTxnMarkers(Message, frozen=True):
-    """The coordinator makes a broker end a transaction on the partitions that it leads.
+class TxnMarker(Value, frozen=True):
+    """The end of one transaction on some partitions: a commit or an abort."""
 
-    `further` are the markers of other transactions that are to be ended there.
-    """
-
-    API_KEY: ClassVar[int] = 27
-    VERSION: ClassVar[int] = 2
-    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     producer_id: int
     producer_epoch: int
     committed: bool
     partitions: tuple[str, ...]
     coordinator_epoch: int
     transaction_version: int = 2
-    further: tuple[WriteTxnMarkers, ...] = ()
 
-    @property
-    def of_transactions(self) -> tuple[WriteTxnMarkers, ...]:
-        """The request split into one for each transaction."""
-        return split_parts(self)
+
+class WriteTxnMarkers(Message, frozen=True):
+    """The coordinator makes a broker end transactions on the partitions that it leads."""
+
+    API_KEY: ClassVar[int] = 27
+    VERSION: ClassVar[int] = 2
+    markers: tuple[TxnMarker, ...]
 
 
 class PartitionResult(Value, frozen=True):
@@ -191,18 +187,22 @@ class PartitionResult(Value, frozen=True):
     error: Errors
 
 
+class TxnMarkerResult(Value, frozen=True):
+    """The results of one transaction's marker: in each partition it is in the log, or an error says why not."""
+
+    producer_id: int
+    results: tuple[PartitionResult, ...]
+
+
 class WriteTxnMarkersResponse(Message, frozen=True):
-    """Per partition: the marker is in the log, or an error. `further` are the results of other transactions."""
+    """The results of each marker."""
 
     API_KEY: ClassVar[int] = 27
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
-    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
-    producer_id: int
-    results: tuple[PartitionResult, ...]
-    further: tuple[WriteTxnMarkersResponse, ...] = ()
+    markers: tuple[TxnMarkerResult, ...]
 
     @property
-    def of_transactions(self) -> tuple[WriteTxnMarkersResponse, ...]:
-        """The response split into one for each transaction."""
-        return split_parts(self)
+    def results(self) -> tuple[PartitionResult, ...]:
+        """The results of all markers."""
+        return tuple(result for marker in self.markers for result in marker.results)

@@ -18,7 +18,7 @@ from kipviz.messages.admin import (
 from kipviz.messages.apis.cluster import acls
 from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
 from kipviz.messages.share_admin import DescribeShareGroupOffsets
-from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.messages.transactions import TxnMarker, WriteTxnMarkers
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
@@ -104,8 +104,8 @@ def write_txn_markers(said: Struct, version: int, desk: Desk) -> Asked:
     """Write markers, with which an operator aborts a hanging transaction; brokers send them inside the model."""
     if not said["Markers"]:
         raise Refused("a WriteTxnMarkers has at least one marker here")
-    first, *further = (
-        WriteTxnMarkers(
+    markers = tuple(
+        TxnMarker(
             each["ProducerId"],
             each["ProducerEpoch"],
             each["TransactionResult"],
@@ -115,7 +115,7 @@ def write_txn_markers(said: Struct, version: int, desk: Desk) -> Asked:
         )
         for each in said["Markers"]
     )
-    return as_written(first.but(further=tuple(further)), desk)
+    return as_written(WriteTxnMarkers(markers), desk)
 
 
 def list_groups(said: Struct, version: int, desk: Desk) -> Asked:

@@ -101,6 +101,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     InitProducerIdResponse,
+    TxnMarker,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
@@ -121,7 +122,7 @@ REQUESTS = {
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
         TxnHeartbeat("t", 9, 0),
-        WriteTxnMarkers(9, 0, True, ("out-0",), 0),
+        WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
         Produce("t", "out-0", 9, 0, 0, ()),
         Fetch("out-0", 0, 1, read_committed=True),
         ListOffsets("out-0", -1),

@@ -294,7 +294,7 @@ def test_a_partition_that_is_gone_gets_no_marker():
     desk = ongoing()
     known = desk.role.transactions["t"].but(state=S.PREPARE_COMMIT, partitions=("gone-0", "out-0"))
     sent = transaction_state_manager.send_markers(desk.role, known, ("gone-0", "out-0"), desk.on)
-    assert [request.message.partitions for request in sent.requests] == [("out-0",)]
+    assert [request.message.markers[0].partitions for request in sent.requests] == [("out-0",)]
     assert sent.state.transactions["t"].partitions == ("out-0",)
     assert sent.state.transactions["t"].to_send == ()
 

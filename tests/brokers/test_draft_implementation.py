@@ -23,6 +23,7 @@ from kipviz.messages.share_state import (
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
+    TxnMarker,
     WriteTxnMarkers,
 )
 from kipviz.records.share_group_state import RecordState, StateBatch
@@ -347,7 +348,7 @@ def hooks(rules: str, *partitions: str) -> list[str]:
     """Give what a marker request has done next door, in order."""
     leaders = {"output-A-0": 1, STATE: 1, "src-0": 1}
     desk = Desk(kafka_apis, KafkaApis(), leaders=leaders, rules=rules)
-    request = WriteTxnMarkers(9, 1, True, partitions, 0)
+    request = WriteTxnMarkers((TxnMarker(9, 1, True, partitions, 0),))
     desk.ask(kafka_apis.on_write_txn_markers, request)
     return [type(call.message).__name__ for call in desk.local]
 

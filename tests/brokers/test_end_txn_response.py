@@ -14,7 +14,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     PartitionResult,
-    WriteTxnMarkersResponse,
+    TxnMarkerResult,
 )
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
@@ -44,7 +44,7 @@ def end(desk: Desk[TransactionCoordinator], *, committed: bool = True, version: 
 def marked(desk: Desk[TransactionCoordinator], *partitions: str) -> None:
     """Let a broker answer WriteTxnMarkers."""
     results = tuple(PartitionResult(each, Errors.NONE) for each in partitions)
-    response = WriteTxnMarkersResponse(desk.role.transactions["t"].producer_id, results)
+    response = TxnMarkerResult(desk.role.transactions["t"].producer_id, results)
     desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
 
 

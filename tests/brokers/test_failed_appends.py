@@ -20,7 +20,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     PartitionResult,
-    WriteTxnMarkersResponse,
+    TxnMarkerResult,
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import Tombstone, TransactionState
@@ -110,7 +110,7 @@ def test_a_completion_that_cannot_be_logged_is_logged_when_the_replicas_are_back
     add(desk)
     end(desk)
     follower(desk, up=False)
-    written = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),))
+    written = TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),))
     desk.do(tc.on_markers_answered(desk.role, written, "2 t", desk.on))
     assert (known(desk).state, known(desk).pending_state) == (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS

@@ -74,8 +74,9 @@ def test_what_an_older_generation_has_open_in_these_partitions_is_aborted_first(
     assert at.role.transactions["old"].state is S.PREPARE_ABORT
     # The markers are on their way: it is not over yet.
     assert init(at, "new", 2, "src-1").error is E.CONCURRENT_TRANSACTIONS
-    (marker,) = at.requests
-    assert (marker.message.committed, marker.message.partitions) == (False, ("out-0",))
+    (request,) = at.requests
+    (marker,) = request.message.markers
+    assert (marker.committed, marker.partitions) == (False, ("out-0",))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from kipviz.brokers.local_calls import (
 )
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.messages.transactions import TxnMarker, WriteTxnMarkers
 
 OFFSETS, STATE = "__consumer_offsets-7", "__share_group_state-16"
 
@@ -28,7 +28,7 @@ def desk():
 
 
 def mark(desk, *partitions, incarnation=0, epoch=1):
-    request = WriteTxnMarkers(9, epoch, True, partitions, 2)
+    request = WriteTxnMarkers((TxnMarker(9, epoch, True, partitions, 2),))
     to = ReplyTo("B7/markers", 1, incarnation)
     desk.do(apis.on_write_txn_markers(desk.role, request, to, desk.on))
     return to

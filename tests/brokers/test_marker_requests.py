@@ -14,6 +14,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -44,8 +45,11 @@ def states(desk):
 )
 def test_each_transaction_takes_its_own_results(desk, error, left):
     assert states(desk) == {"t": S.PREPARE_COMMIT, "u": S.PREPARE_COMMIT}
-    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),)).but(
-        further=(WriteTxnMarkersResponse(10, (PartitionResult("out-0", error),)),)
+    answer = WriteTxnMarkersResponse(
+        (
+            TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),)),
+            TxnMarkerResult(10, (PartitionResult("out-0", error),)),
+        )
     )
     tag = desk.requests[0].tag
     desk.do(marker_requests.on_markers_answered(desk.role, answer, tag, desk.on))
@@ -54,11 +58,10 @@ def test_each_transaction_takes_its_own_results(desk, error, left):
 
 def test_markers_of_both_are_sent_again_when_their_connection_breaks(desk):
     first = desk.requests[0].tag
-    asked = [r.message for r in desk.requests]
-    together = asked[0].but(further=(asked[1],))
-    assert isinstance(together, WriteTxnMarkers)
+    asked = [marker for r in desk.requests for marker in r.message.markers]
+    together = WriteTxnMarkers(tuple(asked))
     done = marker_requests.on_markers_lost(desk.role, together, first, desk.on)
-    sent = [part for r in done.requests for part in r.message.of_transactions]
+    sent = [part for r in done.requests for part in r.message.markers]
     assert [(m.producer_id, m.partitions) for m in sent] == [(9, ("out-0",)), (10, ("out-0",))]
 
 
@@ -66,7 +69,8 @@ def test_the_first_transaction_of_an_answer_is_the_one_that_its_tag_names(desk):
     """TransactionMarkerRequestCompletionHandler finds a transaction by its id, whichever producer id it has now."""
     known = desk.role.transactions["t"].but(producer_id=12)
     desk.role = desk.role.but(transactions=desk.role.transactions.set("t", known))
-    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),))
+    result = TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),))
+    answer = WriteTxnMarkersResponse((result,))
     tag = desk.requests[0].tag
     desk.do(marker_requests.on_markers_answered(desk.role, answer, tag, desk.on))
     assert states(desk) == {"t": S.COMPLETE_COMMIT, "u": S.PREPARE_COMMIT}

@@ -18,8 +18,8 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
@@ -55,7 +55,7 @@ def end(desk, epoch, *, commit=True):
 
 def marked(desk, *partitions):
     found = tuple(PartitionResult(p, Errors.NONE) for p in partitions)
-    desk.do(tc.on_markers_answered(desk.role, WriteTxnMarkersResponse(9, found), "2 t", desk.on))
+    desk.do(tc.on_markers_answered(desk.role, TxnMarkerResult(9, found), "2 t", desk.on))
 
 
 def states(desk):
@@ -124,7 +124,7 @@ def test_a_marker_has_the_epoch_of_the_data_and_says_that_it_is_an_old_one(desk)
     init(desk)
     add(desk, 0, "out-0")
     end(desk, 0)
-    (marker,) = desk.sent(WriteTxnMarkers)
+    ((marker,),) = (m.markers for m in desk.sent(WriteTxnMarkers))
     assert (marker.producer_epoch, marker.transaction_version) == (0, 0)
 
 
@@ -136,7 +136,7 @@ def test_the_coordinators_own_abort_fences_with_the_next_epoch(desk, end_it):
         desk.do(tc.on_timeout(desk.role, "t", desk.on))
     else:
         assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
-    (marker,) = desk.sent(WriteTxnMarkers)
+    ((marker,),) = (m.markers for m in desk.sent(WriteTxnMarkers))
     assert (marker.producer_epoch, marker.committed) == (1, False)
     (decided,) = [e for e in desk.events if isinstance(e, TransactionDecided)]
     assert decided.producer_epoch == 0

@@ -15,7 +15,12 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, WriteTxnMarkers
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    InitProducerId,
+    TxnMarker,
+    WriteTxnMarkers,
+)
 from kipviz.messages.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
 
@@ -82,12 +87,13 @@ def test_a_fence_of_an_older_version_keeps_its_epoch_when_it_could_not_be_logged
 
 def test_markers_of_several_transactions_for_one_broker_are_one_request() -> None:
     def marker(broker: int, producer_id: int) -> Request:
-        message = WriteTxnMarkers(producer_id, 0, True, ("out-0",), 2, 2)
+        message = WriteTxnMarkers((TxnMarker(producer_id, 0, True, ("out-0",), 2, 2),))
         return Request("markers", broker, message, "transaction_coordinator", HOME, "2 t")
 
     first, other, second = marker(3, 9), marker(5, 10), marker(3, 11)
     done = ta.gathered(Effects(None, requests=(first, other, second)))
-    both = first.but(message=first.message.but(further=(second.message,)))
+    found = [m.message.markers for m in (first, second)]
+    both = first.but(message=WriteTxnMarkers((*found[0], *found[1])))
     assert done.requests == (both, other)
     assert ta.gathered(Effects(None, requests=(first,))).requests == (first,)
 

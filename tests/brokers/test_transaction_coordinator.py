@@ -15,8 +15,8 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
 from kipviz.records.transaction_state import TransactionState
 
@@ -51,10 +51,14 @@ def states(desk):
     return [(r.state, r.producer_id, r.producer_epoch) for r in desk.written(HOME)]
 
 
+def sent_markers(desk):
+    return [marker for message in desk.sent(WriteTxnMarkers) for marker in message.markers]
+
+
 def marked(desk, *results, tag="2 t"):
     """Let a broker answer WriteTxnMarkers."""
     found = tuple(PartitionResult(p, e) for p, e in results)
-    response = WriteTxnMarkersResponse(known(desk).producer_id, found)
+    response = TxnMarkerResult(known(desk).producer_id, found)
     desk.do(tc.on_markers_answered(desk.role, response, tag, desk.on))
 
 
@@ -142,7 +146,7 @@ def test_a_commit_is_answered_with_the_next_identity_before_any_marker_is_writte
     answer = end(ongoing, 9, 0)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 1)
     assert known(ongoing).state is S.PREPARE_COMMIT
-    markers = ongoing.sent(WriteTxnMarkers)
+    markers = sent_markers(ongoing)
     assert [(m.partitions, m.producer_epoch, m.committed) for m in markers] == [
         (("out-0",), 1, True),
         (("out-1",), 1, True),
@@ -167,7 +171,7 @@ def test_a_marker_that_finds_no_leader_is_sent_again_to_the_new_one(ongoing, err
     ongoing.leaders["out-0"] = 7
     marked(ongoing, ("out-0", error))
     again = ongoing.requests[-1]
-    assert (again.broker, again.message.partitions) == (7, ("out-0",))
+    assert (again.broker, again.message.markers[0].partitions) == (7, ("out-0",))
     marked(ongoing, ("out-0", Errors.NONE))
     marked(ongoing, ("out-1", Errors.NONE))
     assert known(ongoing).state is S.COMPLETE_COMMIT
@@ -242,17 +246,20 @@ def test_a_marker_that_is_fenced_leaves_the_transaction_prepared_until_it_is_loa
     sent = len(ongoing.requests)
     ongoing.role = TransactionCoordinator(HOME, 3, loading=True)
     ongoing.do(tc.on_loaded(ongoing.role, ongoing.on))
-    assert [r.message.coordinator_epoch for r in ongoing.requests[sent:]] == [3, 3]
+    assert [r.message.markers[0].coordinator_epoch for r in ongoing.requests[sent:]] == [3, 3]
 
 
 def test_a_fence_of_one_marker_does_not_keep_those_of_other_brokers_back(ongoing):
     """MRH re-enqueues what another broker did not take, or what a connection lost, all the same."""
     end(ongoing, 9, 0)
-    lost = ongoing.sent(WriteTxnMarkers)[1]
+    lost = sent_markers(ongoing)[1]
     marked(ongoing, ("out-0", Errors.INVALID_PRODUCER_EPOCH))
     marked(ongoing, ("out-1", Errors.NOT_LEADER_OR_FOLLOWER))
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
-    assert [r.message.partitions for r in ongoing.requests[2:]] == [("out-1",), ("out-1",)]
+    assert [r.message.markers[0].partitions for r in ongoing.requests[2:]] == [
+        ("out-1",),
+        ("out-1",),
+    ]
     marked(ongoing, ("out-1", Errors.NONE))
     assert (known(ongoing).partitions, known(ongoing).sent) == (("out-0",), ())
     assert known(ongoing).state is S.PREPARE_COMMIT
@@ -289,17 +296,17 @@ def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_leader(desk):
 
 def test_markers_on_a_broken_connection_are_sent_again_and_only_they(ongoing):
     end(ongoing, 9, 0)
-    lost = ongoing.sent(WriteTxnMarkers)[0]
+    lost = sent_markers(ongoing)[0]
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
-    assert [r.message.partitions for r in ongoing.requests[2:]] == [("out-0",)]
-    answer = WriteTxnMarkersResponse(9, (PartitionResult("out-1", Errors.NONE),))
+    assert [r.message.markers[0].partitions for r in ongoing.requests[2:]] == [("out-0",)]
+    answer = TxnMarkerResult(9, (PartitionResult("out-1", Errors.NONE),))
     ongoing.do(tc.on_markers_lost(ongoing.role, answer, "2 t", ongoing.on))
-    assert [r.message.partitions for r in ongoing.requests[3:]] == [("out-1",)]
+    assert [r.message.markers[0].partitions for r in ongoing.requests[3:]] == [("out-1",)]
 
 
 def test_markers_that_an_earlier_coordinator_on_this_broker_lost_are_not_sent_again(ongoing):
     end(ongoing, 9, 0)
-    sent, lost = len(ongoing.requests), ongoing.sent(WriteTxnMarkers)[0]
+    sent, lost = len(ongoing.requests), sent_markers(ongoing)[0]
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, "1 t", ongoing.on))
     assert len(ongoing.requests) == sent
 
@@ -344,7 +351,7 @@ def test_a_timeout_at_the_last_epoch_rotates_the_producer_id(ongoing):
     ongoing.role = ongoing.role.but(transactions=ongoing.role.transactions.set("t", at_the_end))
     ongoing.do(tc.on_timeout(ongoing.role, "t", ongoing.on))
     assert states(ongoing)[-1] == (S.PREPARE_ABORT, 9, 32767)
-    assert {m.producer_epoch for m in ongoing.sent(WriteTxnMarkers)} == {32767}
+    assert {m.producer_epoch for m in sent_markers(ongoing)} == {32767}
     marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE))
     assert states(ongoing)[-1] == (S.COMPLETE_ABORT, 10, 0)
 
@@ -389,7 +396,7 @@ def test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again(ongo
     assert init(ongoing).error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     ongoing.do(tc.on_loaded(ongoing.role, ongoing.on))
     again = ongoing.requests[sent:]
-    assert [r.message.partitions for r in again] == [("out-0",), ("out-1",)]
+    assert [r.message.markers[0].partitions for r in again] == [("out-0",), ("out-1",)]
     assert known(ongoing).last_producer_epoch == -1  # never persisted, KAFKA-20357
 
 
@@ -456,7 +463,7 @@ def test_a_new_instance_that_aborts_remembers_the_epoch_that_it_fenced(desk):
 def test_a_marker_that_was_not_lost_stays_sent(ongoing):
     end(ongoing, 9, 0)
     before = known(ongoing).sent
-    lost = ongoing.sent(WriteTxnMarkers)[0]
+    lost = sent_markers(ongoing)[0]
     ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
     assert sorted(known(ongoing).sent) == sorted(before)
 

@@ -18,8 +18,8 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
@@ -53,7 +53,7 @@ def mark(desk):
     """Let every broker write its markers."""
     known = desk.role.transactions["t"]
     results = tuple(PartitionResult(p, Errors.NONE) for p in known.partitions)
-    response = WriteTxnMarkersResponse(known.producer_id, results)
+    response = TxnMarkerResult(known.producer_id, results)
     desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
 
 
@@ -175,7 +175,7 @@ def test_the_end_of_a_kept_transaction_is_above_the_epoch_that_ended_it(commit):
     init(desk, keep=True)
     answer = end(desk, 9, 4, commit=commit)
     assert (answer.error, answer.producer_id, answer.producer_epoch) == (Errors.NONE, 9, 5)
-    (marker,) = desk.sent(WriteTxnMarkers)
+    ((marker,),) = (m.markers for m in desk.sent(WriteTxnMarkers))
     assert (marker.producer_id, marker.producer_epoch, marker.committed) == (9, 4, commit)
     mark(desk)
     assert states(desk)[-1] == (S.COMPLETE_COMMIT if commit else S.COMPLETE_ABORT, 9, 5, -1, -1)
@@ -212,7 +212,7 @@ def test_at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id():
     assert end(desk, 9, 32_766).error is Errors.PRODUCER_FENCED
     answer = end(desk, 10, 0)
     assert (answer.producer_id, answer.producer_epoch) == (10, 1)
-    (marker,) = desk.sent(WriteTxnMarkers)
+    ((marker,),) = (m.markers for m in desk.sent(WriteTxnMarkers))
     assert (marker.producer_id, marker.producer_epoch) == (9, 32_767)
     mark(desk)
     assert states(desk)[-1] == (S.COMPLETE_COMMIT, 10, 1, -1, -1)
@@ -249,7 +249,7 @@ def test_below_transaction_version_2_a_kept_transaction_leaves_the_identity_that
     desk.image = {"features": features}
     older = EndTxn("t", 9, 1, True, 4)
     assert desk.ask(tc.on_end_txn, older).error is Errors.NONE
-    (marker,) = desk.sent(WriteTxnMarkers)
+    ((marker,),) = (m.markers for m in desk.sent(WriteTxnMarkers))
     assert (marker.producer_id, marker.producer_epoch) == (9, 0)
     mark(desk)
     assert states(desk)[-1] == (S.COMPLETE_COMMIT, 9, 1, -1, -1)

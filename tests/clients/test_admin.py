@@ -22,6 +22,8 @@ from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
     PartitionResult,
+    TxnMarker,
+    TxnMarkerResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -96,6 +98,11 @@ def test_every_other_question_is_asked_again_when_its_connection_breaks():
     assert admin.next_request(admin.on_disconnected(me, 1)) == asked == DescribeTransactions("t")
 
 
+def marked(error):
+    result = TxnMarkerResult(9, (PartitionResult("out-0", error),))
+    return WriteTxnMarkersResponse((result,))
+
+
 @pytest.mark.parametrize(
     ("call", "answer"),
     [
@@ -103,10 +110,7 @@ def test_every_other_question_is_asked_again_when_its_connection_breaks():
         (lambda: admin.describe_transactions(ME, "t"), described(error=Errors(16))),
         (lambda: admin.describe_producers(ME, "out-0"), producers(error=Errors(6))),
         (lambda: admin.fence_producers(ME, "t"), InitProducerIdResponse(Errors(51))),
-        (
-            lambda: admin.abort_transaction(looked(OPEN), "out-0"),
-            WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors(6)),)),
-        ),
+        (lambda: admin.abort_transaction(looked(OPEN), "out-0"), marked(Errors(6))),
     ],
 )
 def test_an_answer_that_says_come_back_is_obeyed(call, answer):
@@ -118,18 +122,14 @@ def test_an_answer_that_says_come_back_is_obeyed(call, answer):
 @pytest.mark.parametrize("error", [31, 47, 52])
 def test_a_marker_that_the_log_refuses_ends_the_call_with_its_error(error):
     me = admin.abort_transaction(looked(OPEN), "out-0")
-    refused = WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors(error)),))
-    _, me = told(me, refused)
+    _, me = told(me, marked(Errors(error)))
     assert (me.done, me.error) == (True, f"WriteTxnMarkers: {Errors(error).name}")
 
 
 def test_a_transaction_is_aborted_with_the_epoch_of_the_log_and_as_of_version_0():
     me = looked(CLOSED, OPEN.but(producer_id=7, start_offset=30), OPEN)
-    request, me = told(
-        admin.abort_transaction(me, "out-0"),
-        WriteTxnMarkersResponse(9, (PartitionResult("out-0", Errors.NONE),)),
-    )
-    assert request == WriteTxnMarkers(9, 4, False, ("out-0",), 0, 0)
+    request, me = told(admin.abort_transaction(me, "out-0"), marked(Errors.NONE))
+    assert request == WriteTxnMarkers((TxnMarker(9, 4, False, ("out-0",), 0, 0),))
     assert admin.next_request(me) is None  # the coordinator is not asked
     assert (me.done, me.error, me.candidates) == (True, "", ())
 

@@ -20,27 +20,33 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.transactions import PartitionResult, WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.messages.transactions import (
+    PartitionResult,
+    TxnMarker,
+    TxnMarkerResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
 from kipviz.records.transaction_state import TransactionState
 from tests.scenarios.story import nodes, played
 
 S = TransactionState
 HOME = "__transaction_state-0"
 ONE, OTHER = (
-    WriteTxnMarkers(9, 1, True, ("out-0",), 2),
-    WriteTxnMarkers(10, 1, False, ("out-0",), 2),
+    TxnMarker(9, 1, True, ("out-0",), 2),
+    TxnMarker(10, 1, False, ("out-0",), 2),
 )
-BOTH = ONE.but(further=(OTHER,))
+BOTH = WriteTxnMarkers((ONE, OTHER))
 TO = ReplyTo("B7/markers", 1, 0)
 REFUSED = Errors.INVALID_PRODUCER_EPOCH
 
 
 def answer(first: Errors, second: Errors) -> WriteTxnMarkersResponse:
-    parts = [
-        WriteTxnMarkersResponse(pid, (PartitionResult("out-0", error),))
+    results = (
+        TxnMarkerResult(pid, (PartitionResult("out-0", error),))
         for pid, error in ((9, first), (10, second))
-    ]
-    return parts[0].but(further=(parts[1],))
+    )
+    return WriteTxnMarkersResponse(tuple(results))
 
 
 @pytest.fixture
@@ -64,28 +70,23 @@ def test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request():
     trace, _ = played("kip-98-markers-together", "kafka")
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
     asked = [m for m in sent if isinstance(m, WriteTxnMarkers)]
-    assert [len(m.of_transactions) for m in asked] == [1, 1, 2]
+    assert [len(m.markers) for m in asked] == [1, 1, 2]
     (told,) = [m for m in sent if isinstance(m, WriteTxnMarkersResponse)]
-    assert [each.producer_id for each in told.of_transactions] == [
-        each.producer_id for each in asked[-1].of_transactions
+    assert [each.producer_id for each in told.markers] == [
+        each.producer_id for each in asked[-1].markers
     ]
     log = trace.node(trace.line[-1]).world.logs["output-A-0"]
     assert [b.producer_id for b in log.batches if b.control] == [9, 10]
 
 
 def test_only_what_goes_to_one_broker_goes_together():
-    def to(broker: int, message: WriteTxnMarkers) -> Request:
-        return Request(
-            "markers",
-            broker,
-            message,
-            transaction_state_manager.ROLE,
-            HOME,
-            f"2 {message.producer_id}",
-        )
+    def to(broker: int, *those: TxnMarker) -> Request:
+        tag = f"2 {those[0].producer_id}"
+        message = WriteTxnMarkers(those)
+        return Request("markers", broker, message, transaction_state_manager.ROLE, HOME, tag)
 
     asked = (to(3, ONE), to(5, ONE), to(3, OTHER))
-    assert gathered(Effects(None, requests=asked)).requests == (to(3, BOTH), to(5, ONE))
+    assert gathered(Effects(None, requests=asked)).requests == (to(3, ONE, OTHER), to(5, ONE))
 
 
 def test_the_results_of_each_transaction_are_its_own(desk):
@@ -95,14 +96,14 @@ def test_the_results_of_each_transaction_are_its_own(desk):
     desk.do(done)
     assert states(desk) == {"t": S.COMPLETE_COMMIT, "u": S.PREPARE_COMMIT}
     (again,) = desk.requests
-    assert (again.message.producer_id, again.message.further, again.tag) == (10, (), "2 u")
+    assert ([m.producer_id for m in again.message.markers], again.tag) == ([10], "2 u")
 
 
 @pytest.mark.parametrize("lost", [BOTH, answer(Errors.NONE, Errors.NONE)])
 def test_a_lost_request_or_answer_is_sent_again_for_all_in_one(desk, lost):
     desk.do(markers.on_markers_lost(desk.role, lost, "2 t", desk.on))
     (again,) = desk.requests
-    assert [each.producer_id for each in again.message.of_transactions] == [9, 10]
+    assert [each.producer_id for each in again.message.markers] == [9, 10]
 
 
 def test_a_transaction_that_is_forgotten_meanwhile_is_nobodys(desk):

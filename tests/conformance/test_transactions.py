@@ -38,8 +38,8 @@ from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
     PartitionResult,
+    TxnMarkerResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
@@ -144,7 +144,7 @@ def times(desk: Desk) -> tuple[int, int]:
 def marked(desk: Desk, error: Errors = Errors.NONE) -> None:
     """Let the brokers answer for every partition that still needs its marker."""
     results = tuple(PartitionResult(p, error) for p in known(desk).partitions)
-    response = WriteTxnMarkersResponse(known(desk).producer_id, results)
+    response = TxnMarkerResult(known(desk).producer_id, results)
     desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
 
 
@@ -329,7 +329,7 @@ def test_22_a_partition_whose_topic_was_deleted_needs_no_marker(desk):
     hold(desk, S.ONGOING, 5, partitions=("deleted-0", "topic1-0"))
     end(desk, 5, commit=True)
     assert known(desk).partitions == ("topic1-0",)
-    assert [r.message.partitions for r in desk.requests] == [("topic1-0",)]
+    assert [r.message.markers[0].partitions for r in desk.requests] == [("topic1-0",)]
     marked(desk)
     assert known(desk).state is S.COMPLETE_COMMIT
 
@@ -341,7 +341,7 @@ def test_23_a_marker_that_came_to_the_wrong_broker_is_sent_to_the_new_leader(des
     desk.leaders["topic1-0"] = 7
     marked(desk, Errors.NOT_LEADER_OR_FOLLOWER)
     assert known(desk).partitions == ("topic1-0",)
-    asked_now = [(r.broker, r.message.partitions) for r in desk.requests]
+    asked_now = [(r.broker, r.message.markers[0].partitions) for r in desk.requests]
     assert asked_now == [(3, ("topic1-0",)), (7, ("topic1-0",))]
     assert all(isinstance(r.message, WriteTxnMarkers) for r in desk.requests)
 

@@ -51,7 +51,8 @@ def test_requests_to_other_brokers_are_collected(desk):
     desk.ask(coordinator.on_init_producer_id, InitProducerId("t"))
     desk.ask(coordinator.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
     desk.ask(coordinator.on_end_txn, EndTxn("t", 9, 0, committed=True))
-    assert [m.partitions for m in desk.sent(WriteTxnMarkers)] == [("out-0",)]
+    markers = [marker for m in desk.sent(WriteTxnMarkers) for marker in m.markers]
+    assert [marker.partitions for marker in markers] == [("out-0",)]
     assert desk.sent(EndTxn) == []
 
 

@@ -37,7 +37,7 @@ FIELD_OF = {
     Shard.TRANSACTIONAL_ID: "transactional_id",
     Shard.GROUP: "group_id",
     Shard.KEY: "key",
-    Shard.FIRST_PARTITION: "partitions",
+    Shard.FIRST_PARTITION: "markers",
     Shard.BROKER: "broker",
 }
 

@@ -67,6 +67,8 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     PartitionResult,
+    TxnMarker,
+    TxnMarkerResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
     with_error,
@@ -370,15 +372,16 @@ def test_one_produce_request_has_batches_of_several_partitions_of_several_topics
 
 
 def test_one_request_has_the_markers_of_several_transactions() -> None:
-    one = WriteTxnMarkers(9, 1, True, ("out-0", "out-1"), 2)
-    found = body(one.but(further=(WriteTxnMarkers(10, 3, False, ("other-0",), 2),)))["Markers"]
+    one = TxnMarker(9, 1, True, ("out-0", "out-1"), 2)
+    other = TxnMarker(10, 3, False, ("other-0",), 2)
+    found = body(WriteTxnMarkers((one, other)))["Markers"]
     assert [(m["ProducerId"], m["ProducerEpoch"], m["TransactionResult"]) for m in found] == [
         (9, 1, True),
         (10, 3, False),
     ]
     assert [m["Topics"][0]["PartitionIndexes"] for m in found] == [(0, 1), (0,)]
     results = (PartitionResult("out-0", Errors.NONE),)
-    told = WriteTxnMarkersResponse(9, results, (WriteTxnMarkersResponse(10, results),))
+    told = WriteTxnMarkersResponse((TxnMarkerResult(9, results), TxnMarkerResult(10, results)))
     assert [m["ProducerId"] for m in body(told)["Markers"]] == [9, 10]
 
 

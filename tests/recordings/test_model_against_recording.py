@@ -365,11 +365,12 @@ def _summarize(message) -> tuple:
         case EndTxn():
             return ("end", str(message.committed), message.producer_id, message.producer_epoch)
         case WriteTxnMarkers():
-            to = f"{sorted(message.partitions)} {message.committed} {message.transaction_version}"
-            return ("mark", to, message.coordinator_epoch, message.producer_epoch)
+            (marker,) = message.markers
+            to = f"{sorted(marker.partitions)} {marker.committed} {marker.transaction_version}"
+            return ("mark", to, marker.coordinator_epoch, marker.producer_epoch)
         case WriteTxnMarkersResponse():
             results = sorted((r.partition, int(r.error)) for r in message.results)
-            return ("marked", str(results), message.producer_id, 0)
+            return ("marked", str(results), message.markers[0].producer_id, 0)
     raise AssertionError(message)
 
 

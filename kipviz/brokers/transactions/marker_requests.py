@@ -21,7 +21,12 @@ from kipviz.brokers.context import Context, Effects, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_append import gathered
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.messages.transactions import (
+    TxnMarker,
+    TxnMarkerResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
 
 
 def on_markers_answered(
@@ -54,8 +59,8 @@ def _each(
     handler: Callable[[TransactionCoordinator, Any, str, Context], Effects],
 ) -> Effects:
     parts: list[Effects] = []
-    asked: tuple[WriteTxnMarkers | WriteTxnMarkersResponse, ...] = message.of_transactions
-    for place, each in enumerate(asked):
+    markers: tuple[TxnMarker | TxnMarkerResult, ...] = message.markers
+    for place, each in enumerate(markers):
         mine = _tag_of(me, each.producer_id, tag) if place else tag
         part = handler(me, each, mine, on.after(*parts))
         me = part.state

@@ -31,8 +31,9 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnMarker,
+    TxnMarkerResult,
     WriteTxnMarkers,
-    WriteTxnMarkersResponse,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
 from kipviz.records.transaction_state import (
@@ -191,7 +192,7 @@ def markers_of(
     requests: list[Request] = []
     sent: list[tuple[str, int]] = []
     for broker in sorted(by_broker):
-        marker = WriteTxnMarkers(
+        marker = TxnMarker(
             known.producer_id,
             known.producer_epoch,
             known.state is TransactionState.PREPARE_COMMIT,
@@ -199,7 +200,8 @@ def markers_of(
             coordinator_epoch,
             known.client_transaction_version,
         )
-        requests.append(Request("markers", broker, marker, role, shard, tag))
+        message = WriteTxnMarkers((marker,))
+        requests.append(Request("markers", broker, message, role, shard, tag))
         sent += [(p, broker) for p in by_broker[broker]]
     return tuple(requests), tuple(sent), nobody
 
@@ -214,14 +216,17 @@ def gathered(done: Effects) -> Effects:
     for request in done.requests:
         first = found.setdefault(request.broker, request)
         if first is not request:
-            both = first.message.but(further=(*first.message.further, request.message))  # type: ignore[attr-defined]
+            here, more = first.message, request.message
+            assert isinstance(here, WriteTxnMarkers)
+            assert isinstance(more, WriteTxnMarkers)
+            both = WriteTxnMarkers((*here.markers, *more.markers))
             found[request.broker] = first.but(message=both)
     return done.but(requests=tuple(found.values()))
 
 
-def partitions_of_lost(lost: WriteTxnMarkers | WriteTxnMarkersResponse) -> tuple[str, ...]:
-    """Return the partitions of markers whose request or response was lost."""
-    if isinstance(lost, WriteTxnMarkers):
+def partitions_of_lost(lost: TxnMarker | TxnMarkerResult) -> tuple[str, ...]:
+    """Return the partitions of a marker whose request or response was lost."""
+    if isinstance(lost, TxnMarker):
         return lost.partitions
     return tuple(result.partition for result in lost.results)
 

@@ -66,8 +66,8 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
-    WriteTxnMarkers,
-    WriteTxnMarkersResponse,
+    TxnMarker,
+    TxnMarkerResult,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse, answer_to
 from kipviz.records.batches import NO_TIMESTAMP
@@ -238,9 +238,9 @@ def on_end_txn(
 
 
 def on_markers_answered(
-    me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
+    me: TransactionCoordinator, response: TxnMarkerResult, tag: str, on: Context
 ) -> Effects:
-    """Remove the partitions that have their marker, and resend the markers of the others.
+    """Remove the partitions that have their marker, and resend it to the others.
 
     WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator sent the request, not an earlier one on the
     same broker. DOES: when no partition is left, logs COMPLETE_*. An epoch error or a coordinator fence ends the
@@ -262,11 +262,11 @@ def on_markers_answered(
 
 def on_markers_lost(
     me: TransactionCoordinator,
-    lost: WriteTxnMarkers | WriteTxnMarkersResponse,
+    lost: TxnMarker | TxnMarkerResult,
     tag: str,
     on: Context,
 ) -> Effects:
-    """Send the markers again after a connection broke, before or after the response."""
+    """Send a marker again after a connection broke, before or after the response."""
     known = _sending(me, tag)
     if known is None:
         return Effects(me)

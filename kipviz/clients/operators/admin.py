@@ -68,6 +68,7 @@ from kipviz.messages.share_admin import (
 from kipviz.messages.transactions import (
     InitProducerId,
     InitProducerIdResponse,
+    TxnMarker,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -256,7 +257,7 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
     if not me.candidates:
         return _fail_call(me, f"KafkaException: no transaction to abort is known in {partition}")
     oldest = min(me.candidates, key=lambda p: p.start_offset)
-    marker = WriteTxnMarkers(
+    marker = TxnMarker(
         oldest.producer_id,
         oldest.producer_epoch,
         False,
@@ -264,7 +265,7 @@ def abort_transaction(me: Admin, partition: str) -> Admin:
         max(oldest.coordinator_epoch, 0),
         0,
     )
-    return ask(me, marker)
+    return ask(me, WriteTxnMarkers((marker,)))
 
 
 def fence_producers(me: Admin, transactional_id: str) -> Admin:

@@ -27,6 +27,7 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
+    TxnMarker,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
@@ -137,7 +138,7 @@ def _write_markers(x: Exchange, names: Names) -> Taken:
     for marker in x.request["markers"]:
         topics = marker["topics"]
         partitions = tuple(f"{t['name']}-{p}" for t in topics for p in t["partitionIndexes"])
-        message = WriteTxnMarkers(
+        told_to_end = TxnMarker(
             marker["producerId"],
             marker["producerEpoch"],
             marker["transactionResult"],
@@ -147,10 +148,11 @@ def _write_markers(x: Exchange, names: Names) -> Taken:
         )
         told = sorted(
             (f"{t['name']}-{p['partitionIndex']}", error_name(p["errorCode"]))
-            for t in answers.get(message.producer_id, ())
+            for t in answers.get(told_to_end.producer_id, ())
             for p in t["partitions"]
         )
-        yield f"producer id {message.producer_id}", message, (("results", tuple(told)),)
+        about, message = f"producer id {told_to_end.producer_id}", WriteTxnMarkers((told_to_end,))
+        yield about, message, (("results", tuple(told)),)
 
 
 def _results(reply: Any) -> Said:

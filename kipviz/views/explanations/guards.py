@@ -257,8 +257,9 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
             yield "requester", "was dropped from memory"
     elif isinstance(role, TransactionCoordinator):
         assert isinstance(message, WriteTxnMarkersResponse), "it asks for nothing but markers"
+        ended = [marker.producer_id for marker in message.markers]
         for known in role.transactions.values():
-            if known.producer_id == message.producer_id:
+            if known.producer_id in ended:
                 yield "state", known.state.value
                 missing = tuple(map(short_name, known.partitions))
                 yield "markers missing", listed(missing)

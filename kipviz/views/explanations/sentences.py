@@ -135,11 +135,11 @@ def summary(message: Message) -> str:
     name = type(message).__name__
     if isinstance(message, EndTxn):
         return f"EndTxn {'COMMIT' if message.committed else 'ABORT'}"
-    if isinstance(message, WriteTxnMarkers) and message.further:
-        return f"markers · {len(message.of_transactions)} transactions"
     if isinstance(message, WriteTxnMarkers):
-        word = "COMMIT" if message.committed else "ABORT"
-        return f"marker {word} · epoch {message.producer_epoch}"
+        first, *others = message.markers
+        if others:
+            return f"markers · {len(message.markers)} transactions"
+        return f"marker {'COMMIT' if first.committed else 'ABORT'} · epoch {first.producer_epoch}"
     if isinstance(message, AddPartitionsToTxn) and message.further:
         return f"enlist · {len(message.of_transactions)} transactions"
     if isinstance(message, AddPartitionsToTxnResponse) and message.further:

@@ -255,7 +255,7 @@ def _has_marker_for(message: Message, partition: str) -> bool:
     """Return whether a request brings markers for a partition, or a response is about them."""
     match message:
         case WriteTxnMarkers():
-            return partition in message.partitions
+            return any(partition in marker.partitions for marker in message.markers)
         case WriteTxnMarkersResponse():
             return any(result.partition == partition for result in message.results)
         case _:

@@ -132,9 +132,9 @@ def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> 
         return _in_parts(world, broker, message.parts)
     if isinstance(message, AddPartitionsToTxn):
         return _in_parts(world, broker, message.of_transactions)
-    markers = message.of_transactions if isinstance(message, WriteTxnMarkers) else ()
+    markers = message.markers if isinstance(message, WriteTxnMarkers) else ()
     for pending in role.pending.values():
-        if pending.request in markers:
+        if pending.marker in markers:
             left = " and ".join(pending.left)
             return Reason(
                 f"The marker in {left} has to reach every in-sync replica.",

@@ -14,7 +14,6 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, merge_parts
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema
@@ -132,14 +131,14 @@ def _write_markers(m: model.WriteTxnMarkers, _: Around) -> Struct:
             "CoordinatorEpoch": each.coordinator_epoch,
             "TransactionVersion": each.transaction_version,
         }
-        for each in m.of_transactions
+        for each in m.markers
     )
     return {"Markers": tuple(markers)}
 
 
 def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
     markers = []
-    for each in m.of_transactions:
+    for each in m.markers:
         results = (
             (r.partition, {"PartitionIndex": index_of(r.partition), "ErrorCode": r.error})
             for r in each.results
@@ -149,14 +148,16 @@ def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
     return {"Markers": tuple(markers)}
 
 
-def _markers_refused(request: model.WriteTxnMarkers, error: Errors) -> Message:
-    whole: Message = merge_parts(
-        model.WriteTxnMarkersResponse(
+def _markers_refused(
+    request: model.WriteTxnMarkers, error: Errors
+) -> model.WriteTxnMarkersResponse:
+    results = (
+        model.TxnMarkerResult(
             each.producer_id, tuple(model.PartitionResult(p, error) for p in each.partitions)
         )
-        for each in request.of_transactions
+        for each in request.markers
     )
-    return whole
+    return model.WriteTxnMarkersResponse(tuple(results))
 
 
 APIS: tuple[Api, ...] = (
