@@ -30,7 +30,7 @@ from kipviz.messages.share_admin import (
 )
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge, parts_of
 from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions import AddPartitionsToTxn, named_transactions
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 CLUSTER_NAME = "kafka-cluster"
@@ -152,7 +152,9 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
             partitions = (each.partition for each in m.offsets)
         case AlterShareGroupOffsets():
             partitions = (partition for partition, _ in m.starts)
-        case AddPartitionsToTxn() | OffsetDelete():
+        case AddPartitionsToTxn():
+            partitions = (p for each in m.transactions for p in each.partitions)
+        case OffsetDelete():
             partitions = m.partitions
         case Produce():
             partitions = (part.partition for part in m.parts)
@@ -166,7 +168,7 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
 
 
 NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
-    R.TRANSACTIONAL_ID: lambda m: (m.transactional_id,),
+    R.TRANSACTIONAL_ID: named_transactions,
     R.GROUP: named_groups,
     R.TOPIC: _topics,
     R.CLUSTER: lambda _: (CLUSTER_NAME,),
@@ -253,7 +255,8 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
     if acls is None or not isinstance(message, AddPartitionsToTxn):
         return ()
     lacking = _lacking(acls, source, WRITE_ADDED, NAMES[R.TOPIC](message))
-    return tuple(p for p in message.partitions if topic_of(p) not in lacking)
+    asked = (p for each in message.transactions for p in each.partitions)
+    return tuple(p for p in asked if topic_of(p) not in lacking)
 
 
 def _drop_nameless(

@@ -20,7 +20,7 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, Produce
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import TxnPartitions, TxnPartitionsResult, refused_partitions
 from kipviz.records.placement import topic_of
 
 
@@ -100,18 +100,19 @@ def unknown(partition: str, image: Image) -> Errors:
     return Errors.UNKNOWN_TOPIC_OR_PARTITION if there else Errors.UNKNOWN_TOPIC_ID
 
 
-def not_added(request: AddPartitionsToTxn, image: Image) -> AddPartitionsToTxnResponse | None:
-    """Reject a request to add or verify partitions if one of them does not exist.
+def not_added(asked: TxnPartitions, image: Image) -> TxnPartitionsResult | None:
+    """Reject what is to be added to a transaction, or verified, if one of the partitions does not exist.
 
     WHEN: before the transaction coordinator is involved, or is even looked up. The other partitions get
     OPERATION_NOT_ATTEMPTED.
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KafkaApis.handleAddPartitionsToTxnRequest.
     """
-    lost = lost_partitions(request.partitions, image)
+    lost = lost_partitions(asked.partitions, image)
     if not lost:
         return None
-    others = tuple(p for p in request.partitions if p not in lost)
-    return with_error(request, Errors.UNKNOWN_TOPIC_OR_PARTITION).but(not_attempted=others)
+    others = tuple(p for p in asked.partitions if p not in lost)
+    refused = refused_partitions(asked, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    return refused.but(not_attempted=others)
 
 
 def _by_id(message: Message) -> bool:

@@ -13,7 +13,7 @@ from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 
 # A request that lists what all coordinators on a broker have, and its response.
 ListRequest: TypeAlias = ListTransactions | ListGroups
@@ -89,7 +89,7 @@ class AddOrVerify(Value, frozen=True):
 class Enlisted(Value, frozen=True):
     """A coordinator has answered this role's question about a transaction."""
 
-    answer: AddPartitionsToTxnResponse
+    answer: TxnPartitionsResult
     tag: str = ""
 
 

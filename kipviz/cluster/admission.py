@@ -25,6 +25,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.releases import knows
 from kipviz.messages.several_groups import names_several
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 
 class Admission(Value, frozen=True):
@@ -119,4 +120,7 @@ def _reject(source: str, message: Message, error: Errors, image: Image) -> Messa
     if not good:
         return answer
     lost = deleted_topics.lost_partitions(good, image)
-    return answer.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)
+    assert isinstance(answer, AddPartitionsToTxnResponse), answer
+    (only,) = answer.results
+    told = only.but(not_attempted=tuple(p for p in good if p not in lost), unknown=lost)
+    return AddPartitionsToTxnResponse((told,))

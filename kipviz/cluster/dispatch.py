@@ -90,6 +90,7 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     InitProducerId,
+    TxnPartitionsResult,
     with_error,
 )
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
@@ -132,6 +133,10 @@ def _by_transactional_id(m: Any, image: Image) -> str:
     return image.home_of_transactions(m.transactional_id)
 
 
+def _by_first_transaction(m: Any, image: Image) -> str:
+    return image.home_of_transactions(m.transactions[0].transactional_id)
+
+
 def _by_anybody(m: Any, image: Image) -> str:
     led = (p for p, held in image.leaders.items() if held.leader != NOBODY)
     return next(led, "")
@@ -170,6 +175,7 @@ def _by_broker(m: Any, image: Image) -> str:
 # How a request names the partition whose leader it is for.
 PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.TRANSACTIONAL_ID: _by_name_or_anybody,
+    Shard.TRANSACTIONS: _by_first_transaction,
     Shard.GROUP: _by_group,
     Shard.GROUPS: _by_first_group,
     Shard.KEY: _by_key,
@@ -185,8 +191,8 @@ OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHA
 _PARTED = frozenset(
     api.request
     for api in APIS
-    if api.shard is Shard.GROUPS
-    or issubclass(api.request, InitProducerId | Produce | AddPartitionsToTxn)
+    if api.shard in (Shard.GROUPS, Shard.TRANSACTIONS)
+    or issubclass(api.request, InitProducerId | Produce)
 )
 TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER)
 
@@ -205,8 +211,9 @@ def _is_parted(message: Message) -> bool:
     """Return whether KafkaApis handles a request that is usually for one role: without a name, or in several parts."""
     if isinstance(message, InitProducerId) and message.transactional_id is None:
         return True
-    of_several = isinstance(message, Produce | AddPartitionsToTxn) and bool(message.further)
-    return of_several or names_several(message)
+    if isinstance(message, AddPartitionsToTxn):
+        return len(message.transactions) > 1
+    return (isinstance(message, Produce) and bool(message.further)) or names_several(message)
 
 
 def addressee(message: Message, image: Image) -> str:
@@ -286,9 +293,7 @@ def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects
             assert_never(role)
 
 
-def _resume_role(
-    role: BrokerRole, answer: AddPartitionsToTxnResponse, tag: str, on: Context
-) -> Effects:
+def _resume_role(role: BrokerRole, answer: TxnPartitionsResult, tag: str, on: Context) -> Effects:
     """Continue what a role delayed until a coordinator answered its question about a transaction."""
     match role:
         case PartitionLeader():
@@ -474,7 +479,7 @@ def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effect
     if isinstance(message, TellShareGroupStateResponse):
         return Effects(role)
     if isinstance(message, AddPartitionsToTxnResponse):
-        if message.error is Errors.UNSUPPORTED_VERSION:
+        if message.results[0].error is Errors.UNSUPPORTED_VERSION:
             # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
             # AddPartitionsToTxnManager, the branch of a version mismatch.
             message = with_error(message, Errors.NONE)
@@ -504,7 +509,8 @@ def _resume_verified(
     """Continue the role that asked about a transaction, or all roles whose questions were batched."""
     if on.settings.asks_together:
         return add_partitions_manager.on_answered(role_as(role, KafkaApis), answer, on, tag)
-    return _resume_role(role, answer, tag, on)
+    (only,) = answer.results
+    return _resume_role(role, only, tag, on)
 
 
 def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context) -> Effects:

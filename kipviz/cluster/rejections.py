@@ -11,7 +11,7 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import APIS, api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
 # Each broker has one of these, whatever it leads.
 ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)
@@ -34,6 +34,9 @@ def gone(message: Message, image: Image) -> Message | None:
     if type(message) not in _NAMING and not isinstance(message, AddPartitionsToTxn):
         return None
     if isinstance(message, AddPartitionsToTxn):
-        return None if message.further else deleted_topics.not_added(message, image)
+        if len(message.transactions) > 1:
+            return None
+        lost = deleted_topics.not_added(message.transactions[0], image)
+        return None if lost is None else AddPartitionsToTxnResponse((lost,))
     error = deleted_topics.error_of(message, image)
     return None if error is Errors.NONE else refused(message, error)

@@ -19,7 +19,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.message import Message, merge_parts
+from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import (
     Produce,
@@ -130,8 +130,11 @@ def _in_parts(message: Message) -> bool:
     """Return whether a request has several parts, each with a result of its own, or a response the results of several."""
     if isinstance(message, WriteTxnMarkers | WriteTxnMarkersResponse):
         return len(message.markers) > 1
-    parted = Produce | ProduceResponse | AddPartitionsToTxn | AddPartitionsToTxnResponse
-    return isinstance(message, parted) and bool(message.further)
+    if isinstance(message, AddPartitionsToTxn):
+        return len(message.transactions) > 1
+    if isinstance(message, AddPartitionsToTxnResponse):
+        return len(message.results) > 1
+    return isinstance(message, Produce | ProduceResponse) and bool(message.further)
 
 
 def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
@@ -144,11 +147,11 @@ def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message |
 
 def _of_transactions(request: AddPartitionsToTxn, answers: tuple[Any, ...]) -> Message | None:
     """Return the response for all transactions of a request, in its order, once all results are there."""
-    there = {answer.transactional_id: answer for answer in answers}
-    if len(there) < len(request.of_transactions):
+    there = {result.transactional_id: result for answer in answers for result in answer.results}
+    if len(there) < len(request.transactions):
         return None
-    whole: Message = merge_parts(there[each.transactional_id] for each in request.of_transactions)
-    return whole
+    results = (there[each.transactional_id] for each in request.transactions)
+    return AddPartitionsToTxnResponse(tuple(results))
 
 
 def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:

@@ -60,14 +60,18 @@ class Desk(Generic[R]):
     Example:
         >>> import kipviz
         >>> from kipviz.brokers.transactions import transaction_coordinator as coordinator
-        >>> from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId
+        >>> from kipviz.messages.transactions import (
+        ...     AddPartitionsToTxn,
+        ...     InitProducerId,
+        ...     TxnPartitions,
+        ... )
         >>> role = coordinator.TransactionCoordinator("__transaction_state-0", 2)
         >>> desk = kipviz.Desk(coordinator, role, leaders={"__transaction_state-0": 1, "out-0": 3})
         >>> response = desk.ask(coordinator.on_init_producer_id, InitProducerId("my-txn"))
         >>> response.producer_id, response.producer_epoch, response.error.name
         (9, 0, 'NONE')
-        >>> stale = AddPartitionsToTxn("my-txn", 9, 7, ("out-0",))
-        >>> desk.ask(coordinator.on_add_partitions, stale).error.name
+        >>> stale = AddPartitionsToTxn((TxnPartitions("my-txn", 9, 7, ("out-0",)),))
+        >>> desk.ask(coordinator.on_add_partitions, stale).results[0].error.name
         'PRODUCER_FENCED'
         >>> [record.state.name for record in desk.written("__transaction_state-0")]
         ['EMPTY']

@@ -60,7 +60,7 @@ def _late_one_refused(moment: Moment) -> bool:
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, AddPartitionsToTxnResponse)
-        and event.message.error is not Errors.NONE
+        and error_in(event.message) is not Errors.NONE
         for event in moment.events
     )
 

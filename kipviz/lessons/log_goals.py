@@ -128,7 +128,7 @@ def _markers_together(moment: Moment) -> bool:
 def _asked_together(moment: Moment) -> bool:
     """A broker has just asked about the transactions of several producers in one request."""
     return any(
-        isinstance(message, AddPartitionsToTxn) and message.further
+        isinstance(message, AddPartitionsToTxn) and len(message.transactions) > 1
         for message in _sent_messages(moment)
     )
 

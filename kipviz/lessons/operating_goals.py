@@ -78,7 +78,7 @@ def _not_attempted(moment: Moment) -> bool:
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, AddPartitionsToTxnResponse)
-        and bool(event.message.not_attempted)
+        and any(result.not_attempted for result in event.message.results)
         for event in moment.events
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 from kipviz.core.values import Value
 
@@ -33,18 +32,3 @@ class Message(Value, frozen=True):
         """The names of its fields; those of the header, or `IF_USED`, only if they have a value."""
         quiet = ("correlation_id", *self.IF_USED)
         return tuple(f for f in self.__struct_fields__ if f not in quiet or getattr(self, f))
-
-
-M = TypeVar("M", bound=Any)
-
-
-def split_parts(message: M) -> tuple[M, ...]:
-    """Split a message about several transactions (`further`) into one for each."""
-    return (message.but(further=()), *message.further) if message.further else (message,)
-
-
-def merge_parts(messages: Iterable[M]) -> M:
-    """Merge messages about one transaction each into one, in their order."""
-    first, *others = messages
-    whole: M = first.but(further=tuple(others))
-    return whole

@@ -5,16 +5,19 @@ from __future__ import annotations
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 
 def error_in(message: object) -> Errors | None:
     """Return the error of a response, Errors.NONE without an error, None for a message that has no such field.
 
-    A response with a result for each group has the error of its first group.
+    A response with a result for each group, or for each transaction, has the error of the first one.
     """
     error: Errors | None = getattr(message, "error", None)
     if error is None and isinstance(message, GroupsResponse):
         return results_of(message)[0].error
+    if error is None and isinstance(message, AddPartitionsToTxnResponse):
+        return message.results[0].error
     return error
 
 
@@ -34,4 +37,6 @@ def with_error(response: Message, error: Errors) -> Message:
     """Return a response with an error: of the whole response, or of each thing that it is about."""
     if isinstance(response, GroupsResponse):
         return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
+    if isinstance(response, AddPartitionsToTxnResponse):
+        return response.but(results=tuple(each.but(error=error) for each in response.results))
     return response.but(error=error)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message, merge_parts, split_parts
+from kipviz.messages.message import Message
 
 
 class InitProducerId(Message, frozen=True):
@@ -39,45 +39,40 @@ class InitProducerIdResponse(Message, frozen=True):
     producer_epoch: int = -1
 
 
-class AddPartitionsToTxn(Message, frozen=True):
-    """Partitions are added to a transaction or, with `verify_only`, checked.
+class TxnPartitions(Value, frozen=True):
+    """Partitions that are added to a transaction or, with `verify_only`, looked for in it."""
 
-    Version 3 is a client's: transaction versions 0 and 1. From version 4 on it is a broker's, which adds its own
-    partition to the transaction (transaction version 2) or verifies that the client has added it (KIP-890 part 1), and
-    may name further transactions.
-    """
-
-    API_KEY: ClassVar[int] = 24
-    VERSION: ClassVar[int] = 5
-    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
     transactional_id: str
     producer_id: int
     producer_epoch: int
     partitions: tuple[str, ...]
     verify_only: bool = False
-    version: int = 5
-    further: tuple[AddPartitionsToTxn, ...] = ()
-
-    @property
-    def of_transactions(self) -> tuple[AddPartitionsToTxn, ...]:
-        """The request split into one for each transaction."""
-        return split_parts(self)
 
 
-class AddPartitionsToTxnResponse(Message, frozen=True):
-    """Whether the coordinator has the partitions in the transaction's record.
+class AddPartitionsToTxn(Message, frozen=True):
+    """Partitions are added to transactions, or checked.
 
-    One partition that the client may not write to, or that does not exist, is enough that none is added. Then `error`
-    is that of the unauthorized ones, or else of the missing ones, and those `not_attempted` have
-    OPERATION_NOT_ATTEMPTED. If some are unauthorized, `unknown` are the missing ones. A verification has a result for
-    each partition: those `verified` are in the transaction, whatever the others are. `further` are the results of
-    further transactions.
+    Version 3 is a client's: transaction versions 0 and 1. It has one transaction, in fields of its own
+    (V3AndBelowTransactionalId and so on), which Kafka's brokers read as the array of the later versions, too
+    (AddPartitionsToTxnRequest.normalizeRequest). From version 4 on it is a broker's, which adds its own partition to
+    the transaction (transaction version 2) or verifies that the client has added it (KIP-890 part 1).
     """
 
     API_KEY: ClassVar[int] = 24
     VERSION: ClassVar[int] = 5
-    IS_RESPONSE: ClassVar[bool] = True
-    IF_USED: ClassVar[tuple[str, ...]] = ("further",)
+    transactions: tuple[TxnPartitions, ...]
+    version: int = 5
+
+
+class TxnPartitionsResult(Value, frozen=True):
+    """Whether the coordinator has the partitions in a transaction's record.
+
+    One partition that the client may not write to, or that does not exist, is enough that none is added. Then `error`
+    is that of the unauthorized ones, or else of the missing ones, and those `not_attempted` have
+    OPERATION_NOT_ATTEMPTED. If some are unauthorized, `unknown` are the missing ones. A verification has a result for
+    each partition: those `verified` are in the transaction, whatever the others are.
+    """
+
     error: Errors
     transactional_id: str
     producer_id: int
@@ -86,12 +81,6 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
     not_attempted: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     verified: tuple[str, ...] = ()
-    further: tuple[AddPartitionsToTxnResponse, ...] = ()
-
-    @property
-    def of_transactions(self) -> tuple[AddPartitionsToTxnResponse, ...]:
-        """The response split into one for each transaction."""
-        return split_parts(self)
 
     def error_of(self, partition: str) -> Errors:
         """Return the error of a partition."""
@@ -102,16 +91,37 @@ class AddPartitionsToTxnResponse(Message, frozen=True):
         return Errors.OPERATION_NOT_ATTEMPTED if partition in self.not_attempted else self.error
 
 
+class AddPartitionsToTxnResponse(Message, frozen=True):
+    """The result for each transaction."""
+
+    API_KEY: ClassVar[int] = 24
+    VERSION: ClassVar[int] = 5
+    IS_RESPONSE: ClassVar[bool] = True
+    results: tuple[TxnPartitionsResult, ...]
+
+
+def refused_partitions(
+    asked: TxnPartitions | TxnPartitionsResult, error: Errors
+) -> TxnPartitionsResult:
+    """Return the result with one error for all partitions of a transaction."""
+    identity = (asked.producer_id, asked.producer_epoch)
+    return TxnPartitionsResult(error, asked.transactional_id, *identity, asked.partitions)
+
+
 def with_error(
     asked: AddPartitionsToTxn | AddPartitionsToTxnResponse, error: Errors
 ) -> AddPartitionsToTxnResponse:
     """Return the response with one error for all partitions of each transaction."""
-    return merge_parts(
-        AddPartitionsToTxnResponse(
-            error, each.transactional_id, each.producer_id, each.producer_epoch, each.partitions
-        )
-        for each in asked.of_transactions
-    )
+    each = asked.transactions if isinstance(asked, AddPartitionsToTxn) else asked.results
+    return AddPartitionsToTxnResponse(tuple(refused_partitions(one, error) for one in each))
+
+
+def named_transactions(message: object) -> tuple[str, ...]:
+    """Return the transactional ids that any message names: in its array, or the one that it is about."""
+    if isinstance(message, AddPartitionsToTxn):
+        return tuple(each.transactional_id for each in message.transactions)
+    name: str | None = getattr(message, "transactional_id", None)
+    return () if name is None else (name,)
 
 
 class AddOffsetsToTxn(Message, frozen=True):

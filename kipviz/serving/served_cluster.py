@@ -38,6 +38,7 @@ from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.several_groups import named_groups
+from kipviz.messages.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
@@ -288,9 +289,11 @@ class ServedCluster:
         softwares = known.software.split(", ") if known.software else []
         if caller.software and caller.software not in softwares:
             known = known.but(software=", ".join((*softwares, caller.software)))
-        transactional_id = getattr(message, "transactional_id", "")
-        if transactional_id and transactional_id not in known.transactional_ids:
-            known = known.but(transactional_ids=(*known.transactional_ids, transactional_id))
+        names = dict.fromkeys(
+            (*known.transactional_ids, *filter(None, named_transactions(message)))
+        )
+        if len(names) > len(known.transactional_ids):
+            known = known.but(transactional_ids=tuple(names))
         groups = dict.fromkeys((*known.group_ids, *filter(None, named_groups(message))))
         if len(groups) > len(known.group_ids):
             known = known.but(group_ids=tuple(groups))

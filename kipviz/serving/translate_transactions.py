@@ -18,6 +18,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
 )
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
@@ -52,24 +53,25 @@ def add_partitions(said: Struct, version: int, desk: Desk) -> Asked:
     if version > 3:
         raise Refused("AddPartitionsToTxn 4 and above is for brokers (CLUSTER_ACTION)")
     topics = said["V3AndBelowTopics"]
-    message = AddPartitionsToTxn(
+    asked = TxnPartitions(
         said["V3AndBelowTransactionalId"],
         said["V3AndBelowProducerId"],
         said["V3AndBelowProducerEpoch"],
         partitions_in(topics),
-        version=version,
     )
+    message = AddPartitionsToTxn((asked,), version)
 
     def answer(replies: Replies) -> Struct:
         (told,) = replies
         assert isinstance(told, AddPartitionsToTxnResponse)
+        (result,) = told.results
         found = tuple(
             {
                 "Name": t["Name"],
                 "ResultsByPartition": tuple(
                     {
                         "PartitionIndex": index,
-                        "PartitionErrorCode": told.error_of(f"{t['Name']}-{index}"),
+                        "PartitionErrorCode": result.error_of(f"{t['Name']}-{index}"),
                     }
                     for index in t["Partitions"]
                 ),

@@ -10,10 +10,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import (
-    AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
-)
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from kipviz.records.batches import DataRecord
 
 RECORD = (DataRecord("r", "src-0@100"),)
@@ -44,14 +41,14 @@ def produce(leader, sequence=0, version=11):
 
 def verified(leader, error):
     (asked,) = leader.sent(AddPartitionsToTxn)
-    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
+    answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on))
     return asked
 
 
 def answered(leader, number):
     """Let the coordinator's yes to one of the leader's questions arrive."""
-    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",))
+    answer = TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[number].tag))
 
 

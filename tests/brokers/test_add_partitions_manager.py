@@ -13,9 +13,14 @@ from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import merge_parts
 from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import AddPartitionsToTxn, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    TxnPartitions,
+    refused_partitions,
+    with_error,
+)
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 
@@ -23,7 +28,7 @@ HERE = "out-0"
 
 
 def about(name: str, epoch: int = 0, to: int = 4, tag: str = "") -> Request:
-    asked = AddPartitionsToTxn(name, 9, epoch, (HERE,))
+    asked = AddPartitionsToTxn((TxnPartitions(name, 9, epoch, (HERE,)),))
     return Request(CHANNEL, to, asked, pl.ROLE, HERE, tag)
 
 
@@ -45,7 +50,7 @@ def answer(desk: Desk, broker: int = 4, error: Errors = Errors.NONE) -> None:
 
 def names(desk: Desk) -> list[list[str]]:
     """The transactional ids of each request that went out."""
-    return [[t.transactional_id for t in r.message.of_transactions] for r in desk.requests]
+    return [[t.transactional_id for t in r.message.transactions] for r in desk.requests]
 
 
 def told(desk: Desk) -> list[tuple[str, str, Errors]]:
@@ -79,8 +84,12 @@ def test_brokers_are_asked_beside_each_other(desk: Desk) -> None:
 def test_each_transaction_has_its_own_answer(desk: Desk) -> None:
     ask(desk, about("s"), about("t"), about("u"))
     answer(desk)
-    one, other = desk.requests[-1].message.of_transactions
-    said = merge_parts((with_error(one, Errors.NONE), with_error(other, Errors.INVALID_TXN_STATE)))
+    one, other = desk.requests[-1].message.transactions
+    results = (
+        refused_partitions(one, Errors.NONE),
+        refused_partitions(other, Errors.INVALID_TXN_STATE),
+    )
+    said = AddPartitionsToTxnResponse(results)
     desk.do(manager.on_answered(desk.role, said, desk.on, "4"))
     assert told(desk)[1:] == [("t", "", Errors.NONE), ("u", "", Errors.INVALID_TXN_STATE)]
 
@@ -122,9 +131,10 @@ def test_a_leader_tells_a_batch_apart_from_the_same_one_that_came_before_it() ->
     assert [q.tag for q in questions] == ["", "1"]
     assert not leader.requests, "what goes out is the manager's to say"
     asked = questions[0].message
-    room = with_error(asked, Errors.NETWORK_EXCEPTION)
+    room = refused_partitions(asked.transactions[0], Errors.NETWORK_EXCEPTION)
     leader.do(pl.on_enlisted(leader.role, room, leader.on, ""))
     assert leader.replies == [], "the first one is given up, the second one waits"
-    leader.do(pl.on_enlisted(leader.role, with_error(asked, Errors.NONE), leader.on, "1"))
+    yes = refused_partitions(asked.transactions[0], Errors.NONE)
+    leader.do(pl.on_enlisted(leader.role, yes, leader.on, "1"))
     assert leader.last.error is Errors.NONE
     assert leader.role.verifying == ()

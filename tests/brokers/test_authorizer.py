@@ -97,11 +97,12 @@ from kipviz.messages.topic_creation import CreateTopics
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     InitProducerId,
     InitProducerIdResponse,
     TxnMarker,
+    TxnPartitions,
+    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
@@ -118,7 +119,7 @@ REQUESTS = {
         InitProducerId("t"),
         InitProducerId2Pc("t", enable_2pc=True),
         InitProducerIdOfGroup("t", group_id="g"),
-        AddPartitionsToTxn("t", 9, 0, ("out-0",)),
+        AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)),
         AddOffsetsToTxn("t", 9, 0, "g"),
         EndTxn("t", 9, 0, committed=True),
         TxnHeartbeat("t", 9, 0),
@@ -162,7 +163,7 @@ REQUESTS = {
 }
 REQUESTS[NAMELESS] = InitProducerId(None)
 REQUESTS[OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
-REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=3)
+REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=3)
 STATE_REQUESTS = (
     ReadShareGroupState,
     WriteShareGroupState,
@@ -449,10 +450,11 @@ def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():
         Acl("app-1", Op.WRITE, R.TRANSACTIONAL_ID, "t"),
         Acl("app-1", Op.WRITE, R.TOPIC, "good"),
     )
-    asked = AddPartitionsToTxn("t", 9, 0, ("good-0", "bad-0", "good-1"), version=3)
-    assert a.refusal(may, "app-1/producer", asked) is Errors.TOPIC_AUTHORIZATION_FAILED
-    left = a.not_attempted(may, "app-1/producer", asked)
-    answer = AddPartitionsToTxnResponse(
+    asked = TxnPartitions("t", 9, 0, ("good-0", "bad-0", "good-1"))
+    message = AddPartitionsToTxn((asked,), version=3)
+    assert a.refusal(may, "app-1/producer", message) is Errors.TOPIC_AUTHORIZATION_FAILED
+    left = a.not_attempted(may, "app-1/producer", message)
+    answer = TxnPartitionsResult(
         Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, asked.partitions, left
     )
     assert [answer.error_of(p).name for p in asked.partitions] == [
@@ -464,7 +466,7 @@ def test_one_forbidden_topic_keeps_the_other_partitions_of_a_transaction_out():
 
 def test_only_add_partitions_to_txn_has_partitions_that_were_not_attempted():
     """KafkaApis.handleAddPartitionsToTxnRequest; every other request is refused or served part by part."""
-    add = AddPartitionsToTxn("t", 9, 0, ("out-0", "other-0"))
+    add = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0", "other-0")),))
     may_write = (Acl("app-1", Op.WRITE, R.TOPIC, "out"),)
     assert a.not_attempted(may_write, "app-1/producer", add) == ("out-0",)
     assert a.not_attempted(None, "app-1/producer", add) == ()

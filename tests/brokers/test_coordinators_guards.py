@@ -24,7 +24,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionMoved
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.share_state import InitializeShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.transaction_state import TransactionState
 
@@ -51,7 +51,7 @@ def shares():
 def ongoing():
     desk = transactions()
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
-    desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
+    desk.ask(tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)))
     return desk
 
 

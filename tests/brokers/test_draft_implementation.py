@@ -22,8 +22,8 @@ from kipviz.messages.share_state import (
 )
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     TxnMarker,
+    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.records.share_group_state import RecordState, StateBatch
@@ -50,8 +50,8 @@ PENDING = StateBatch(0, 0, TXP, 1, 9, 0, 1)
 
 def enlisted(place: SharePlace, error: Errors = Errors.NONE) -> None:
     """Let the transaction coordinator answer the last question."""
-    asked = place.sent(AddPartitionsToTxn)[-1]
-    told = AddPartitionsToTxnResponse(error, "t", 9, 0, asked.partitions)
+    (asked,) = place.sent(AddPartitionsToTxn)[-1].transactions
+    told = TxnPartitionsResult(error, "t", 9, 0, asked.partitions)
     place.do(spl.on_enlisted(place.role, told, place.on))
 
 
@@ -85,7 +85,7 @@ def stored(desk: Desk) -> tuple[StateBatch, ...]:
 def test_the_leader_adds_the_participant_before_it_stages_anything() -> None:
     place = staging()
     assert place.states(0, 0) == [ACQ]
-    assert place.sent(AddPartitionsToTxn)[-1].partitions == (STATE,)
+    assert place.sent(AddPartitionsToTxn)[-1].transactions[0].partitions == (STATE,)
     assert place.writes == []
 
 

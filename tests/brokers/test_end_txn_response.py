@@ -15,6 +15,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
 )
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
@@ -27,7 +28,9 @@ def desk_under(rules: str) -> Desk[TransactionCoordinator]:
     leaders = {HOME: 1, "out-0": 3, "out-1": 5}
     desk = Desk(tc, TransactionCoordinator(HOME, 2), leaders=leaders, rules=rules)
     desk.ask(tc.on_init_producer_id, InitProducerId("t", 60_000))
-    desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0", "out-1")))
+    desk.ask(
+        tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0", "out-1")),))
+    )
     return desk
 
 

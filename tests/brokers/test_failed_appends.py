@@ -21,6 +21,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
 )
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import Tombstone, TransactionState
@@ -51,8 +52,9 @@ def init(desk: Desk, *expected: int):
 
 
 def add(desk: Desk, version: int = 5):
-    request = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=version)
-    return desk.ask(tc.on_add_partitions, request)
+    request = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=version)
+    answer = desk.ask(tc.on_add_partitions, request)
+    return None if answer is None else answer.results[0]
 
 
 def end(desk: Desk, *, committed: bool = True, epoch: int = 0, version: int = 5):

@@ -14,7 +14,7 @@ from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.transactions import AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
     GROUP_EPOCH,
@@ -55,7 +55,7 @@ def commit(desk, *offsets, pid=10, epoch=0, member="m", member_epoch=2):
 
 
 def enlisted(desk, pid=10, epoch=0, error=Errors.NONE):
-    answer = AddPartitionsToTxnResponse(error, "t", pid, epoch, (HERE,))
+    answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
     desk.do(gc.on_enlisted(desk.role, answer, desk.on))
 
 
@@ -74,7 +74,7 @@ def fetched(desk, partition, *, stable=True):
 def test_a_yes_from_before_the_marker_does_not_verify_a_commit_that_asks_after_it(desk):
     """Below transaction version 2 the next transaction has the same epoch."""
     request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (GroupOffset("foo-1", 111),), version=4)
-    yes = AddPartitionsToTxnResponse(Errors.NONE, "t", 10, 0, (HERE,))
+    yes = TxnPartitionsResult(Errors.NONE, "t", 10, 0, (HERE,))
     desk.ask(gc.on_txn_offset_commit, request)
     mark(desk, epoch=0)
     desk.ask(gc.on_txn_offset_commit, request)
@@ -195,11 +195,9 @@ def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk
 
 def test_a_lost_enlistment_is_answered_as_loading(desk):
     commit(desk, ("foo-0", 101))
-    desk.do(
-        gc.on_enlisted(
-            desk.role, with_error(desk.requests[0].message, Errors.NETWORK_EXCEPTION), desk.on
-        )
-    )
+    (asked,) = desk.requests[0].message.transactions
+    lost = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
+    desk.do(gc.on_enlisted(desk.role, lost, desk.on))
     assert desk.last.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
     assert not desk.role.enlisting
 

@@ -20,6 +20,7 @@ from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
 from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions import refused_partitions
 from kipviz.records.classic_groups import Subscription
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of
@@ -74,10 +75,8 @@ def test_offsets_of_a_transaction_are_refused_alike_in_every_version(desk, versi
     assert shares(desk) is E.NONE
     request = TxnOffsetCommit("txn", "g", 9, 0, "", -1, (GroupOffset("src-0", 7),), version=version)
     desk.ask(gc.on_txn_offset_commit, request)
-    asked = desk.requests[-1].message
-    answer = gc.AddPartitionsToTxnResponse(
-        E.NONE, "txn", asked.producer_id, asked.producer_epoch, asked.partitions
-    )
+    (asked,) = desk.requests[-1].message.transactions
+    answer = refused_partitions(asked, E.NONE)
     desk.do(gc.on_enlisted(desk.role, answer, desk.on))
     assert desk.last.error is E.GROUP_ID_NOT_FOUND
 

@@ -15,7 +15,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
 from kipviz.messages.features import Features
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, TxnPartitions
 from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
 
 E = Errors
@@ -39,8 +40,8 @@ def init(at: Desk, name: str, generation: int, *assigned: str, group: str = "g")
 
 
 def add(at: Desk, name: str, pid: int) -> Errors:
-    request = AddPartitionsToTxn(name, pid, 0, ("out-0",), version=3)
-    return at.ask(tc.on_add_partitions, request).error
+    request = AddPartitionsToTxn((TxnPartitions(name, pid, 0, ("out-0",)),), version=3)
+    return error_in(at.ask(tc.on_add_partitions, request))
 
 
 def opened(rules: str = DRAFT, *assigned: str) -> Desk:
@@ -159,7 +160,9 @@ def test_what_is_only_about_to_be_open_is_waited_for_too() -> None:
     at = desk()
     given = init(at, "old", 1)
     at.instant = False  # the replicas have not got its first partition
-    request = AddPartitionsToTxn("old", given.producer_id, 0, ("out-0",), version=3)
+    request = AddPartitionsToTxn(
+        (TxnPartitions("old", given.producer_id, 0, ("out-0",)),), version=3
+    )
     assert at.ask(tc.on_add_partitions, request) is None
     assert at.role.transactions["old"].state is S.EMPTY
     assert init(at, "new", 2).error is E.CONCURRENT_TRANSACTIONS

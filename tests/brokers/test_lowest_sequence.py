@@ -13,10 +13,7 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.verification import Verification
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import (
-    AddPartitionsToTxnResponse,
-    with_error,
-)
+from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
 from tests.brokers.older_desk import RECORD, OlderDesk, ended, leader_desk, produce
 
 
@@ -29,19 +26,15 @@ def in_vain(leader, sequence, epoch=0):
     """A batch comes, and the connection to the coordinator breaks before it is verified."""
     request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
     assert leader.ask(pl.on_produce, request) is None
-    leader.do(
-        pl.on_enlisted(
-            leader.role,
-            with_error(leader.requests[-1].message, Errors.NETWORK_EXCEPTION),
-            leader.on,
-        )
-    )
+    (asked,) = leader.requests[-1].message.transactions
+    lost = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
+    leader.do(pl.on_enlisted(leader.role, lost, leader.on))
     assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
 
 
 def tried(leader, sequence, error=Errors.NONE):
     assert produce(leader, sequence) is None
-    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, ("out-0",))
+    answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
     return leader.last.error
 
@@ -80,8 +73,8 @@ def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTIO
     """A batch of an older or a newer client comes, and it is verified in vain."""
     request = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
     assert leader.ask(pl.on_produce, request) is None
-    asked = leader.requests[-1].message
-    leader.do(pl.on_enlisted(leader.role, with_error(asked, error), leader.on))
+    (asked,) = leader.requests[-1].message.transactions
+    leader.do(pl.on_enlisted(leader.role, refused_partitions(asked, error), leader.on))
 
 
 def taken(leader, sequence, epoch=0, version=11):
@@ -90,7 +83,7 @@ def taken(leader, sequence, epoch=0, version=11):
     if (answer := leader.ask(pl.on_produce, request)) is not None:
         return answer.error
     asked = leader.requests[-1]
-    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, epoch, ("out-0",))
+    answer = TxnPartitionsResult(Errors.NONE, "t", 9, epoch, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, asked.tag))
     return leader.last.error
 
@@ -178,7 +171,8 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
             else:
                 try_it = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
                 if desk.ask(pl.on_produce, try_it) is None:
-                    answer = with_error(desk.requests[-1].message, Errors.NETWORK_EXCEPTION)
+                    (asked,) = desk.requests[-1].message.transactions
+                    answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
                     desk.do(pl.on_enlisted(desk.role, answer, desk.on, desk.requests[-1].tag))
                 said.append(desk.last.error)
         answers.append(said)

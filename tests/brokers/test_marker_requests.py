@@ -15,6 +15,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -30,7 +31,10 @@ def desk():
     made = Desk(tc, TransactionCoordinator(HOME, 2), leaders={HOME: 1, "out-0": 3})
     for number, name in enumerate(("t", "u")):
         made.ask(tc.on_init_producer_id, InitProducerId(name))
-        made.ask(tc.on_add_partitions, AddPartitionsToTxn(name, 9 + number, 0, ("out-0",)))
+        made.ask(
+            tc.on_add_partitions,
+            AddPartitionsToTxn((TxnPartitions(name, 9 + number, 0, ("out-0",)),)),
+        )
         made.ask(tc.on_end_txn, EndTxn(name, 9 + number, 0, True))
     return made
 

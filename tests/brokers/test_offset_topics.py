@@ -23,7 +23,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.metadata import Metadata, TopicId
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
@@ -58,7 +58,7 @@ def commit(desk, *partitions, version=6, ids=(), epoch=2, group="g"):
     request = TxnOffsetCommit("t", group, 10, 0, "m", epoch, offsets, version, ids)
     answer = desk.ask(gc.on_txn_offset_commit, request)
     if answer is None:
-        yes = AddPartitionsToTxnResponse(E.NONE, "t", 10, 0, (HERE,))
+        yes = TxnPartitionsResult(E.NONE, "t", 10, 0, (HERE,))
         desk.do(gc.on_enlisted(desk.role, yes, desk.on))
     return desk.last
 
@@ -107,7 +107,7 @@ def test_what_is_not_there_has_its_own_error_also_where_nobody_is_enlisted(desk)
     offsets = (GroupOffset("src-0", 7), GroupOffset("src-1", 7))
     request = TxnOffsetCommit("t", "g", 10, 0, "m", 2, (*offsets, GroupOffset("src-9", 7)))
     assert desk.ask(gc.on_txn_offset_commit, request) is None
-    no = AddPartitionsToTxnResponse(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
+    no = TxnPartitionsResult(E.PRODUCER_FENCED, "t", 10, 0, (HERE,))
     desk.do(gc.on_enlisted(desk.role, no, desk.on))
     assert desk.last.error is not E.NONE
     assert [r.partition for r in desk.last.refused] == ["src-9"]

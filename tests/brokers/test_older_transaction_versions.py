@@ -11,6 +11,7 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
@@ -19,6 +20,7 @@ from kipviz.messages.transactions import (
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 from kipviz.records.placement import partition_for
@@ -40,13 +42,14 @@ def init(desk):
 
 
 def add(desk, epoch, *partitions):
-    request = AddPartitionsToTxn("t", 9, epoch, partitions, version=3)
-    return desk.ask(tc.on_add_partitions, request)
+    request = AddPartitionsToTxn((TxnPartitions("t", 9, epoch, partitions),), version=3)
+    answer = desk.ask(tc.on_add_partitions, request)
+    return None if answer is None else answer.results[0]
 
 
 def verify(desk, pid, epoch, *partitions):
-    request = AddPartitionsToTxn("t", pid, epoch, partitions, verify_only=True)
-    return desk.ask(tc.on_add_partitions, request).error
+    request = AddPartitionsToTxn((TxnPartitions("t", pid, epoch, partitions, verify_only=True),))
+    return error_in(desk.ask(tc.on_add_partitions, request))
 
 
 def end(desk, epoch, *, commit=True):
@@ -114,10 +117,13 @@ def test_before_version_2_of_a_request_nobody_knows_that_a_producer_can_be_fence
     add(desk, 0, "out-0")
     asked = (
         (tc.on_end_txn, EndTxn("t", 9, 7, True, version)),
-        (tc.on_add_partitions, AddPartitionsToTxn("t", 9, 7, ("out-1",), version=version)),
+        (
+            tc.on_add_partitions,
+            AddPartitionsToTxn((TxnPartitions("t", 9, 7, ("out-1",)),), version=version),
+        ),
         (tc.on_add_offsets, AddOffsetsToTxn("t", 9, 7, "g", version)),
     )
-    assert [desk.ask(handler, request).error for handler, request in asked] == [error] * 3
+    assert [error_in(desk.ask(handler, request)) for handler, request in asked] == [error] * 3
 
 
 def test_a_marker_has_the_epoch_of_the_data_and_says_that_it_is_an_old_one(desk):
@@ -213,7 +219,7 @@ def test_who_asks_whether_a_partition_was_added_changes_nothing(desk):
     seen = desk.logs[HOME].end_offset
     assert verify(desk, 9, 0, "out-0") is Errors.NONE
     assert verify(desk, 9, 0, "out-0", "out-1") is Errors.TRANSACTION_ABORTABLE
-    told = {p: desk.last.error_of(p) for p in ("out-0", "out-1")}
+    told = {p: desk.last.results[0].error_of(p) for p in ("out-0", "out-1")}
     assert told == {"out-0": Errors.NONE, "out-1": Errors.TRANSACTION_ABORTABLE}
     assert verify(desk, 9, 1, "out-0") is Errors.PRODUCER_FENCED
     assert verify(desk, 8, 0, "out-0") is Errors.INVALID_PRODUCER_ID_MAPPING

@@ -19,7 +19,12 @@ from kipviz.messages.list_offsets import (
     ListOffsets,
 )
 from kipviz.messages.producing import Fetch, Produce
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.placement import partition_for
 
@@ -40,11 +45,7 @@ def produce(desk, epoch=0, first=0, count=1, source=""):
 
 
 def enlisted(desk, error=Errors.NONE, epoch=0):
-    desk.do(
-        pl.on_enlisted(
-            desk.role, AddPartitionsToTxnResponse(error, "t", 9, epoch, (HERE,)), desk.on
-        )
-    )
+    desk.do(pl.on_enlisted(desk.role, TxnPartitionsResult(error, "t", 9, epoch, (HERE,)), desk.on))
 
 
 def mark(desk, epoch=1, *, commit=False):
@@ -59,7 +60,10 @@ def values(desk):
 def test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted(desk):
     assert produce(desk) is None
     (asked,) = desk.requests
-    assert (asked.broker, asked.message) == (7, AddPartitionsToTxn("t", 9, 0, (HERE,)))
+    assert (asked.broker, asked.message) == (
+        7,
+        AddPartitionsToTxn((TxnPartitions("t", 9, 0, (HERE,)),)),
+    )
     assert values(desk) == []
     enlisted(desk)
     assert (desk.last.error, desk.last.base_offset) == (Errors.NONE, 0)
@@ -166,8 +170,8 @@ def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
     produce(desk)
     other = Produce("u", HERE, 10, 0, 0, (DataRecord("u"),))
     desk.ask(pl.on_produce, other)
-    lost = AddPartitionsToTxn("t", 9, 0, (HERE,))
-    desk.do(pl.on_enlisted(desk.role, with_error(lost, Errors.NETWORK_EXCEPTION), desk.on))
+    lost = refused_partitions(TxnPartitions("t", 9, 0, (HERE,)), Errors.NETWORK_EXCEPTION)
+    desk.do(pl.on_enlisted(desk.role, lost, desk.on))
     assert [m.error for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
     assert [w.producer_id for w in desk.role.verifying] == [10]
 
@@ -342,9 +346,7 @@ def test_a_marker_takes_the_guard_of_its_own_producer_s_batches_only(desk):
     desk.ask(pl.on_produce, Produce("u", HERE, 10, 0, 0, (DataRecord("u"),)))
     mark(desk)
     desk.do(
-        pl.on_enlisted(
-            desk.role, AddPartitionsToTxnResponse(Errors.NONE, "u", 10, 0, (HERE,)), desk.on
-        )
+        pl.on_enlisted(desk.role, TxnPartitionsResult(Errors.NONE, "u", 10, 0, (HERE,)), desk.on)
     )
     assert (desk.last.error, values(desk)) == (Errors.NONE, ["u"])
 

@@ -13,7 +13,12 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse, merge_requests
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import partition_for
 
@@ -60,17 +65,18 @@ def write(desk: Desk, message: object) -> None:
 def test_the_coordinator_is_asked_once_about_all_partitions_that_are_new(front):
     ask(front, part(A), part(B))
     (asked,) = front.requests
-    assert (asked.broker, asked.message) == (7, AddPartitionsToTxn("t", 9, 0, BOTH))
+    assert (asked.broker, asked.message) == (
+        7,
+        AddPartitionsToTxn((TxnPartitions("t", 9, 0, BOTH),)),
+    )
     assert calls(front) == [(p, AppendPart(WHO, part(p), BOTH)) for p in BOTH]
 
 
 def test_below_version_2_it_is_asked_whether_the_client_has_added_them(front):
     ask(front, part(A, version=11), part(B, version=11))
-    assert front.requests[0].message.verify_only
+    assert front.requests[0].message.transactions[0].verify_only
     tag = front.requests[0].tag
-    answer = AddPartitionsToTxnResponse(
-        Errors.TRANSACTION_ABORTABLE, "t", 9, 0, BOTH, verified=(A,)
-    )
+    answer = TxnPartitionsResult(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, BOTH, verified=(A,))
     front.do(several.on_enlisted(front.role, answer, front.on, tag))
     assert verdicts(front) == {A: Errors.NONE, B: Errors.TRANSACTION_ABORTABLE}
 
@@ -80,12 +86,12 @@ def test_a_partition_that_is_in_the_transaction_is_not_asked_about_and_waits_all
     write(at_a, AppendPart(WHO, part(A)))
     front.logs[A] = at_a.logs[A]
     ask(front, part(A, first=1), part(B))
-    assert front.requests[0].message.partitions == (B,)
+    assert front.requests[0].message.transactions[0].partitions == (B,)
     assert [call.question for _, call in calls(front)] == [(B,), (B,)]
     front.do(
         several.on_enlisted(
             front.role,
-            with_error(front.requests[0].message, Errors.NETWORK_EXCEPTION),
+            refused_partitions(front.requests[0].message.transactions[0], Errors.NETWORK_EXCEPTION),
             front.on,
             "app-1/producer 0",
         )
@@ -107,7 +113,7 @@ def test_a_batch_of_an_epoch_that_is_over_is_refused_before_anybody_is_asked(fro
     front.logs[A] = at_a.logs[A]
     ask(front, part(A, epoch=4), part(B, epoch=4))
     assert [m.error for _, m in front.replies] == [Errors.INVALID_PRODUCER_EPOCH]
-    assert front.requests[0].message.partitions == (B,)
+    assert front.requests[0].message.transactions[0].partitions == (B,)
 
 
 def test_without_a_coordinator_what_is_new_is_refused_and_the_rest_is_appended(front):
@@ -171,7 +177,7 @@ def test_an_answer_is_for_nobody_where_the_leader_is_new_or_the_client_has_asked
 def test_a_request_of_one_partition_is_its_leaders():
     desk = leader(A)
     assert desk.ask(several.on_produce, part(A)) is None
-    assert desk.requests[0].message == AddPartitionsToTxn("t", 9, 0, (A,))
+    assert desk.requests[0].message == AddPartitionsToTxn((TxnPartitions("t", 9, 0, (A,)),))
 
 
 def test_each_answer_is_for_the_client_whose_request_it_belongs_to():
@@ -208,7 +214,7 @@ def test_each_of_two_clients_goes_on_with_the_answer_to_its_own_question(front):
     ask(front, part(A), part(B))
     front.do(several.on_produce(front.role, merge_requests((part(A), part(B))), other, front.on))
     first, second = front.requests
-    said = with_error(second.message, Errors.NETWORK_EXCEPTION)
+    said = refused_partitions(second.message.transactions[0], Errors.NETWORK_EXCEPTION)
     front.do(several.on_enlisted(front.role, said, front.on, second.tag))
     assert [c.message.ticket for c in front.local if _is_verdict(c.message)] == [other, other]
     assert [each.tag for each in front.role.asking] == [first.tag]

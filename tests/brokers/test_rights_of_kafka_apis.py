@@ -47,6 +47,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
 )
 from kipviz.records.placement import partition_for
 from tests.brokers.rights_table import NEEDS
@@ -155,7 +156,9 @@ def test_all_stands_for_every_operation_and_a_denial_of_all_for_none() -> None:
 
 def test_nobody_may_add_an_internal_topic_to_a_transaction() -> None:
     may = (Acl("app-1", Op.ALL, R.TRANSACTIONAL_ID, "t"), Acl("app-1", Op.ALL, R.TOPIC, "*"))
-    asked = AddPartitionsToTxn("t", 9, 0, ("out-0", "__consumer_offsets-3"), version=3)
+    asked = AddPartitionsToTxn(
+        (TxnPartitions("t", 9, 0, ("out-0", "__consumer_offsets-3")),), version=3
+    )
     assert a.refusal(may, "app-1/producer", asked) is TOPIC
     assert a.not_attempted(may, "app-1/producer", asked) == ("out-0",)
 

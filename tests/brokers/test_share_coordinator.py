@@ -20,7 +20,7 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import (
@@ -69,7 +69,7 @@ def stage(desk, *staged, epoch=0, pid=9, leader_epoch=0, start=-1, source=""):
 
 
 def enlisted(desk, epoch=0, pid=9, error=Errors.NONE):
-    answer = AddPartitionsToTxnResponse(error, "t", pid, epoch, (HERE,))
+    answer = TxnPartitionsResult(error, "t", pid, epoch, (HERE,))
     desk.do(sc.on_enlisted(desk.role, answer, desk.on))
 
 
@@ -86,7 +86,7 @@ def state(desk):
 def test_a_yes_from_before_a_marker_does_not_keep_a_vote_that_asks_after_it():
     """A marker of an older epoch that is late: its transaction was another one, and the guard is gone."""
     desk = initialised(0, (batch(0, 9),))
-    yes = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 5, (HERE,))
+    yes = TxnPartitionsResult(Errors.NONE, "t", 9, 5, (HERE,))
     stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
     mark(desk, epoch=4)
     stage(desk, (0, 4, ACCEPT, 1), epoch=5, source="B3/persister")
@@ -216,7 +216,10 @@ def test_a_vote_is_appended_once_its_partition_is_enlisted():
     desk = initialised()
     assert stage(desk, (0, 1, ACCEPT, 1)) is None
     (asked,) = desk.requests
-    assert (asked.broker, asked.message) == (7, AddPartitionsToTxn("t", 9, 0, (HERE,)))
+    assert (asked.broker, asked.message) == (
+        7,
+        AddPartitionsToTxn((TxnPartitions("t", 9, 0, (HERE,)),)),
+    )
     enlisted(desk)
     record = desk.written(HERE)[-1]
     assert record == ShareStagedRecord(KEY, (StagedBatch(0, 1, ACCEPT, 1),), -1)

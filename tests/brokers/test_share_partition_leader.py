@@ -40,7 +40,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord, ShareGroupEpochRecord
@@ -981,14 +981,14 @@ def test_a_share_partition_with_a_vote_is_not_forgotten_with_its_last_member():
 
 def as_written_enlisted(place, error=Errors.NONE):
     (asked,) = place.requests[-1:]
-    answer = AddPartitionsToTxnResponse(error, "t", 9, 0, asked.message.partitions)
+    answer = TxnPartitionsResult(error, "t", 9, 0, asked.message.transactions[0].partitions)
     place.do(spl.on_enlisted(place.role, answer, place.on))
 
 
 def test_as_written_a_vote_is_in_memory_once_the_group_s_partition_is_enlisted():
     place = held("as-written")
     assert place.stage("M1", said(0, 0)) is None
-    assert place.requests[-1].message.partitions == (BY_GROUP,)
+    assert place.requests[-1].message.transactions[0].partitions == (BY_GROUP,)
     assert place.states(0, 0) == [ACQ]
     as_written_enlisted(place)
     assert place.last.error is Errors.NONE

@@ -15,7 +15,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, with_error
+from kipviz.messages.transactions import AddPartitionsToTxn, refused_partitions
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import (
@@ -113,7 +113,8 @@ def test_an_equal_staging_that_waited_too_is_the_same_one_once_the_first_is_made
     place.fetch("M1", 3)
     for source in ("a", "b"):
         assert place.stage("M1", said(0, 0), source=source) is None
-    answer = with_error(place.sent(AddPartitionsToTxn)[0], Errors.NONE)
+    (asked,) = place.sent(AddPartitionsToTxn)[0].transactions
+    answer = refused_partitions(asked, Errors.NONE)
     place.do(share_partition_leader.on_enlisted(place.role, answer, place.on))
     assert place.states(0, 0) == [TXP]
     staged = [message.error for _, message in place.replies[-2:]]

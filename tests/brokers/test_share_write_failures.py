@@ -15,7 +15,7 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.share_state import ReadShareGroupStateResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from tests.brokers.share_place import ACQ, ARCH, AVL, KEY, REJECT, SharePlace, said
 
 FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)
@@ -58,7 +58,9 @@ def deciding() -> SharePlace:
     place = SharePlace(rules="as-written").loaded()
     place.fetch("M1", 1)
     place.stage("M1", said(0, 0))
-    told = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, place.requests[-1].message.partitions)
+    told = TxnPartitionsResult(
+        Errors.NONE, "t", 9, 0, place.requests[-1].message.transactions[0].partitions
+    )
     place.do(spl.on_enlisted(place.role, told, place.on))
     place.do(spl.on_marker(place.role, ApplyMarkerToShares(9, 0, committed=True), place.on))
     return place

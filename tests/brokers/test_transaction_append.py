@@ -19,6 +19,7 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     InitProducerId,
     TxnMarker,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT
@@ -68,7 +69,8 @@ def test_a_failed_append_tells_no_identity_to_who_asked_for_one_and_names_it_to_
         (reply,) = ta.refusals(appended(answer), newest, error)
         assert (reply.message.error, reply.message.producer_id) == (error, -1)
     (reply,) = ta.refusals(appended("add", S.ONGOING), newest, error)
-    assert (reply.message.error, reply.message.producer_id) == (error, 9)
+    (result,) = reply.message.results
+    assert (result.error, result.producer_id) == (error, 9)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,10 @@ def test_nothing_is_applied_before_its_own_record_is_replicated() -> None:
     desk = Desk(tc, TransactionCoordinator(HOME, 2), leaders={HOME: 1, "out-0": 3})
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     desk.instant = False
-    assert desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",))) is None
+    assert (
+        desk.ask(tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)))
+        is None
+    )
     desk.do(tc.on_replicated(desk.role, desk.on))
     assert desk.role.transactions["t"].state is S.EMPTY
     assert len(desk.role.waiting) == 1
@@ -116,7 +121,7 @@ def test_who_fences_an_open_transaction_is_answered_at_once_also_where_an_end_wa
     desk = Desk(tc, TransactionCoordinator(HOME, 2), leaders={HOME: 1, "out-0": 3})
     desk.rules = desk.rules.but(end_txn_response=lambda: True)
     desk.ask(tc.on_init_producer_id, InitProducerId("t"))
-    desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
+    desk.ask(tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)))
     answer = desk.ask(tc.on_init_producer_id, InitProducerId("t"))
     assert answer.error is Errors.CONCURRENT_TRANSACTIONS
     assert desk.role.transactions["t"].owed is None

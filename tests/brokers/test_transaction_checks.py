@@ -10,12 +10,7 @@ from kipviz.brokers.transactions.transaction_append import answer_add
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-)
+from kipviz.messages.transactions import AddOffsetsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
@@ -34,7 +29,7 @@ def test_a_transactional_id_is_compared_with_the_one_that_the_coordinator_knows(
 
 
 def test_only_who_adds_partitions_is_shown_those_that_are_there() -> None:
-    added = tx.add_partitions_checks(OPEN, AddPartitionsToTxn("t", 9, 4, ("out-1",)))
+    added = tx.add_partitions_checks(OPEN, TxnPartitions("t", 9, 4, ("out-1",)))
     assert row(added[-1]) == ("partitions", ("out-1",), ("out-0",), E.NONE)
     offsets = tx.add_partitions_checks(OPEN, AddOffsetsToTxn("t", 9, 4, "g"))
     assert offsets == added[:-1]
@@ -97,8 +92,8 @@ def test_the_partitions_that_are_in_the_transaction_are_named_only_where_others_
     None
 ):
     """KIP-890 part 1: TRANSACTION_ABORTABLE is for those that are not in it."""
-    request = AddPartitionsToTxn("t", 9, 4, ("out-0", "out-1"), verify_only=True)
-    assert answer_add(E.TRANSACTION_ABORTABLE, request, OPEN).verified == ("out-0",)
+    request = TxnPartitions("t", 9, 4, ("out-0", "out-1"), verify_only=True)
+    assert answer_add(E.TRANSACTION_ABORTABLE, request, 5, OPEN).results[0].verified == ("out-0",)
     for error in (E.NONE, E.CONCURRENT_TRANSACTIONS):
-        assert answer_add(error, request, OPEN).verified == ()
-    assert answer_add(E.INVALID_PRODUCER_ID_MAPPING, request, None).verified == ()
+        assert answer_add(error, request, 5, OPEN).results[0].verified == ()
+    assert answer_add(E.INVALID_PRODUCER_ID_MAPPING, request, 5, None).results[0].verified == ()

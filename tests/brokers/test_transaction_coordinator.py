@@ -10,12 +10,14 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 from kipviz.records.transaction_state import TransactionState
@@ -36,7 +38,9 @@ def init(desk, *expected):
 
 
 def add(desk, pid, epoch, *partitions):
-    return desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", pid, epoch, partitions))
+    asked = TxnPartitions("t", pid, epoch, partitions)
+    answer = desk.ask(tc.on_add_partitions, AddPartitionsToTxn((asked,)))
+    return None if answer is None else answer.results[0]
 
 
 def end(desk, pid, epoch, *, commit=True):
@@ -190,12 +194,15 @@ def test_an_empty_name_is_no_name_and_not_the_same_as_none(desk):
     """TransactionCoordinator: handleInitProducerId, handleAddPartitionsToTransaction, endTransaction."""
     asked = (
         (tc.on_init_producer_id, InitProducerId("")),
-        (tc.on_add_partitions, AddPartitionsToTxn("", 9, 0, ("out-0",))),
-        (tc.on_add_partitions, AddPartitionsToTxn("", 9, 0, ("out-0",), verify_only=True)),
+        (tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("", 9, 0, ("out-0",)),))),
+        (
+            tc.on_add_partitions,
+            AddPartitionsToTxn((TxnPartitions("", 9, 0, ("out-0",), verify_only=True),)),
+        ),
         (tc.on_end_txn, EndTxn("", 9, 0, True)),
     )
     for handler, request in asked:
-        assert desk.ask(handler, request).error is Errors.INVALID_REQUEST
+        assert error_in(desk.ask(handler, request)) is Errors.INVALID_REQUEST
     assert desk.ask(tc.on_init_producer_id, InitProducerId(None)).error is Errors.NONE
 
 
@@ -429,8 +436,8 @@ def test_from_version_4_on_a_partition_is_added_by_a_client_of_transaction_versi
 ):
     """TransactionCoordinator.handleAddPartitionsToTransaction: clientTransactionVersion."""
     init(desk)
-    request = AddPartitionsToTxn("t", 9, 0, ("out-0",), version=version)
-    assert desk.ask(tc.on_add_partitions, request).error is Errors.NONE
+    request = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=version)
+    assert error_in(desk.ask(tc.on_add_partitions, request)) is Errors.NONE
     assert known(desk).client_transaction_version == remembered
 
 

@@ -12,7 +12,8 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
@@ -30,8 +31,8 @@ def opened(rules="kip-1309", *, two_phase=False, interval=5_000):
         "t", limit, enable_2pc=two_phase, heartbeat_interval_ms=interval, keep_prepared_txn=False
     )
     assert desk.ask(tc.on_init_producer_id, request).error is Errors.NONE
-    add = AddPartitionsToTxn("t", 9, 0, ("out-0",))
-    assert desk.ask(tc.on_add_partitions, add).error is Errors.NONE
+    add = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),))
+    assert error_in(desk.ask(tc.on_add_partitions, add)) is Errors.NONE
     return desk
 
 

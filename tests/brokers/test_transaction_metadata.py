@@ -27,7 +27,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
     why_not_timed_out,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.transactions import EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
@@ -215,7 +215,7 @@ def test_partitions_are_refused_for_the_first_reason_in_kafkas_order(
     known = metadata(prepared if "prepared" in wrong else S.ONGOING)
     if "pending" in wrong:
         known = known.but(pending_state=S.COMPLETE_COMMIT)
-    request = AddPartitionsToTxn(
+    request = TxnPartitions(
         "t",
         99 if "producer id" in wrong else PID,
         E + epoch_off_by if "epoch" in wrong else E,

@@ -10,7 +10,8 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionForgotten
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.transaction_state import Tombstone, TransactionState
 
 HOME = "__transaction_state-0"
@@ -48,7 +49,7 @@ def test_a_name_that_nobody_uses_is_forgotten_with_a_tombstone(desk):
 
 def test_only_what_is_empty_or_complete_expires(desk):
     init(desk)
-    desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
+    desk.ask(tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)))
     assert timers(desk) == (), "ONGOING"
     desk.ask(tc.on_end_txn, EndTxn("t", 9, 0, True))
     assert timers(desk) == (), "PREPARE_COMMIT waits for its markers, however long"
@@ -73,8 +74,10 @@ def test_nobody_uses_a_name_while_its_tombstone_is_on_the_way(desk):
 def test_whoever_still_has_the_old_identity_is_unknown_and_the_next_one_is_new(desk):
     init(desk)
     expire(desk)
-    late = desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
-    assert late.error is Errors.INVALID_PRODUCER_ID_MAPPING
+    late = desk.ask(
+        tc.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),))
+    )
+    assert error_in(late) is Errors.INVALID_PRODUCER_ID_MAPPING
     fresh = init(desk)
     assert (fresh.producer_id, fresh.producer_epoch) == (10, 0)
 

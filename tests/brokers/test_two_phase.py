@@ -13,12 +13,14 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.features import Features
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
@@ -42,7 +44,8 @@ def init(desk, *, keep=False, two_phase=True, timeout=NO_TIME_LIMIT):
 
 
 def add(desk, pid, epoch, *partitions):
-    return desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", pid, epoch, partitions)).error
+    asked = TxnPartitions("t", pid, epoch, partitions)
+    return error_in(desk.ask(tc.on_add_partitions, AddPartitionsToTxn((asked,))))
 
 
 def end(desk, pid, epoch, *, commit=True):

@@ -6,10 +6,7 @@ import pytest
 
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
-    AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
-)
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from tests.brokers.older_desk import PRODUCE, answered, ended, leader_desk, produce, told, verified
 
 
@@ -30,7 +27,7 @@ def leader():
 )
 def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, answer):
     assert produce(leader) is None
-    assert verified(leader, said).verify_only
+    assert verified(leader, said).transactions[0].verify_only
     assert leader.last.error is answer
     assert leader.logs["out-0"].end_offset == (1 if answer is Errors.NONE else 0)
 
@@ -97,7 +94,7 @@ def test_whoever_loses_the_partition_refuses_those_that_still_wait(leader):
 def test_an_answer_that_nobody_here_has_asked_for_changes_nothing(leader):
     """The partition was led elsewhere in between: who asked is gone."""
     before = leader.role
-    answer = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",))
+    answer = TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, "1"))
     assert (leader.role, leader.replies) == (before, [])
 
@@ -111,7 +108,7 @@ def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):
 def test_enlisting_cannot_be_switched_off(leader):
     leader.settings = leader.settings.but(partition_verification=False)
     assert produce(leader, version=13) is None
-    assert not verified(leader, Errors.NONE).verify_only
+    assert not verified(leader, Errors.NONE).transactions[0].verify_only
 
 
 def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(leader):
@@ -165,7 +162,7 @@ def test_a_failed_verification_is_kept_while_another_batch_of_its_producer_waits
     assert produce(leader) is None
     ended(leader)
     assert produce(leader) is None
-    refusal = AddPartitionsToTxnResponse(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, ("out-0",))
+    refusal = TxnPartitionsResult(Errors.TRANSACTION_ABORTABLE, "t", 9, 0, ("out-0",))
     first, second = (r.tag for r in leader.requests)
     leader.do(pl.on_enlisted(leader.role, refusal, leader.on, first))
     assert [each.lowest for each in leader.role.verifications] == [0]

@@ -24,7 +24,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse, EndTxn
+from kipviz.messages.transactions import AddPartitionsToTxnResponse, EndTxn, TxnPartitionsResult
 from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.clients.parts import changed, producer_of
@@ -181,11 +181,12 @@ def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_o
 
 
 def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_others():
-    answer = AddPartitionsToTxnResponse(
+    result = TxnPartitionsResult(
         Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "b-0"), (), ("b-0",)
     )
-    assert said(answer) is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert said(answer.but(unknown=())) is Errors.TOPIC_AUTHORIZATION_FAILED
+    known = AddPartitionsToTxnResponse((result.but(unknown=()),))
+    assert said(AddPartitionsToTxnResponse((result,))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert said(known) is Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_topic_is_asked_for_before_everything_else_and_no_more_when_the_wait_is_over():

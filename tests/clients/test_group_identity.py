@@ -26,6 +26,8 @@ from kipviz.messages.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerIdResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
@@ -141,12 +143,12 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     )
     working = transactional.send(in_transaction, "out-0", (DataRecord("f(a)"),))
     working, _ = transactional.sent(working, transactional.next_request(working), 1)
-    added = AddPartitionsToTxnResponse(Errors.NONE, "t", 8, 0, ("out-0",))
+    added = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 8, 0, ("out-0",)),))
     working = transactional.on_response(working, added)
     request = transactional.next_request(working)
     assert isinstance(request, Produce)
     working, _ = transactional.sent(working, request, 3)
-    end = AddPartitionsToTxn("t", 8, 0, ("out-1",), version=3)
+    end = AddPartitionsToTxn((TxnPartitions("t", 8, 0, ("out-1",)),), version=3)
     fenced = sender.fail(working, Failure(end, Errors.PRODUCER_FENCED))
     me = me.but(consumer=changed(me.consumer, listening=False)).with_client(fenced)
     me = settle(me, RULES)

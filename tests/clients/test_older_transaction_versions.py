@@ -21,6 +21,8 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
@@ -49,7 +51,9 @@ def begun(level=1):
 
 
 def added(me, error=Errors.NONE, partitions=("out-0",)):
-    return p.on_response(me, AddPartitionsToTxnResponse(error, "t", 9, 0, partitions))
+    return p.on_response(
+        me, AddPartitionsToTxnResponse((TxnPartitionsResult(error, "t", 9, 0, partitions),))
+    )
 
 
 def produced(me, error=Errors.NONE, sequence=0):
@@ -72,7 +76,7 @@ def ended(me):
 def test_a_batch_waits_until_its_partition_is_added():
     me = p.send(p.send(begun(), "out-0", RECORD), "out-1", RECORD)
     request, me = sends(me)
-    assert request == AddPartitionsToTxn("t", 9, 0, ("out-0", "out-1"), version=3)
+    assert request == AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0", "out-1")),), version=3)
     assert p.next_request(me) is None
     me = p.send(me, "out-0", RECORD)
     request, _ = sends(added(me, partitions=("out-0", "out-1")))

@@ -17,6 +17,7 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxnResponse,
     EndTxn,
     EndTxnResponse,
+    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import changed, producer_of, send_offsets
@@ -92,18 +93,24 @@ def test_a_request_whose_connection_broke_rests_too():
 def test_the_first_partitions_wait_20_ms_for_the_markers_of_the_transaction_before():
     """TransactionManager.AddPartitionsToTxnHandler.maybeOverrideRetryBackoffMs."""
     me, _ = goes_out(writing(backs_off=True, version=1), AddPartitionsToTxn)
-    busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
+    busy = AddPartitionsToTxnResponse(
+        (TxnPartitionsResult(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",)),)
+    )
     refused = clients.on_response(me, busy)
     assert clients.timers(refused) == (ShortSenderBackOff(),)
     assert managing.rest_ms(ShortSenderBackOff(), 100) == 20
     assert managing.rest_ms(ShortSenderBackOff(), 5) == 5, "never longer than retry.backoff.ms"
-    loading = AddPartitionsToTxnResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",))
+    loading = AddPartitionsToTxnResponse(
+        (TxnPartitionsResult(Errors.COORDINATOR_LOAD_IN_PROGRESS, "t", 9, 0, ("out-0",)),)
+    )
     assert clients.timers(clients.on_response(me, loading)) == (SenderBackOff(),)
 
 
 def test_further_partitions_wait_as_long_as_everything_else():
     me, _ = goes_out(writing(backs_off=True, version=1, partitions=("out-1",)), AddPartitionsToTxn)
-    busy = AddPartitionsToTxnResponse(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",))
+    busy = AddPartitionsToTxnResponse(
+        (TxnPartitionsResult(Errors.CONCURRENT_TRANSACTIONS, "t", 9, 0, ("out-0",)),)
+    )
     assert clients.timers(clients.on_response(me, busy)) == (SenderBackOff(),)
 
 

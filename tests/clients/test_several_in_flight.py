@@ -24,6 +24,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitionsResult,
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
@@ -61,7 +62,9 @@ def writing(values: str = "abcde", version: int = 2, **changes: object) -> Produ
         return me
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
-    return clients.on_response(me, AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",)))
+    return clients.on_response(
+        me, AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
+    )
 
 
 def out(me: Producer, broker: int = 1):
@@ -228,7 +231,9 @@ def test_below_version_2_a_batch_waits_until_its_partition_is_added():
     me, asked = out(me)
     assert isinstance(asked, AddPartitionsToTxn)
     assert clients.next_request(me) is None
-    me = clients.on_response(me, AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 0, ("out-0",)))
+    me = clients.on_response(
+        me, AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 0, ("out-0",)),))
+    )
     request = clients.next_request(me)
     assert (request.spoken, request.correlation_id) == (11, 1)
 

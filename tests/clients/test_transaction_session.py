@@ -37,6 +37,8 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
 )
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import changed, producer_of, send_offsets, session_of
@@ -530,9 +532,9 @@ def test_below_version_2_a_batch_waits_until_the_session_has_added_its_partition
     for _ in range(2):
         me, _ = step(me)
     assert p.next_request(me.producer) is None
-    done = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",))
+    done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
     request, me = answered(me, "app-1/session", done)
-    assert request == AddPartitionsToTxn("t", 9, 4, ("out-0",), version=3)
+    assert request == AddPartitionsToTxn((TxnPartitions("t", 9, 4, ("out-0",)),), version=3)
     assert isinstance(p.next_request(me.producer), Produce)
     assert (me.session.manager.partitions, me.session.manager.transaction_started) == (
         ("out-0",),
@@ -544,7 +546,7 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
     me = below_2(initialized(*LOOP[:2], on_session(C.COMMIT_TRANSACTION, on_error=4), ABORT))
     for _ in range(2):
         me, _ = step(me)
-    done = AddPartitionsToTxnResponse(Errors.NONE, "t", 9, 4, ("out-0",))
+    done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
     _, me = answered(me, "app-1/session", done)
     refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
     _, me = answered(me, "app-1/producer", refused)

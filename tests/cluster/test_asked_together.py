@@ -19,9 +19,15 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent
-from kipviz.messages.message import merge_parts
 from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+    with_error,
+)
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
@@ -33,10 +39,10 @@ NAME = "kip-890-asked-together"
 HELD = "The first response"
 HOMES = {name: f"{TRANSACTION_STATE}-{partition_for(name, 50)}" for name in ("t", "u")}
 ONE, OTHER = (
-    AddPartitionsToTxn("t", 9, 0, ("out-0",)),
-    AddPartitionsToTxn("u", 10, 3, ("out-0",), verify_only=True),
+    TxnPartitions("t", 9, 0, ("out-0",)),
+    TxnPartitions("u", 10, 3, ("out-0",), verify_only=True),
 )
-BOTH = ONE.but(further=(OTHER,))
+BOTH = AddPartitionsToTxn((ONE, OTHER))
 TO = ReplyTo("B3/add-partitions", 1, 0)
 
 
@@ -46,8 +52,12 @@ def sent(kind: type):
     return [m for m in messages if isinstance(m, kind)]
 
 
+def about(*results: TxnPartitionsResult) -> AddPartitionsToTxnResponse:
+    return AddPartitionsToTxnResponse(results)
+
+
 def test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered() -> None:
-    asked = [[t.transactional_id for t in m.of_transactions] for m in sent(AddPartitionsToTxn)]
+    asked = [[t.transactional_id for t in m.transactions] for m in sent(AddPartitionsToTxn)]
     assert asked == [["my-txn"], ["my-txn-3", "my-txn-2"], ["my-txn-2"], ["my-txn-3"]]
 
 
@@ -76,12 +86,12 @@ def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() 
 
 def test_a_coordinator_from_before_the_kip_lets_all_of_them_go_on_unverified() -> None:
     told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
-    assert [each.error for each in told.of_transactions] == [Errors.UNSUPPORTED_VERSION] * 2
+    assert [each.error for each in told.results] == [Errors.UNSUPPORTED_VERSION] * 2
     world = after(NAME, "kafka", HELD)
     on = scenario(NAME).model(design("kafka")).context(world, 3)
     desk = world.roles[3, "kafka_apis", ""]
-    asked = merge_parts(q.message for q in desk.nodes[0].on_the_way)
-    answer = with_error(asked, Errors.UNSUPPORTED_VERSION)
+    asked = (each for q in desk.nodes[0].on_the_way for each in q.message.transactions)
+    answer = with_error(AddPartitionsToTxn(tuple(asked)), Errors.UNSUPPORTED_VERSION)
     done = dispatch.broker_response(desk, Envelope(answer, "kafka_apis", "", "1"), on)
     assert [call.message.answer.error for call in done.local] == [Errors.NONE] * 2
 
@@ -95,18 +105,18 @@ def test_each_transaction_is_asked_of_its_own_coordinator() -> None:
     assert rejections.gone(BOTH, desk.on.image) is None
     desk.do(several.on_add_partitions(desk.role, BOTH, TO, desk.on))
     assert [(call.shard, call.message) for call in desk.local] == [
-        (HOMES["t"], AskedOfOne(TO, ONE)),
-        (HOMES["u"], AskedOfOne(TO, OTHER)),
+        (HOMES["t"], AskedOfOne(TO, AddPartitionsToTxn((ONE,)))),
+        (HOMES["u"], AskedOfOne(TO, AddPartitionsToTxn((OTHER,)))),
     ]
 
 
 def test_what_is_wrong_with_one_transaction_is_nothing_to_the_others() -> None:
     desk = Desk(several, KafkaApis(), leaders={"out-0": 3, HOMES["t"]: 1, HOMES["u"]: 5})
     gone = ONE.but(transactional_id="t", partitions=("out-0", "gone-0"))
-    asked = merge_parts((ONE, OTHER, gone))
+    asked = AddPartitionsToTxn((ONE, OTHER, gone))
     desk.do(several.on_add_partitions(desk.role, asked, TO, desk.on))
-    assert [call.message.request for call in desk.local] == [ONE]
-    elsewhere, missing = (message for _, message in desk.replies)
+    assert [call.message.request.transactions for call in desk.local] == [(ONE,)]
+    elsewhere, missing = (result for _, message in desk.replies for result in message.results)
     assert (elsewhere.transactional_id, elsewhere.error) == ("u", Errors.NOT_COORDINATOR)
     assert missing.error_of("gone-0") is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert missing.error_of("out-0") is Errors.OPERATION_NOT_ATTEMPTED
@@ -115,16 +125,17 @@ def test_what_is_wrong_with_one_transaction_is_nothing_to_the_others() -> None:
 def test_a_question_about_one_transaction_is_its_coordinators_alone() -> None:
     role = TransactionCoordinator(HOMES["t"], 0, loading=True)
     desk = Desk(tc, role, leaders={"out-0": 3, HOMES["t"]: 1})
-    loading = desk.ask(several.on_add_partitions, ONE)
-    assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
+    loading = desk.ask(several.on_add_partitions, AddPartitionsToTxn((ONE,)))
+    assert loading.results[0].error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
-    first, second = with_error(ONE, Errors.NONE), with_error(OTHER, Errors.TRANSACTION_ABORTABLE)
-    serving, whole = topic_authorization.gathered(Envelope(BOTH), second)
+    first = refused_partitions(ONE, Errors.NONE)
+    second = refused_partitions(OTHER, Errors.TRANSACTION_ABORTABLE)
+    serving, whole = topic_authorization.gathered(Envelope(BOTH), about(second))
     assert whole is None
-    _, whole = topic_authorization.gathered(serving, first)
-    assert whole == first.but(further=(second,)), "in the order of the request"
+    _, whole = topic_authorization.gathered(serving, about(first))
+    assert whole == about(first, second), "in the order of the request"
 
 
 # -- what is shown --------------------------------------------------------------------------------
@@ -133,10 +144,10 @@ def test_the_answer_goes_out_when_every_transaction_has_its_own() -> None:
 def test_arrows_say_of_how_many_transactions_they_are() -> None:
     words = [summary(m) for m in sent(AddPartitionsToTxn)]
     assert words == ["enlist partition", "enlist · 2 transactions", *["enlist partition"] * 2]
-    answer = merge_parts(with_error(each, Errors.NONE) for each in BOTH.of_transactions)
-    assert summary(answer) == "enlisted · 2 transactions"
-    refused = answer.but(error=Errors.NOT_COORDINATOR)
-    assert summary(refused) == "1 of 2 transactions refused"
+    first, second = (refused_partitions(each, Errors.NONE) for each in BOTH.transactions)
+    assert summary(about(first, second)) == "enlisted · 2 transactions"
+    refused = first.but(error=Errors.NOT_COORDINATOR)
+    assert summary(about(refused, second)) == "1 of 2 transactions refused"
 
 
 def test_each_transaction_of_a_question_is_compared_with_what_its_coordinator_knows() -> None:
@@ -177,8 +188,9 @@ def test_a_batch_says_what_its_question_waits_for(title: str, words: str) -> Non
 def test_each_transaction_s_answer_is_known_by_its_name_whatever_its_producer_id() -> None:
     """AddPartitionsToTxnResponse: ResultsByTransaction are by transactional id."""
     same = OTHER.but(producer_id=ONE.producer_id)
-    both = Envelope(merge_parts((ONE, same)))
-    first, second = with_error(ONE, Errors.NONE), with_error(same, Errors.PRODUCER_FENCED)
-    serving, _ = topic_authorization.gathered(both, first)
-    _, whole = topic_authorization.gathered(serving, second)
-    assert whole == first.but(further=(second,))
+    both = Envelope(AddPartitionsToTxn((ONE, same)))
+    first = refused_partitions(ONE, Errors.NONE)
+    second = refused_partitions(same, Errors.PRODUCER_FENCED)
+    serving, _ = topic_authorization.gathered(both, about(first))
+    _, whole = topic_authorization.gathered(serving, about(second))
+    assert whole == about(first, second)

@@ -25,7 +25,7 @@ from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, Produce
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions
 from kipviz.records.batches import DataRecord
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, OUTPUT_ID, model_of, small_spec, steps_of
@@ -87,8 +87,8 @@ def test_one_partition_that_is_gone_keeps_the_others_out_of_the_transaction():
     model = model_of(small_spec().but(deletable_topics=BOTH))
     world = model.step(model.initial(), GONE).world
     home = world.image.home_of_transactions("txn-1")
-    asked = AddPartitionsToTxn("txn-1", 9, 0, ("output-A-0", "src-0"), version=3)
-    answer = answered(model, world, world.image.leader_of(home), asked)
+    asked = AddPartitionsToTxn((TxnPartitions("txn-1", 9, 0, ("output-A-0", "src-0")),), version=3)
+    (answer,) = answered(model, world, world.image.leader_of(home), asked).results
     assert answer.error_of("output-A-0") is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert answer.error_of("src-0") is Errors.OPERATION_NOT_ATTEMPTED
 
@@ -109,8 +109,8 @@ def test_what_is_forbidden_is_said_before_what_is_gone_and_the_rest_is_not_attem
     world = model.step(model.initial(), DeleteTopic("output-B")).world
     home = world.image.home_of_transactions("txn-1")
     partitions = ("src-0", "output-A-0", "output-B-0")
-    asked = AddPartitionsToTxn("txn-1", 9, 0, partitions, version=3)
-    answer = answered(model, world, world.image.leader_of(home), asked)
+    asked = AddPartitionsToTxn((TxnPartitions("txn-1", 9, 0, partitions),), version=3)
+    (answer,) = answered(model, world, world.image.leader_of(home), asked).results
     assert [answer.error_of(p) for p in partitions] == [
         Errors.TOPIC_AUTHORIZATION_FAILED,
         Errors.OPERATION_NOT_ATTEMPTED,

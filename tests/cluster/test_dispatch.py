@@ -15,7 +15,7 @@ from kipviz.cluster.world import has_active_coordinator, host_roles, leadership,
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.producing import Fetch, Produce, merge_requests
 from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from tests.cluster.small_clusters import model_of, small_spec
@@ -39,7 +39,7 @@ def produce(partition: str) -> Produce:
         (InitProducerId(T), role_key(5, TXN)),
         (InitProducerId(None), (5, "kafka_apis", "")),
         (EndTxn(T, 9, 0, True), role_key(5, TXN)),
-        (AddPartitionsToTxn(T, 9, 0, ("src-0",)), role_key(5, TXN)),
+        (AddPartitionsToTxn((TxnPartitions(T, 9, 0, ("src-0",)),)), role_key(5, TXN)),
         (TxnOffsetCommit(T, G, 9, 0, "m", 1, OFFSET), role_key(5, GROUP)),
         (OffsetFetch(G, "src-0"), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),

@@ -48,7 +48,8 @@ def test_nothing_is_added_and_the_transaction_has_to_be_aborted():
         outcome = model.step(world, action)
         world, events = outcome.world, [*events, *outcome.events]
     answers = [e.message for e in events if isinstance(e, MessageSent)]
-    (told,) = [m for m in answers if isinstance(m, AddPartitionsToTxnResponse)]
+    added = [m for m in answers if isinstance(m, AddPartitionsToTxnResponse)]
+    (told,) = (result for message in added for result in message.results)
     assert {p: told.error_of(p) for p in told.partitions} == {
         "output-A-0": Errors.OPERATION_NOT_ATTEMPTED,
         "output-B-0": Errors.TOPIC_AUTHORIZATION_FAILED,

@@ -21,7 +21,7 @@ from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.producing import Produce
 from kipviz.messages.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
 from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
+from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from tests.scenarios.story import after
@@ -59,7 +59,7 @@ def test_a_request_goes_out_in_the_newest_version_that_both_ends_know(
 
 
 def test_a_binary_knows_what_its_branch_has() -> None:
-    verify = AddPartitionsToTxn("t", 9, 0, ("out-0",), verify_only=True)
+    verify = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",), verify_only=True),))
     assert not knows(release("3.5"), verify)
     assert knows(release("3.5"), verify.but(version=3))
     assert knows(release("3.6"), verify)

@@ -24,7 +24,7 @@ from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import FetchedRecord, Produce
 from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, with_error
+from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, refused_partitions
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 from kipviz.scenarios.bases import CLUSTERS, process
@@ -192,7 +192,8 @@ def remembers(simple: bool) -> object:
     )
     batch = Produce("t", "out-0", 9, 0, 0, (DataRecord("r", "src-0@100"),))
     assert leader.ask(partition_leader.on_produce, batch) is None
-    answer = with_error(leader.requests[-1].message, Errors.NETWORK_EXCEPTION)
+    (asked,) = leader.requests[-1].message.transactions
+    answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
     leader.do(partition_leader.on_enlisted(leader.role, answer, leader.on))
     return bool(leader.role.verifications)
 

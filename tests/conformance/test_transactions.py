@@ -30,15 +30,17 @@ from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
-    AddPartitionsToTxnResponse,
     EndTxn,
     InitProducerId,
     InitProducerIdResponse,
     PartitionResult,
     TxnMarkerResult,
+    TxnPartitions,
+    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
@@ -108,7 +110,9 @@ def init(desk: Desk, *expected: int):
 
 
 def add(desk: Desk, epoch: int, *partitions: str, pid: int = PID):
-    return desk.ask(tc.on_add_partitions, AddPartitionsToTxn("t", pid, epoch, partitions))
+    asked = TxnPartitions("t", pid, epoch, partitions)
+    answer = desk.ask(tc.on_add_partitions, AddPartitionsToTxn((asked,)))
+    return None if answer is None else answer.results[0]
 
 
 def end(desk: Desk, epoch: int, *, commit: bool, pid: int = PID):
@@ -250,8 +254,8 @@ def test_14_a_verification_looks_at_what_is_stored_and_not_at_what_is_pending(
 ):
     """TCT.testVerifyPartitionHandling."""
     desk.role = desk.role.but(transactions=desk.role.transactions.set("t", held))
-    verify = AddPartitionsToTxn("t", 0, epoch, ("topic1-0",), verify_only=True)
-    assert desk.ask(tc.on_add_partitions, verify).error is error
+    verify = AddPartitionsToTxn((TxnPartitions("t", 0, epoch, ("topic1-0",), verify_only=True),))
+    assert error_in(desk.ask(tc.on_add_partitions, verify)) is error
 
 
 def test_15_a_commit_that_was_carried_out_is_known_by_the_epoch_from_before_it(desk):
@@ -320,7 +324,7 @@ def test_21_whoever_waits_for_a_record_that_was_not_replicated_is_told_to_come_b
     desk.instant = False
     assert add(desk, 5, "topic1-0") is None
     desk.do(tc.on_timer(desk.role, tc.timers(desk.role, desk.on)[0], desk.on))
-    assert desk.last.error is Errors.COORDINATOR_NOT_AVAILABLE
+    assert error_in(desk.last) is Errors.COORDINATOR_NOT_AVAILABLE
     assert (known(desk).state, known(desk).pending_state) == (S.EMPTY, None)
 
 
@@ -474,7 +478,7 @@ def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_o
     desk.do(gc.on_loaded(desk.role, desk.on))
     staged = (GroupOffset("foo-1", 111), GroupOffset("bar-0", 201), GroupOffset("bar-1", 1))
     desk.ask(gc.on_txn_offset_commit, TxnOffsetCommit("t", "g", 10, 0, "m", 2, staged))
-    yes = AddPartitionsToTxnResponse(Errors.NONE, "t", 10, 0, (OFFSETS,))
+    yes = TxnPartitionsResult(Errors.NONE, "t", 10, 0, (OFFSETS,))
     desk.do(gc.on_enlisted(desk.role, yes, desk.on))
 
     def fetched(partition: str, stable: bool) -> tuple[Errors, int]:

@@ -18,6 +18,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 
@@ -49,7 +50,9 @@ def test_a_response_waits_for_the_replicas_where_they_do_not_catch_up_at_once(de
 
 def test_requests_to_other_brokers_are_collected(desk):
     desk.ask(coordinator.on_init_producer_id, InitProducerId("t"))
-    desk.ask(coordinator.on_add_partitions, AddPartitionsToTxn("t", 9, 0, ("out-0",)))
+    desk.ask(
+        coordinator.on_add_partitions, AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),))
+    )
     desk.ask(coordinator.on_end_txn, EndTxn("t", 9, 0, committed=True))
     markers = [marker for m in desk.sent(WriteTxnMarkers) for marker in m.markers]
     assert [marker.partitions for marker in markers] == [("out-0",)]

@@ -35,6 +35,7 @@ from tests.scenarios.story import played
 # What a request has to say where its shard is taken from it.
 FIELD_OF = {
     Shard.TRANSACTIONAL_ID: "transactional_id",
+    Shard.TRANSACTIONS: "transactions",
     Shard.GROUP: "group_id",
     Shard.KEY: "key",
     Shard.FIRST_PARTITION: "markers",
@@ -134,6 +135,7 @@ def test_a_refusal_is_the_response_of_its_row_and_has_the_error() -> None:
 def test_the_shard_and_the_role_of_a_request_agree() -> None:
     role_of = {
         Shard.TRANSACTIONAL_ID: Role.TRANSACTION_COORDINATOR,
+        Shard.TRANSACTIONS: Role.TRANSACTION_COORDINATOR,
         Shard.GROUP: Role.GROUP_COORDINATOR,
         Shard.GROUPS: Role.GROUP_COORDINATOR,
         Shard.KEY: Role.SHARE_COORDINATOR,

@@ -69,9 +69,11 @@ from kipviz.messages.transactions import (
     PartitionResult,
     TxnMarker,
     TxnMarkerResult,
+    TxnPartitions,
+    TxnPartitionsResult,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
-    with_error,
+    refused_partitions,
 )
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
@@ -188,7 +190,7 @@ def test_what_the_model_does_not_carry_is_marked() -> None:
 
 
 def test_partitions_are_put_together_by_topic() -> None:
-    message = AddPartitionsToTxn("t", 9, 0, ("a-1", "b-0", "a-0"))
+    message = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("a-1", "b-0", "a-0")),))
     (transaction,) = body(message)["Transactions"]
     assert transaction["Topics"] == (
         {"Name": "a", "Partitions": (1, 0)},
@@ -386,15 +388,21 @@ def test_one_request_has_the_markers_of_several_transactions() -> None:
 
 
 def test_one_request_asks_about_several_transactions() -> None:
-    one = AddPartitionsToTxn("t", 9, 1, ("out-0", "out-1"))
-    asked = one.but(further=(AddPartitionsToTxn("u", 10, 3, ("other-0",), verify_only=True),))
+    one = TxnPartitions("t", 9, 1, ("out-0", "out-1"))
+    other = TxnPartitions("u", 10, 3, ("other-0",), verify_only=True)
+    asked = AddPartitionsToTxn((one, other))
     found = body(asked)["Transactions"]
     assert [(t["TransactionalId"], t["ProducerId"], t["VerifyOnly"]) for t in found] == [
         ("t", 9, False),
         ("u", 10, True),
     ]
     assert [t["Topics"][0]["Partitions"] for t in found] == [(0, 1), (0,)]
-    told = with_error(asked, Errors.NONE).but(error=Errors.INVALID_PRODUCER_EPOCH)
+    told = AddPartitionsToTxnResponse(
+        (
+            refused_partitions(one, Errors.INVALID_PRODUCER_EPOCH),
+            refused_partitions(other, Errors.NONE),
+        )
+    )
     results = body(told, AROUND.but(request=asked))["ResultsByTransaction"]
     errors = [
         [p["PartitionErrorCode"] for p in each["TopicResults"][0]["ResultsByPartition"]]
@@ -602,10 +610,11 @@ def test_an_older_client_gets_the_answers_of_its_version() -> None:
     found = body(EndTxnResponse(Errors.NONE), old)
     assert "ProducerId" not in found, "it keeps the identity that it has"
     assert body(EndTxnResponse(Errors.NONE, 9, 2))["ProducerEpoch"] == 2
-    asked = AddPartitionsToTxn("t", 9, 0, ("a-0", "a-1"), version=3)
-    answer = AddPartitionsToTxnResponse(
+    asked = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("a-0", "a-1")),), version=3)
+    result = TxnPartitionsResult(
         Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "a-1"), ("a-1",)
     )
+    answer = AddPartitionsToTxnResponse((result,))
     (topic,) = body(answer, AROUND.but(request=asked))["ResultsByTopicV3AndBelow"]
     assert [p["PartitionErrorCode"] for p in topic["ResultsByPartition"]] == [
         Errors.TOPIC_AUTHORIZATION_FAILED,

@@ -58,6 +58,16 @@ def of_the_present_epoch(me: Any, request: Any) -> Any:
     return request.but(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
 
 
+def added_by_the_present_producer(me: Any, request: Any) -> Any:
+    (asked,) = request.transactions
+    return request.but(transactions=(of_the_present_epoch(me, asked),))
+
+
+def added_without_verification(_: Any, request: Any) -> Any:
+    (asked,) = request.transactions
+    return request.but(transactions=(asked.but(verify_only=False),))
+
+
 def of_the_present_member(me: Any, request: Any) -> Any:
     """Take whoever asks for a member of the present epoch."""
     shares = isinstance(request, ShareGroupHeartbeat)
@@ -187,12 +197,12 @@ def every_broker_leads(patch: Patch) -> None:
         (
             "transaction-answers",
             "ADD_PARTITIONS_TO_TXN",
-            handler(AddPartitionsToTxn, of_the_present_epoch),
+            handler(AddPartitionsToTxn, added_by_the_present_producer),
         ),
         (
             "transaction-answers",
             "ADD_PARTITIONS_TO_TXN",
-            handler(AddPartitionsToTxn, lambda _, r: r.but(verify_only=False)),
+            handler(AddPartitionsToTxn, added_without_verification),
         ),
         (
             "group-answers",

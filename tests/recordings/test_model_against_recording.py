@@ -353,9 +353,11 @@ def test_the_brokers_ask_and_answer_what_was_recorded(recording, looped):
 def _summarize(message) -> tuple:
     match message:
         case AddPartitionsToTxn():
-            return ("add", str(message.partitions), message.producer_id, message.producer_epoch)
+            (asked,) = message.transactions
+            return ("add", str(asked.partitions), asked.producer_id, asked.producer_epoch)
         case AddPartitionsToTxnResponse():
-            return ("added", str(message.partitions), int(message.error), 0)
+            (told,) = message.results
+            return ("added", str(told.partitions), int(told.error), 0)
         case TxnOffsetCommit():
             place = f"{message.group_id} {message.offsets[0].offset}"
             return ("offsets", place, message.member_epoch, message.producer_epoch)

@@ -75,7 +75,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
@@ -240,7 +240,7 @@ def on_txn_offset_commit(
 
 
 def on_enlisted(
-    me: GroupCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+    me: GroupCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects:
     """Continue the commits that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)

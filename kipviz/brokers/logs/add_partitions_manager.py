@@ -18,8 +18,13 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Request
 from kipviz.brokers.kafka_apis import ROLE, AskedOfNode, KafkaApis
 from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import merge_parts
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 
 
 def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
@@ -39,7 +44,8 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
     before = next((q for q in node.waiting if _about(q).transactional_id == name), None)
     if before is not None and _about(before).producer_epoch > epoch:
         return Effects(
-            me, local=(_answer(new, with_error(_about(new), Errors.INVALID_PRODUCER_EPOCH)),)
+            me,
+            local=(_answer(new, refused_partitions(_about(new), Errors.INVALID_PRODUCER_EPOCH)),),
         )
     kept = tuple(q for q in node.waiting if q is not before)
     later = node.but(waiting=(*kept, new))
@@ -48,7 +54,7 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
         return Effects(me)
     again = _about(before).producer_epoch == epoch
     error = Errors.NETWORK_EXCEPTION if again else Errors.INVALID_PRODUCER_EPOCH
-    return Effects(me, local=(_answer(before, with_error(_about(before), error)),))
+    return Effects(me, local=(_answer(before, refused_partitions(_about(before), error)),))
 
 
 def on_answered(
@@ -61,7 +67,7 @@ def on_answered(
     Clause: KIP-890 part 1; AddPartitionsToTxnManager.AddPartitionsToTxnHandler, generateRequests.
     """
     node = next(each for each in me.nodes if each.broker == int(tag))
-    said = {each.transactional_id: each for each in answer.of_transactions}
+    said = {each.transactional_id: each for each in answer.results}
     told = tuple(_answer(q, said[_about(q).transactional_id]) for q in node.on_the_way)
     me = me.but(nodes=tuple(each for each in me.nodes if each is not node))
     done = _send(me, node.broker, node.waiting) if node.waiting else Effects(me)
@@ -70,17 +76,19 @@ def on_answered(
 
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
     """Send questions in one request; each broker has at most one in flight."""
-    message = merge_parts(map(_about, questions))
+    message = AddPartitionsToTxn(tuple(map(_about, questions)))
     request = questions[0].but(message=message, role=ROLE, shard="", tag=str(broker))
     asked = AskedOfNode(broker, questions)
     return Effects(me.but(nodes=(*me.nodes, asked)), requests=(request,))
 
 
-def _about(question: Request) -> AddPartitionsToTxn:
+def _about(question: Request) -> TxnPartitions:
+    """Return what a question is about: one transaction."""
     assert isinstance(question.message, AddPartitionsToTxn)
-    return question.message
+    (only,) = question.message.transactions
+    return only
 
 
-def _answer(question: Request, said: AddPartitionsToTxnResponse) -> LocalCall:
+def _answer(question: Request, said: TxnPartitionsResult) -> LocalCall:
     """Return the call that delivers an answer to the role that asked."""
     return LocalCall(question.role, question.shard, Enlisted(said, question.tag))

@@ -35,7 +35,7 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
 
 # The error for the client of a coordinator, by the transaction coordinator's error.
 COORDINATOR_ERROR = {
@@ -143,7 +143,7 @@ def question(
     """Return the request that adds or verifies partitions, or None without a coordinator."""
     if broker == NOBODY:
         return None
-    message = AddPartitionsToTxn(
+    asked = TxnPartitions(
         transactional_id,
         waiting.producer_id,
         waiting.producer_epoch,
@@ -151,7 +151,7 @@ def question(
         verify_only=not enlists(waiting.request),
     )
     tag = str(waiting.asking) if waiting.asking else ""
-    return Request(CHANNEL, broker, message, role, shard, tag)
+    return Request(CHANNEL, broker, AddPartitionsToTxn((asked,)), role, shard, tag)
 
 
 def ask(done: Effects, asked: Request, on: Context) -> Effects:
@@ -183,7 +183,7 @@ def joined(waiting: tuple[Enlisting, ...], new: Enlisting) -> tuple[Enlisting, .
 
 
 def answered(
-    waiting: tuple[Enlisting, ...], answer: AddPartitionsToTxnResponse, tag: str
+    waiting: tuple[Enlisting, ...], answer: TxnPartitionsResult, tag: str
 ) -> tuple[tuple[Enlisting, ...], tuple[Enlisting, ...]]:
     """Split the waiting requests into those that an answer is for, and the rest.
 

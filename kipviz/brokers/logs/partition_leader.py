@@ -58,7 +58,7 @@ from kipviz.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
 
@@ -130,7 +130,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 
 
 def on_enlisted(
-    me: PartitionLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+    me: PartitionLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects:
     """Continue with the batches that waited until the partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)

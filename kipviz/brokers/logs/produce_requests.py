@@ -25,7 +25,7 @@ from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
 
 
 @takes(Produce)
@@ -70,7 +70,7 @@ def on_produce(
     if coordinator == NOBODY:
         return done
     tag = _tag(reply_to)
-    asked = AddPartitionsToTxn(
+    asked = TxnPartitions(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,
@@ -79,14 +79,13 @@ def on_produce(
     )
     waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
     done = done.but(state=me.but(asking=(*me.asking, waits)))
+    message = AddPartitionsToTxn((asked,))
     return add_to_transaction.ask(
-        done, Request(add_to_transaction.CHANNEL, coordinator, asked, ROLE, "", tag), on
+        done, Request(add_to_transaction.CHANNEL, coordinator, message, ROLE, "", tag), on
     )
 
 
-def on_enlisted(
-    me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
-) -> Effects:
+def on_enlisted(me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: str = "") -> Effects:
     """Let every leader continue with its batch: the coordinator has answered for each partition."""
     waits = next(each for each in me.asking if each.tag == tag)
     errors = {p: answer.error_of(p) for p in waits.question}

@@ -50,7 +50,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import (
@@ -207,7 +207,7 @@ def on_txn_write(
 
 
 def on_enlisted(
-    me: ShareCoordinator, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+    me: ShareCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects:
     """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)

@@ -55,7 +55,7 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
 from kipviz.messages.topic_creation import CreateTopicsResponse
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
@@ -200,7 +200,7 @@ def on_txn_share_acknowledge(
 
 
 def on_enlisted(
-    me: ShareLeader, answer: AddPartitionsToTxnResponse, on: Context, tag: str = ""
+    me: ShareLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
 ) -> Effects:
     """Stage what waited until its participant was added, or respond for what was staged before that.
 

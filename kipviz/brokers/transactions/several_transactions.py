@@ -16,7 +16,13 @@ from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse, with_error
+from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 
 
 @takes(AddPartitionsToTxn)
@@ -39,33 +45,28 @@ def on_add_partitions(
     refused: list[Reply] = []
     calls: list[LocalCall] = []
     checks: list[Check] = []
-    for each in request.of_transactions:
+    for each in request.transactions:
         home = on.image.home_of_transactions(each.transactional_id)
         answer = _refusal(each, home, on)
         if answer is None:
-            calls.append(
-                LocalCall(transaction_state_manager.ROLE, home, AskedOfOne(reply_to, each))
-            )
+            alone = AskedOfOne(reply_to, request.but(transactions=(each,)))
+            calls.append(LocalCall(transaction_state_manager.ROLE, home, alone))
         else:
-            refused.append(Reply(reply_to, answer))
+            refused.append(Reply(reply_to, AddPartitionsToTxnResponse((answer,))))
             checks.append(_deciding(each, answer, home, on))
     return Effects(me, replies=tuple(refused), local=tuple(calls), checks=tuple(checks))
 
 
-def _refusal(
-    request: AddPartitionsToTxn, home: str, on: Context
-) -> AddPartitionsToTxnResponse | None:
-    gone = deleted_topics.not_added(request, on.image)
+def _refusal(asked: TxnPartitions, home: str, on: Context) -> TxnPartitionsResult | None:
+    gone = deleted_topics.not_added(asked, on.image)
     if gone is not None or on.image.leader_of(home) == on.broker:
         return gone
-    return with_error(request, Errors.NOT_COORDINATOR)
+    return refused_partitions(asked, Errors.NOT_COORDINATOR)
 
 
-def _deciding(
-    request: AddPartitionsToTxn, answer: AddPartitionsToTxnResponse, home: str, on: Context
-) -> Check:
+def _deciding(asked: TxnPartitions, answer: TxnPartitionsResult, home: str, on: Context) -> Check:
     """Return the check that rejects a transaction's question before its coordinator gets it."""
     if answer.error is Errors.NOT_COORDINATOR:
         return Check("leader", on.broker, on.image.leader_of(home), answer.error)
-    lost = deleted_topics.lost_partitions(request.partitions, on.image)
-    return Check("partitions there", request.partitions, lost, answer.error)
+    lost = deleted_topics.lost_partitions(asked.partitions, on.image)
+    return Check("partitions there", asked.partitions, lost, answer.error)

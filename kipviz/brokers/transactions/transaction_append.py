@@ -24,15 +24,17 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided, TransactionMoved
+from kipviz.messages.message_errors import with_error
 from kipviz.messages.transactions import (
     AddOffsetsToTxnResponse,
-    AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
     TxnMarker,
     TxnMarkerResult,
+    TxnPartitions,
+    TxnPartitionsResult,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
@@ -131,7 +133,7 @@ def refusals(wait: PendingAppend, known: TransactionMetadata, error: Errors) -> 
     """Return the error for the request that waits for a record; it contains no identity."""
     found = []
     for reply in answers_of(wait, known):
-        told = reply.message.but(error=error)
+        told = with_error(reply.message, error)
         if isinstance(told, InitProducerIdResponse | EndTxnResponse):
             told = told.but(producer_id=-1, producer_epoch=-1)
         found.append(reply.but(message=told))
@@ -276,21 +278,22 @@ def unreported_decisions(log: PartitionLog) -> tuple[Event, ...]:
 
 
 def answer_add(
-    error: Errors, request: AddPartitionsToTxn, known: TransactionMetadata | None
+    error: Errors, asked: TxnPartitions, version: int, known: TransactionMetadata | None
 ) -> AddPartitionsToTxnResponse:
     """Return the response to AddPartitionsToTxn: one error for all partitions, or one each for a verification.
 
     TRANSACTION_ABORTABLE is then for those that are not in the transaction.
     """
     members = () if known is None or error is not Errors.TRANSACTION_ABORTABLE else known.partitions
-    return AddPartitionsToTxnResponse(
-        error_for_version(request.version, error),
-        request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
-        request.partitions,
-        verified=tuple(p for p in request.partitions if p in members),
+    result = TxnPartitionsResult(
+        error_for_version(version, error),
+        asked.transactional_id,
+        asked.producer_id,
+        asked.producer_epoch,
+        asked.partitions,
+        verified=tuple(p for p in asked.partitions if p in members),
     )
+    return AddPartitionsToTxnResponse((result,))
 
 
 def completing(offset: int, known: TransactionMetadata) -> PendingAppend:
@@ -324,13 +327,9 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
         case "keep":
             answer = two_phase.kept_answer(known)
         case "add":
-            answer = AddPartitionsToTxnResponse(
-                Errors.NONE,
-                known.transactional_id,
-                known.producer_id,
-                known.producer_epoch,
-                wait.asked,
-            )
+            identity = (known.transactional_id, known.producer_id, known.producer_epoch)
+            result = TxnPartitionsResult(Errors.NONE, *identity, wait.asked)
+            answer = AddPartitionsToTxnResponse((result,))
         case "offsets":
             answer = AddOffsetsToTxnResponse(Errors.NONE)
         case "end" | "complete" if known.client_transaction_version < 2:

@@ -32,12 +32,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import (
-    AddOffsetsToTxn,
-    AddPartitionsToTxn,
-    EndTxn,
-    InitProducerId,
-)
+from kipviz.messages.transactions import AddOffsetsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState
@@ -65,12 +60,12 @@ def joining_checks(
     loading: bool,
     assignments: Assignments,
     known: TransactionMetadata | None,
-    request: AddPartitionsToTxn | AddOffsetsToTxn,
+    request: TxnPartitions | AddOffsetsToTxn,
     rules: BrokerRules,
 ) -> Iterator[Check]:
     """Return every check of AddPartitionsToTxn, including verification, and of AddOffsetsToTxn."""
     yield from _served_checks(loading, assignments, request.transactional_id, rules)
-    if isinstance(request, AddPartitionsToTxn) and request.verify_only:
+    if isinstance(request, TxnPartitions) and request.verify_only:
         yield from verify_checks(known, request)
     else:
         yield from add_partitions_checks(known, request)
@@ -163,7 +158,7 @@ def owner_checks(
 
 @in_order
 def add_partitions_checks(
-    known: TransactionMetadata | None, request: AddPartitionsToTxn | AddOffsetsToTxn
+    known: TransactionMetadata | None, request: TxnPartitions | AddOffsetsToTxn
 ) -> Iterator[Check]:
     """Check that partitions can be added; the order is Kafka's.
 
@@ -180,14 +175,12 @@ def add_partitions_checks(
         yield compare("kept for", None, known.kept_for, False, Errors.INVALID_TXN_STATE)
     ended = known.state not in PREPARED
     yield compare("state", None, known.state, ended, Errors.CONCURRENT_TRANSACTIONS)
-    if isinstance(request, AddPartitionsToTxn):
+    if isinstance(request, TxnPartitions):
         yield Check("partitions", request.partitions, known.partitions)
 
 
 @in_order
-def verify_checks(
-    known: TransactionMetadata | None, request: AddPartitionsToTxn
-) -> Iterator[Check]:
+def verify_checks(known: TransactionMetadata | None, request: TxnPartitions) -> Iterator[Check]:
     """Check that every partition is in the ongoing transaction; nothing changes (KIP-890 part 1).
 
     A transition in progress is no reason for an error. Outside a transaction the set is empty, so every partition is

@@ -160,20 +160,21 @@ def on_add_partitions(
     Clause: KIP-98 "AddPartitionsToTxnRequest"; KIP-890 "Transaction version 2",
     TransactionCoordinator.handleAddPartitionsToTransaction, handleVerifyPartitionsInTransaction.
     """
-    known = me.transactions.get(request.transactional_id)
-    checks = joining_checks(me.loading, me.assignments, known, request, on.rules)
+    (asked,) = request.transactions
+    known = me.transactions.get(asked.transactional_id)
+    checks = joining_checks(me.loading, me.assignments, known, asked, on.rules)
     error = error_of(checks)
-    if error is not Errors.NONE or known is None or request.verify_only:
-        told = answer_add(error, request, known)
+    if error is not Errors.NONE or known is None or asked.verify_only:
+        told = answer_add(error, asked, request.version, known)
         checks = version_checks(request.version, checks)
         return Effects(me, replies=(Reply(reply_to, told),), checks=checks)
     wait = PendingAppend(
         next_offset(me, on),
-        joined(known, request.partitions, 2 if request.version >= 4 else 0, on.now_ms),
+        joined(known, asked.partitions, 2 if request.version >= 4 else 0, on.now_ms),
         known.last_producer_epoch,
         "add",
         reply_to,
-        request.partitions,
+        asked.partitions,
     )
     return _join(me, known, wait, on).after(checks)
 

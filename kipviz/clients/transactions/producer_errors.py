@@ -92,7 +92,7 @@ def said(message: Message) -> Errors:
     """
     if isinstance(message, TxnOffsetCommitResponse):
         return topic_ids.said(message)
-    if isinstance(message, AddPartitionsToTxnResponse) and message.unknown:
+    if isinstance(message, AddPartitionsToTxnResponse) and message.results[0].unknown:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
     return error_of_response(message)
 

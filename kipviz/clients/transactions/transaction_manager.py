@@ -49,6 +49,7 @@ from kipviz.messages.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
+    TxnPartitions,
 )
 from kipviz.messages.two_phase import (
     NO_TIME_LIMIT,
@@ -203,13 +204,19 @@ def adding(me: TransactionManager, partitions: tuple[str, ...]) -> TransactionMa
     return me.but(to_add=(*me.to_add, *new)) if new else me
 
 
+def _adds(request: AddPartitionsToTxn) -> tuple[str, ...]:
+    """Return the partitions of a client's request, which is about its own transaction alone."""
+    (only,) = request.transactions
+    return only.partitions
+
+
 def being_added(me: TransactionManager) -> tuple[str, ...]:
     """Return the partitions of an AddPartitionsToTxn that is in flight or to be sent again."""
     return tuple(
         partition
         for request in (me.on_wire, *me.queue)
         if isinstance(request, AddPartitionsToTxn)
-        for partition in request.partitions
+        for partition in _adds(request)
     )
 
 
@@ -342,13 +349,9 @@ def next_request(
 def _next_in_turn(me: TransactionManager, *, incomplete: bool, flying: bool) -> Message | None:
     """Return the next request, whether or not its coordinator is known."""
     if me.to_add and me.state in SENDS:
-        return AddPartitionsToTxn(
-            me.transactional_id,
-            me.producer_id,
-            me.producer_epoch,
-            me.to_add,
-            version=LAST_ADD_PARTITIONS,
-        )
+        identity = (me.transactional_id, me.producer_id, me.producer_epoch)
+        asked = TxnPartitions(*identity, me.to_add)
+        return AddPartitionsToTxn((asked,), LAST_ADD_PARTITIONS)
     if not me.queue:
         return None
     request: Message = me.queue[0]
@@ -373,7 +376,7 @@ def _finding_first(me: TransactionManager, request: Message | None) -> Message |
 
 def sent(me: TransactionManager, request: Message, broker: int) -> TransactionManager:
     """Note that a request to a broker is in flight."""
-    if isinstance(request, AddPartitionsToTxn) and request.partitions == me.to_add:
+    if isinstance(request, AddPartitionsToTxn) and _adds(request) == me.to_add:
         return me.but(on_wire=request, on_wire_broker=broker, to_add=())
     if isinstance(request, FindCoordinator):
         return me.but(on_wire=request, on_wire_broker=broker)
@@ -405,7 +408,8 @@ def on_answer(
                 me = _forget_identity(me)
             return _initialised(me.but(version=version, bump=False), message), None
         case AddPartitionsToTxnResponse():
-            added = (*me.partitions, *message.partitions)
+            (only,) = message.results
+            added = (*me.partitions, *only.partitions)
             return me.but(partitions=added, transaction_started=True), None
         case AddOffsetsToTxnResponse():
             return me.but(transaction_started=True), None

@@ -38,12 +38,13 @@ class Shard(StrEnum):
     """The partition whose leader a request is sent to.
 
     `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
-    `GROUPS` are several such keys, and with more than one of them KafkaApis passes each to its coordinator.
+    `TRANSACTIONS` and `GROUPS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
     `PARTITION` is the partition that the request names, `FIRST_PARTITION` the first one of its markers. `ANY` is any
     partition: every broker serves the request. `BROKER` means the broker that the request names.
     """
 
     TRANSACTIONAL_ID = "transactional id"
+    TRANSACTIONS = "transactions"
     GROUP = "group"
     GROUPS = "groups"
     KEY = "key"

@@ -38,7 +38,7 @@ from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import EndTxn, InitProducerId
+from kipviz.messages.transactions import EndTxn, InitProducerId, named_transactions
 from kipviz.messages.two_phase import answer_to
 from kipviz.recordings.decoded.elections import (
     Known,
@@ -306,7 +306,7 @@ class Acceptor(RequestBook):
         home, behind = self._office.home_of(message), 0
         if home:
             behind = self._seen_ends.not_shown_ms(home, exchange)
-        if name := getattr(message, "transactional_id", None):
+        for name in filter(None, named_transactions(message)):
             coordinator = self._worlds[0].image.home_of_transactions(name)
             asked = self._seen_ends.not_shown_ms(coordinator, exchange, asks=True)
             behind = max(behind, asked)

@@ -28,6 +28,7 @@ from kipviz.messages.transactions import (
     EndTxn,
     InitProducerId,
     TxnMarker,
+    TxnPartitions,
     WriteTxnMarkers,
 )
 from kipviz.messages.two_phase import InitProducerId2Pc
@@ -82,23 +83,23 @@ def _add_partitions(x: Exchange, names: Names) -> Taken:
     said, answer = x.request, x.response
     if x.version <= 3:
         partitions = partitions_of(said["v3AndBelowTopics"], names)
-        message = AddPartitionsToTxn(
+        asked = TxnPartitions(
             said["v3AndBelowTransactionalId"],
             said["v3AndBelowProducerId"],
             said["v3AndBelowProducerEpoch"],
             partitions,
-            version=x.version,
         )
-        results = answer["resultsByTopicV3AndBelow"]
-        yield message.transactional_id, message, _added(0, results, partitions)
+        told = _added(0, answer["resultsByTopicV3AndBelow"], partitions)
+        yield asked.transactional_id, AddPartitionsToTxn((asked,), x.version), told
         return
     found = {r["transactionalId"]: r["topicResults"] for r in answer["resultsByTransaction"]}
     for one in said["transactions"]:
         name = one["transactionalId"]
         partitions = partitions_of(one["topics"], names)
         identity = (one["producerId"], one["producerEpoch"])
-        message = AddPartitionsToTxn(name, *identity, partitions, one["verifyOnly"], x.version)
-        yield name, message, _added(answer["errorCode"], found.get(name, ()), partitions)
+        asked = TxnPartitions(name, *identity, partitions, one["verifyOnly"])
+        told = _added(answer["errorCode"], found.get(name, ()), partitions)
+        yield name, AddPartitionsToTxn((asked,), x.version), told
 
 
 def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
@@ -112,6 +113,11 @@ def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
             for p in t["resultsByPartition"]
         )
     )
+
+
+def _added_partitions(reply: Any) -> Said:
+    (only,) = reply.results
+    return tuple(sorted((p, only.error_of(p).name) for p in only.partitions))
 
 
 def _add_offsets(x: Exchange, names: Names) -> Taken:
@@ -421,7 +427,7 @@ ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], 
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
         _add_partitions,
-        _reply(lambda r: tuple(sorted((p, r.error_of(p).name) for p in r.partitions))),
+        _reply(_added_partitions),
     ),
     "ADD_OFFSETS_TO_TXN": (_add_offsets, _reply(_error)),
     "END_TXN": (_end_txn, _reply(_identity)),

@@ -28,6 +28,7 @@ from kipviz.cluster.world import RoleKey, World, role_as, role_key
 from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.transactions import named_transactions
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import span_of
@@ -194,7 +195,8 @@ class Transitions:
         `world` is the one after so many `entries`; `world_after` returns that after another number of them, or None if
         there is none.
         """
-        if not (name := getattr(message, "transactional_id", None)):
+        name = next(iter(named_transactions(message)), "")
+        if not name:
             return
         home = world.image.home_of_transactions(name)
         asked = world.image.leader_of(home)

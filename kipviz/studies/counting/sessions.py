@@ -17,7 +17,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
 from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import EndTxnResponse
+from kipviz.messages.transactions import EndTxnResponse, named_transactions
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
 from kipviz.records.transaction_state import (
     LAST_CLIENT_EPOCH,
@@ -411,7 +411,7 @@ class _Queueing(Search):
             queue[:at]
             for queue in queues
             for at, message in enumerate(queue)
-            if hasattr(message, "transactional_id") and not isinstance(message, Produce)
+            if named_transactions(message) and not isinstance(message, Produce)
         ]
         self.sent += bool(found)
         self.behind += any(isinstance(m, Produce) for before in found for m in before)

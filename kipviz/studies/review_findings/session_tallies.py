@@ -13,7 +13,7 @@ from kipviz.messages.apis.rights import Operation
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.transactions import InitProducerId, named_transactions
 from kipviz.messages.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field
@@ -107,7 +107,7 @@ def rights_of_both() -> str:
     story = scenario_named("kip-1310-share-session")
     told = []
     for client in ("producer", "consumer"):
-        asked = [m for m in _list_sent(story, client) if hasattr(m, "transactional_id")]
+        asked = [m for m in _list_sent(story, client) if named_transactions(m)]
         needs = {
             f"{need.operation.value} {need.resource.value}" for m in asked for need in needs_of(m)
         }

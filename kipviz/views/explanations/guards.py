@@ -63,6 +63,7 @@ from kipviz.messages.transactions import (
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,
+    TxnPartitionsResult,
     WriteTxnMarkersResponse,
 )
 from kipviz.views.explanations import checks
@@ -76,7 +77,7 @@ SHARES = share_partition_leader.ROLE
 # The responses with one result for each partition.
 HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDeleteResponse)
 # The responses that tell a producer its epoch.
-GIVES_EPOCH = (InitProducerIdResponse, AddPartitionsToTxnResponse, EndTxnResponse)
+GIVES_EPOCH = (InitProducerIdResponse, TxnPartitionsResult, EndTxnResponse)
 
 
 def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
@@ -292,8 +293,9 @@ def _answered_client(app: Application, source: str, message: Message) -> Iterato
     client = app.client_at(source)
     if isinstance(client, Holder):
         yield "producer state", client.state_name
-        if isinstance(message, GIVES_EPOCH) and message.producer_epoch >= 0:
-            told, own = number(message.producer_epoch), number(client.manager.producer_epoch)
+        said = message.results[0] if isinstance(message, AddPartitionsToTxnResponse) else message
+        if isinstance(said, GIVES_EPOCH) and said.producer_epoch >= 0:
+            told, own = number(said.producer_epoch), number(client.manager.producer_epoch)
             yield "epoch", f"response {told} · client {own}"
         return
     if isinstance(message, FetchResponse | ShareFetchResponse):

@@ -140,13 +140,13 @@ def summary(message: Message) -> str:
         if others:
             return f"markers · {len(message.markers)} transactions"
         return f"marker {'COMMIT' if first.committed else 'ABORT'} · epoch {first.producer_epoch}"
-    if isinstance(message, AddPartitionsToTxn) and message.further:
-        return f"enlist · {len(message.of_transactions)} transactions"
-    if isinstance(message, AddPartitionsToTxnResponse) and message.further:
-        refused = [each.error for each in message.of_transactions if each.error]
-        of = f"{len(message.of_transactions)} transactions"
+    if isinstance(message, AddPartitionsToTxn) and len(message.transactions) > 1:
+        return f"enlist · {len(message.transactions)} transactions"
+    if isinstance(message, AddPartitionsToTxnResponse) and len(message.results) > 1:
+        refused = [each.error for each in message.results if each.error]
+        of = f"{len(message.results)} transactions"
         return f"{len(refused)} of {of} refused" if refused else f"enlisted · {of}"
-    if isinstance(message, AddPartitionsToTxn) and message.verify_only:
+    if isinstance(message, AddPartitionsToTxn) and message.transactions[0].verify_only:
         return "verify partition"
     short = api_of(message).words[message.IS_RESPONSE]
     if message.IS_RESPONSE:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.cluster import dispatch
 from kipviz.cluster.behaviour.naming import listed, short_name
 from kipviz.cluster.world import BrokerRole
+from kipviz.messages.message import Message
+from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 Guard = tuple[str, str]
 
 
-def waiting_for(role: BrokerRole, message: Any) -> Iterator[Guard]:
+def waiting_for(role: BrokerRole, message: Message) -> Iterator[Guard]:
     """Yield which requests wait for a partition to be added to the transaction, and whether the answer still counts."""
+    results = message.results if isinstance(message, AddPartitionsToTxnResponse) else ()
     for each in role.asking if isinstance(role, KafkaApis) else ():
-        if each.question == message.partitions:
+        if any(each.question == result.partitions for result in results):
             yield "waits for it", f"Produce of {listed(tuple(map(short_name, each.partitions)))}"
     for waiting in dispatch.delayed_requests(role):
-        if waiting.producer_id == message.producer_id and not waiting.settled:
+        asked = any(waiting.producer_id == result.producer_id for result in results)
+        if asked and not waiting.settled:
             yield "waits for it", type(waiting.request).__name__

@@ -131,7 +131,8 @@ def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> 
     if isinstance(message, Produce):
         return _in_parts(world, broker, message.parts)
     if isinstance(message, AddPartitionsToTxn):
-        return _in_parts(world, broker, message.of_transactions)
+        alone = (message.but(transactions=(each,)) for each in message.transactions)
+        return _in_parts(world, broker, tuple(alone))
     markers = message.markers if isinstance(message, WriteTxnMarkers) else ()
     for pending in role.pending.values():
         if pending.marker in markers:
@@ -238,7 +239,7 @@ def _enlistment(world: World, broker: int, delayed: Enlisting) -> Reason:
         )
         first = behind.on_the_way[0].message
         assert isinstance(first, AddPartitionsToTxn), "questions about transactions are of one API"
-        to, name = behind.broker, first.transactional_id
+        to, name = behind.broker, first.transactions[0].transactional_id
     channel = f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}"
     reason = locate_on_connection(world, channel, to, what, lambda m: _is_about(m, name))
     return reason.but(text=f"It first adds its partition to the transaction. {reason.text}")
@@ -247,8 +248,10 @@ def _enlistment(world: World, broker: int, delayed: Enlisting) -> Reason:
 def _is_about(message: Message, name: str) -> bool:
     """Return whether a question to a coordinator, or its answer, is about a transactional id."""
     match message:
-        case AddPartitionsToTxn() | AddPartitionsToTxnResponse():
-            return any(each.transactional_id == name for each in message.of_transactions)
+        case AddPartitionsToTxn():
+            return any(each.transactional_id == name for each in message.transactions)
+        case AddPartitionsToTxnResponse():
+            return any(each.transactional_id == name for each in message.results)
         case _:
             return False
 

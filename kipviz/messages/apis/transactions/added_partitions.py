@@ -139,11 +139,12 @@ def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
         return {"Name": name, "Partitions": found}
 
     if m.version < 4:
+        (only,) = m.transactions
         return {
-            "V3AndBelowTransactionalId": m.transactional_id,
-            "V3AndBelowProducerId": m.producer_id,
-            "V3AndBelowProducerEpoch": m.producer_epoch,
-            "V3AndBelowTopics": indexes(m.partitions, topic),
+            "V3AndBelowTransactionalId": only.transactional_id,
+            "V3AndBelowProducerId": only.producer_id,
+            "V3AndBelowProducerEpoch": only.producer_epoch,
+            "V3AndBelowTopics": indexes(only.partitions, topic),
         }
     transactions = (
         {
@@ -153,13 +154,13 @@ def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
             "VerifyOnly": each.verify_only,
             "Topics": indexes(each.partitions, topic),
         }
-        for each in m.of_transactions
+        for each in m.transactions
     )
     return {"Transactions": tuple(transactions)}
 
 
 def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
-    def results(each: model.AddPartitionsToTxnResponse) -> Struct | tuple[Struct, ...]:
+    def results(each: model.TxnPartitionsResult) -> Struct | tuple[Struct, ...]:
         def result(topic: str, found: tuple[int, ...]) -> Struct:
             errors = ((i, each.error_of(f"{topic}-{i}")) for i in found)
             said = ({"PartitionIndex": i, "PartitionErrorCode": error} for i, error in errors)
@@ -168,10 +169,11 @@ def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> St
         return indexes(each.partitions, result)
 
     if around.version_of(m) < 4:
-        return {"ResultsByTopicV3AndBelow": results(m)}
+        (only,) = m.results
+        return {"ResultsByTopicV3AndBelow": results(only)}
     transactions = (
         {"TransactionalId": each.transactional_id, "TopicResults": results(each)}
-        for each in m.of_transactions
+        for each in m.results
     )
     return {"ResultsByTransaction": tuple(transactions)}
 
@@ -201,7 +203,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
         response_bytes=Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
         role=Role.TRANSACTION_COORDINATOR,
-        shard=Shard.TRANSACTIONAL_ID,
+        shard=Shard.TRANSACTIONS,
         appends=True,
         needs=INTER_BROKER,
         cases=(
