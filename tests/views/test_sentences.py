@@ -67,7 +67,16 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
-from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerIdResponse
+from kipviz.messages.transactions import (
+    EndTxn,
+    EndTxnResponse,
+    InitProducerIdResponse,
+    PartitionResult,
+    TxnMarker,
+    TxnMarkerResult,
+    WriteTxnMarkers,
+    WriteTxnMarkersResponse,
+)
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.choices import FAULTS
@@ -419,6 +428,16 @@ def test_every_message_of_the_stories_fits_on_an_arrow_and_has_its_key_and_versi
         assert one.STATUS in STATUSES
         assert one.STATUS in line
         assert "\n" not in line
+
+
+def test_the_fields_of_what_stands_in_an_array_of_a_message_are_named() -> None:
+    line = detail(WriteTxnMarkers((TxnMarker(9, 1, True, ("out-0", "out-1"), 0),)))
+    said = "producer_id=9, producer_epoch=1, committed=True, partitions=[out-0, out-1], coordinator_epoch=0, "
+    assert line.endswith(f": markers=[({said}transaction_version=2)]")
+    answer = WriteTxnMarkersResponse(
+        (TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),)),)
+    )
+    assert detail(answer).endswith(": markers=[(producer_id=9, results=[(out-0, NONE)])]")
 
 
 @pytest.mark.parametrize("kind", all_messages(), ids=lambda kind: kind.__name__)

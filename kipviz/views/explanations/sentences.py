@@ -180,8 +180,12 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_short(v) for v in value) + "]"
     if isinstance(value, Value):
-        parts = ", ".join(_short(getattr(value, f)) for f in value.__struct_fields__)
-        return f"({parts})"
+        parts = {f: getattr(value, f) for f in value.__struct_fields__}
+        # With an array of its own it is a row of the message, and not a pair or a range that is read at a glance.
+        named = any(isinstance(part, tuple) for part in parts.values())
+        return (
+            f"({', '.join(f'{f}={_short(v)}' if named else _short(v) for f, v in parts.items())})"
+        )
     return getattr(value, "name", None) or str(value)
 
 
