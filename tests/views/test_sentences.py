@@ -68,12 +68,14 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.transactions import (
+    AddPartitionsToTxn,
     EndTxn,
     EndTxnResponse,
     InitProducerIdResponse,
     PartitionResult,
     TxnMarker,
     TxnMarkerResult,
+    TxnPartitions,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
@@ -438,6 +440,12 @@ def test_the_fields_of_what_stands_in_an_array_of_a_message_are_named() -> None:
         (TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),)),)
     )
     assert detail(answer).endswith(": markers=[(producer_id=9, results=[(out-0, NONE)])]")
+    # What is empty as by default is left out.
+    asked = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),))
+    said = "transactional_id=t, producer_id=9, producer_epoch=0, partitions=[out-0]"
+    assert detail(asked).endswith(f": transactions=[({said})], version=5")
+    verified = asked.but(transactions=(asked.transactions[0].but(verify_only=True),))
+    assert f"{said}, verify_only=True)" in detail(verified)
 
 
 @pytest.mark.parametrize("kind", all_messages(), ids=lambda kind: kind.__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+import msgspec
+
 from kipviz.clients.workers import seen_by
 from kipviz.cluster.actions import (
     ClusterAction,
@@ -180,13 +182,19 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_short(v) for v in value) + "]"
     if isinstance(value, Value):
-        parts = {f: getattr(value, f) for f in value.__struct_fields__}
         # With an array of its own it is a row of the message, and not a pair or a range that is read at a glance.
-        named = any(isinstance(part, tuple) for part in parts.values())
-        return (
-            f"({', '.join(f'{f}={_short(v)}' if named else _short(v) for f, v in parts.items())})"
-        )
+        parts = [getattr(value, f) for f in value.__struct_fields__]
+        if any(isinstance(part, tuple) for part in parts):
+            told = (f"{f}={_short(getattr(value, f))}" for f in _told_of(value))
+            return f"({', '.join(told)})"
+        return f"({', '.join(map(_short, parts))})"
     return getattr(value, "name", None) or str(value)
+
+
+def _told_of(row: Value) -> tuple[str, ...]:
+    """Return the names of a row's fields, without those that are empty as by default."""
+    given = {each.name: each.default for each in msgspec.structs.fields(row)}
+    return tuple(f for f in given if getattr(row, f) or getattr(row, f) != given[f])
 
 
 def _opening(before: World, action: ClusterAction) -> str:
