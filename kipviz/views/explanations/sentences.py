@@ -185,13 +185,13 @@ def _short(value: Any) -> str:
         # With an array of its own it is a row of the message, and not a pair or a range that is read at a glance.
         parts = [getattr(value, f) for f in value.__struct_fields__]
         if any(isinstance(part, tuple) for part in parts):
-            told = (f"{f}={_short(getattr(value, f))}" for f in _told_of(value))
+            told = (f"{f}={_short(getattr(value, f))}" for f in _list_told(value))
             return f"({', '.join(told)})"
         return f"({', '.join(map(_short, parts))})"
     return getattr(value, "name", None) or str(value)
 
 
-def _told_of(row: Value) -> tuple[str, ...]:
+def _list_told(row: Value) -> tuple[str, ...]:
     """Return the names of a row's fields, without those that are empty as by default."""
     given = {each.name: each.default for each in msgspec.structs.fields(row)}
     return tuple(f for f in given if getattr(row, f) or getattr(row, f) != given[f])
