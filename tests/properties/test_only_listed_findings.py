@@ -52,8 +52,14 @@ OF_THE_REVIEW: dict[str, set[str]] = {
     "X15": {STUCK},
     "X24": {"atomic"},
     "X25": {"atomic"},
-    # As D, but for the member that the record goes back to.
-    "X32": {"atomic", "committed stays", "staged waits", "stores agree"},
+    # As D, but for the member that the record goes back to. Where its vote is committed, a new leader begins behind it.
+    "X32": {
+        "atomic",
+        "committed stays",
+        "staged waits",
+        "stores agree",
+        "start offset only advances",
+    },
 }
 # The open points of KIP-1310, KIP-1309 and KIP-939 by the studies and texts that their slots name.
 OF_OTHER_DRAFTS: dict[str, set[str]] = {
