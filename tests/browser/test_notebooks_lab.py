@@ -52,6 +52,32 @@ def test_a_notebook_runs_and_its_first_stepper_steps_wide_and_light_narrow_and_d
             page.screenshot(path=f"{PICTURES}/{name}-{width}-{scheme}.png")
 
 
+PLACES_SEEN = """place => {
+  window.seen = [];
+  const note = () => {
+    const said = Number(place.textContent.match(/message (\\d+)/)[1]);
+    if (window.seen.at(-1) !== said) window.seen.push(said);
+  };
+  new MutationObserver(note).observe(place, { subtree: true, childList: true, characterData: true });
+}"""
+
+
+def test_no_press_of_a_key_is_undone_by_what_the_kernel_says_of_an_earlier_step(
+    open_notebook,
+) -> None:
+    notebook = open_notebook('import kipviz\nkipviz.open("kip-1289-group-commit")')
+    notebook.run_all()
+    page = notebook.page
+    stepper = page.locator(".kv").first
+    stepper.locator("h2").click()
+    stepper.locator(".kv-place").evaluate(PLACES_SEEN)
+    for key in ("Shift+ArrowRight", "Shift+ArrowLeft"):
+        for _ in range(30):
+            page.keyboard.press(key)
+    notebook.wait_idle()
+    assert page.evaluate("window.seen") == [*range(1, 31), *range(29, -1, -1)]
+
+
 def test_a_fault_taken_on_the_page_is_answered_by_the_model(open_notebook) -> None:
     notebook = open_notebook('import kipviz\nkipviz.open("kip-1289-share-commit")')
     notebook.run_all()

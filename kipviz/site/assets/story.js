@@ -104,7 +104,7 @@ class Model {
     if (what === "file") python.post("file", id, kind, branch, step);
   }
   save_changes() {
-    const { command, step, branch, payload } = this.values;
+    const { command } = this.values;
     if (command.id !== undefined && (command.do === "stop" || command.id !== this.asked)) {
       this.asked = command.id;
       if (command.do === "stop") python.post("stop");
@@ -113,6 +113,12 @@ class Model {
         (error) => this.set("answer", { id: command.id, error: error.message }),
       );
     }
+    this.later ??= setTimeout(() => this.follow(), 150); // a browser refuses an address that changes too often
+  }
+  follow() {
+    const { step, branch, payload } = this.values;
+    this.later = null;
+    if (shown !== this) return; // another run has been opened meanwhile
     const under = design && design !== bakedUnder ? `design=${encodeURIComponent(design)}&` : "";
     const here = branch || payload.left || linked ? location.hash : `#${under}step=${step}`;
     if (here !== location.hash && here) history.replaceState(null, "", here);

@@ -9,7 +9,6 @@ import { Errors, Help } from "./panels.js";
 import { sheet } from "./sheet.js";
 import { Player } from "./transport.js";
 
-const SAVE_EVERY = 150;
 const PRESENTING = 1.3; // how much larger everything is drawn in presenter mode
 const PRESENTING_LOW = 1.05; // and in a window as low as HALL, where the diagram needs the room
 const HALL = 660;
@@ -86,7 +85,10 @@ export class Frame {
     this.heard.push([`change:${name}`, listener]);
   }
 
-  /** Keeps a value, which whoever does so draws; the kernel hears of it a few times a second at most. */
+  /**
+   * Keeps a value, which whoever does so draws. It is saved at once: what the kernel says of an earlier value would
+   * replace one that is not saved. JupyterLab has one message on its way and keeps the newest values for the next.
+   */
   keep(values) {
     let changed = false;
     this.keeping = true;
@@ -99,7 +101,7 @@ export class Frame {
     } finally {
       this.keeping = false;
     }
-    if (changed) this.saver ??= setTimeout(() => this.save(), SAVE_EVERY);
+    if (changed) this.save();
   }
 
   /** What is chosen: a message or a value, or nothing. */
@@ -108,8 +110,6 @@ export class Frame {
   }
 
   save() {
-    clearTimeout(this.saver);
-    this.saver = null;
     this.guard(() => this.model.save_changes());
   }
 
@@ -208,7 +208,6 @@ export class Frame {
 
   close() {
     this.player.pause();
-    if (this.saver) this.save();
     for (const [name, listener] of this.heard) this.model.off(name, listener);
     this.resizer?.disconnect();
     this.themer?.disconnect();
