@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -193,8 +194,14 @@ def _short(value: Any) -> str:
 
 def _list_told(row: Value) -> tuple[str, ...]:
     """Return the names of a row's fields, without those that are empty as by default."""
-    given = {each.name: each.default for each in msgspec.structs.fields(row)}
+    given = _defaults_of(type(row))
     return tuple(f for f in given if getattr(row, f) or getattr(row, f) != given[f])
+
+
+@cache
+def _defaults_of(kind: type[Value]) -> dict[str, Any]:
+    """Return the fields of a class with their defaults: every record of every message of a page asks for them."""
+    return {each.name: each.default for each in msgspec.structs.fields(kind)}
 
 
 def _opening(before: World, action: ClusterAction) -> str:
