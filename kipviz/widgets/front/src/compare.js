@@ -389,7 +389,6 @@ export class Compare extends Frame {
     const lines = [...this.payload.lines];
     lines[side] = id;
     this.keep({ lines, step: 0 });
-    this.save();
   }
 
   playStops() {

@@ -111,7 +111,6 @@ export class Share extends Drawer {
     text(this.words, "Asking the model …");
     clearTimeout(this.patience);
     this.patience = setTimeout(() => text(this.words, "No answer yet: the model is busy or was restarted. Pictures and the link still work."), PATIENCE);
-    this.app.save();
     this.app.model.send({ do: "file", id: this.asked, what, branch: this.line.id, step: this.at });
   }
 
