@@ -32,6 +32,7 @@ from kipviz.recordings.decoded.internal_topics import (
     markers,
 )
 from kipviz.recordings.files.broker_folder import topic_ids_in
+from kipviz.recordings.files.cluster_folders import require_topics
 from kipviz.recordings.files.segments import LoggedBatch, LoggedRecord, Segment, read_partition
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
@@ -106,11 +107,7 @@ def entries_of(
             damages=damages,
         )
         read.append((folder.name, segments))
-    for lost in (topic for topic in topics if topic not in there):
-        why = (
-            f"There is no log of a topic {lost!r} here; there are {', '.join(sorted(set(there)))}."
-        )
-        raise RecordingError(str(folders[0].parent), 0, why)
+    require_topics(topics, there, str(folders[0].parent) if folders else "")
     return entries_among(read, known, elected=elected, damages=damages)
 
 

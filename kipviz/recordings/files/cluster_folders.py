@@ -55,6 +55,18 @@ def cluster_folders(paths: Iterable[Path]) -> ClusterFolders:
     return ClusterFolders(heres, folders, cluster, decisions, unread)
 
 
+def require_topics(topics: Iterable[str], there: Iterable[str], place: str) -> None:
+    """Check that each topic has a log.
+
+    Raises:
+        RecordingError: if one has none; it names those that are there.
+    """
+    known = sorted(set(there))
+    for lost in (topic for topic in topics if topic not in known):
+        why = f"There is no log of a topic {lost!r} here; there are {', '.join(known)}."
+        raise RecordingError(place, 0, why)
+
+
 def bytes_of(partitions: Iterable[Path], topics: Sequence[str] = ()) -> int:
     """Return the size of the logs of some user topics (default: all) and of Kafka's internal ones.
 

@@ -18,7 +18,7 @@ from kipviz.core import untrusted_file
 from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA, ClusterMetadata
 from kipviz.recordings.files.batch_headers import CHECKED_FROM, CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers, checksums
-from kipviz.recordings.files.cluster_folders import ClusterFolders
+from kipviz.recordings.files.cluster_folders import ClusterFolders, require_topics
 from kipviz.recordings.files.log_parts import LogPart, narrowed, parts_of, read_part
 from kipviz.recordings.files.segments import HEADER_SIZE, LoggedBatch, Segment, batches
 from kipviz.recordings.recording_error import RecordingError
@@ -139,11 +139,8 @@ def _by_name(folders: ClusterFolders, topics: Sequence[str]) -> dict[str, list[L
     """Return the parts of the chosen copy of each partition, in the order of its log."""
     by_name: dict[str, list[LogPart]] = {}
     chosen = [each.resolve() for each in folders.partitions]
-    there = sorted({topic_of(each.name) for each in folders.partitions})
-    for lost in (topic for topic in topics if topic not in there):
-        path = ", ".join(str(each.place) for each in folders.brokers)
-        why = f"There is no log of a topic {lost!r} here; there are {', '.join(there)}."
-        raise RecordingError(path, 0, why)
+    path = ", ".join(str(each.place) for each in folders.brokers)
+    require_topics(topics, (topic_of(each.name) for each in folders.partitions), path)
     wanted = (*topics, *INTERNAL_TOPICS) if topics else ()
     for part in parts_of(folders.brokers, folders.metadata or ClusterMetadata(), wanted):
         if part.topic != CLUSTER_METADATA and Path(part.path).parent in chosen:
