@@ -96,6 +96,9 @@ LEAVE = """async () => {
   }
   return document.querySelector('.jp-Dialog') === null;
 }"""
+# JupyterLab asks for a subshell for each channel of a widget, and catches nothing if the kernel that was
+# asked is stopped, as it is when a notebook is closed. Nothing of kipviz asks for one.
+LET_GO = "Canceled future for create_subshell_request message before replies were done"
 # From the model, because JupyterLab draws only the cells in sight.
 ERRORS = """() => window.jupyterapp.shell.currentWidget.content.model.cells.length === 0 ? [] :
   [...window.jupyterapp.shell.currentWidget.content.model.cells]
@@ -131,7 +134,7 @@ class Lab:
     Attributes:
         root: The folder that is served; write notebooks there.
         outside: Addresses beyond this machine that a page asked for.
-        mistakes: JavaScript errors that no page caught.
+        mistakes: JavaScript errors that no page caught; not JupyterLab's own of a kernel that is stopped.
     """
 
     def __init__(self, root: Path, browser: Browser) -> None:
@@ -264,8 +267,12 @@ class Lab:
             context.on("request", self._record)
             self._contexts[key] = context
         page = self._contexts[key].new_page()
-        page.on("pageerror", lambda error: self.mistakes.append(str(error)))
+        page.on("pageerror", lambda error: self._record_mistake(str(error)))
         return page
+
+    def _record_mistake(self, error: str) -> None:
+        if LET_GO not in error:
+            self.mistakes.append(error)
 
     def _record(self, request: Request) -> None:
         address = urlsplit(request.url)

@@ -57,6 +57,23 @@ def test_a_javascript_error_that_no_page_caught_is_recorded(lab, tmp_path):
     assert lab.mistakes[-1] == "lost"
 
 
+def test_what_jupyterlab_lets_go_with_a_kernel_that_is_stopped_is_no_mistake_of_a_page(
+    lab, tmp_path
+):
+    file = tmp_path / "page.html"
+    words = "Canceled future for create_subshell_request message before replies were done"
+    file.write_text(
+        f"<script>Promise.reject(new Error('{words}'));"
+        "setTimeout(() => { document.title = 'ran'; throw new Error('lost after it'); });</script>"
+    )
+    page = lab.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_function("() => document.title === 'ran'")
+    page.close()
+    assert lab.mistakes[-1] == "lost after it"
+    assert not any(words in mistake for mistake in lab.mistakes)
+
+
 def test_a_page_without_a_server_is_opened_as_a_file(open_file, tmp_path):
     file = tmp_path / "page.html"
     file.write_text("<button onclick='this.textContent=\"stepped\"'>step</button>")

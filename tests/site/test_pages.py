@@ -47,6 +47,7 @@ def test_a_story_is_drawn_and_steps_before_the_model_is_there(opened, served, na
     opened.wait_for_function("() => window.laps?.whole")
     assert opened.evaluate("() => window.model.get('payload').choices.length") > 0
     before = opened.inner_text(".kv-say")
+    assert before
     opened.keyboard.press("ArrowRight")
     opened.wait_for_function("() => window.model.get('step') > 0")
     assert opened.inner_text(".kv-say") != before

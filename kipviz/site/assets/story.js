@@ -7,6 +7,8 @@ const root = new URL("./", import.meta.url);
 const page = document.body.dataset;
 const laps = (window.laps = {});
 const lap = (name) => (laps[name] ??= Math.round(performance.now()));
+// A stepper draws when it knows its width, which it is told with the next frame.
+const lapDrawn = (name) => requestAnimationFrame(() => requestAnimationFrame(() => lap(name)));
 const MB = (n) => `${Math.round(n / 1e6)} MB`;
 // What is not on this page is on no page: the model stays until the tab is closed.
 const BLANK = { branches: [], selection: {}, answers: {}, revealed: [], reached: [], score: {}, all_lanes: false, presenter: false, views: {}, tool: "", tree: {}, notice: "", command: {}, answer: {}, step: 0, branch: 0, lines: [0, 0] };
@@ -268,7 +270,7 @@ async function begin() {
   }
   if (told && !isLink()) {
     show(told);
-    requestAnimationFrame(() => requestAnimationFrame(() => lap("drawn")));
+    lapDrawn("drawn");
     design = bakedUnder = told.payload.design.name;
   }
   // The run is drawn; the rest of it comes, and the model loads behind it.
@@ -279,7 +281,7 @@ async function begin() {
       told.payload = whole(told.payload, await stored(".rest"));
       complete = true;
       exchange(told.payload);
-      lap("whole");
+      lapDrawn("whole");
     } catch {
       state("The rest of the stored run is not here; the model plays the story …");
     }
