@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kipviz.studies.kip_claims.statements import JudgedStatement, Text
 
 HELP = "judge every guarantee that the KIPs state, with the bounds of the search"
-HEAD = """# What the KIPs promise, and what a search says of it
+HEAD = """# What the KIPs guarantee, and what a search finds
 
-Made by `kipviz ledger --into docs/LEDGER.md`; a test makes it again. Each row is one guarantee, told in
-our words, under one design. The search of a claim ends where the claim breaks. Clusters are those of the
+Made by `kipviz ledger --into docs/LEDGER.md`; a test makes it again. Each row is one guarantee, in
+our words, under one design. The search for a claim ends at the first violation. Clusters are those of the
 stories, under the abstraction profile `small`: `kipviz list profiles` says what it leaves out of Kafka.
 
 ## Guarantees, each under several designs
@@ -31,7 +31,7 @@ stories, under the abstraction profile `small`: `kipviz list profiles` says what
 OF_DRAFTS = """# KIP-1289's draft implementation: each iteration, in each arrangement
 
 Made by `kipviz ledger --drafts --into docs/DRAFTS.md`; a test makes rows of it again. The iterations are those of pull
-request 22357 (draft implementation, seen in source); where their source says nothing the reading is our inference.
+request 22357 (draft implementation, seen in source); where their source is silent, the reading is our inference.
 The jobs follow FLIP-573 (draft). Nothing here was run on a broker. Clusters are under the abstraction profile `small`:
 `kipviz list profiles` says what it leaves out of Kafka.
 

@@ -26,10 +26,10 @@ FINDINGS, CORNERS = "findings", "corners"
 HEAD = """# The findings of our reviews, each shown alone
 
 Made by `kipviz study findings --into docs/FINDINGS.md`; a test makes it again. Each finding is a statement
-of a proposal that contradicts another one of the same text, another proposal, or Kafka as released.
-What the text says is told in our words, with its place. What is the matter with it is our inference,
-and the run decides. A finding's name stays with it and is never given to another one: A to T and X1
-onwards for KIP-1289, the number of the KIP and a letter for the others. Clusters are those of the stories,
+of a proposal that contradicts another statement of the same text, another proposal, or Kafka as released.
+The statements are in our words, each with its section. What is wrong with a statement is our inference, and
+the run decides. A finding keeps its name, and no other finding gets it: A to T and X1 onwards for KIP-1289,
+the number of the KIP and a letter for the others. Clusters are those of the stories,
 under the abstraction profile `small`: `kipviz list profiles` says what it leaves out of Kafka.
 
 """

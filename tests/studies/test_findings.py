@@ -242,7 +242,7 @@ def test_stagings_are_answered_with_errors_that_the_text_does_not_list() -> None
 
 
 def test_a_marker_walks_through_every_share_partition_of_its_broker() -> None:
-    assert "4 share-partitions are walked through for one vote" in shown(finding("X23")).reason
+    assert "4 share-partitions are scanned" in shown(finding("X23")).reason
 
 
 def test_a_search_that_was_stopped_decides_nothing() -> None:
@@ -287,7 +287,7 @@ def test_a_staging_goes_to_the_leader_of_the_source_and_to_no_coordinator_of_the
 
 def test_an_abort_throws_nothing_of_a_staging_that_was_refused() -> None:
     told = shown(finding("X42")).reason
-    assert told.startswith("the staging is answered INVALID_RECORD_STATE; ")
+    assert told.startswith("the response to the staging is INVALID_RECORD_STATE; ")
     assert "abortTransaction() returns without an exception, and 0 of 6 calls have thrown" in told
 
 
@@ -301,16 +301,16 @@ def test_no_request_of_a_share_groups_member_can_name_an_instance_id() -> None:
     told = shown(finding("N"))
     assert told.verdict == COUNTED
     assert "JoinGroupRequest" in told.reason
-    assert "of the 4 in which a share group's member names itself, 4 can not: " in told.reason
+    assert "of the 4 requests with the id of a share group's member, 4 have none: " in told.reason
     for name in ("ShareGroupHeartbeatRequest", "TxnShareAcknowledgeRequest", "ShareFetchRequest"):
-        assert name in told.reason.partition("names itself")[2]
+        assert name in told.reason.partition("have none")[2]
 
 
 def test_the_key_of_an_answer_is_in_no_byte_of_it() -> None:
     told = shown(finding("O"))
     assert told.verdict == COUNTED
     assert "the request's header is RequestApiKey, RequestApiVersion" in told.reason
-    assert "the answer's is CorrelationId, tagged fields: " in told.reason
+    assert "the response's is CorrelationId, tagged fields: " in told.reason
 
 
 def test_an_unknown_finding_is_answered_with_those_there_are() -> None:

@@ -182,7 +182,7 @@ def test_two_truths_can_have_one_answer_for_a_resumed_session() -> None:
 
 def test_a_share_group_is_not_found_in_every_version_of_txn_offset_commit() -> None:
     assert shown(finding("1319-G")).reason == (
-        "a group that is not there: ILLEGAL_GENERATION in versions 0 to 5, GROUP_ID_NOT_FOUND in "
+        "a missing group: ILLEGAL_GENERATION in versions 0 to 5, GROUP_ID_NOT_FOUND in "
         "version 6; a share group: GROUP_ID_NOT_FOUND in versions 0 to 6"
     )
 

@@ -208,7 +208,7 @@ def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -
     states = f"{explored.states:,} states"
     if explored.undecided:
         states = f"{states}, {explored.undecided} of them undecided"
-    needs = f"needs our lock rule: “{finding.promise}” does not break ({states})"
+    needs = f"depends on our lock rule: “{finding.promise}” does not break ({states})"
     if instead is None:
         return needs
     return (
@@ -223,7 +223,7 @@ def _play_to_moment(finding: Finding, look: Look) -> Shown:
         node: Any = run.trace.node(number)
         if look(node.world, node.events):
             return Shown(finding, SEEN, finding.matter, _cut_run(run, step))
-    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} does not come to it")
+    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} never reaches such a moment")
 
 
 def _play_to_break(finding: Finding) -> Shown:
@@ -237,7 +237,7 @@ def _play_to_break(finding: Finding) -> Shown:
         found = prop.finding(state)
         if found.status == BROKEN:
             return Shown(finding, BREAKS_PLAYED, found.reason, _cut_run(run, step))
-    return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} keeps it")
+    return Shown(finding, NOT_BROKEN, f"the property holds in the story {finding.scenario}")
 
 
 def _cut_run(run: Run, step: int) -> Run:

@@ -42,7 +42,7 @@ def takeovers() -> str:
         )
     }
     told = "; ".join(f"{name}: {wait}" for name, wait in waits.items())
-    return f"the partition stands still, session.timeout.ms {ms(session_ms)}: {told}"
+    return f"the partition is not read for, session.timeout.ms {ms(session_ms)}: {told}"
 
 
 def _list_released() -> Iterator[Schema]:
@@ -95,7 +95,7 @@ def a_share_group_by_version() -> str:
         version: error_for_version(version, Errors.GROUP_ID_NOT_FOUND) for version in versions
     }
     share = dict.fromkeys(versions, group_kinds.why_not_regular(shared, "g"))
-    return f"a group that is not there: {_spans(missing)}; a share group: {_spans(share)}"
+    return f"a missing group: {_spans(missing)}; a share group: {_spans(share)}"
 
 
 def _spans(heard: dict[int, Errors]) -> str:

@@ -26,11 +26,11 @@ KAFKA = "Kafka 4.4.0"
 KIP_939 = "KIP-939"
 KIP_1289 = "KIP-1289"
 # Only a reader of the text can see it.
-WORDS = "it is about the words of the text alone"
+WORDS = "it is about the wording of the text alone"
 
 ABOUT = (
-    "The text is a draft (state: under discussion). Each design is the repaired one, on the repaired "
-    "KIP-1289, with what is named as the text has it; kip-1310 has all of it."
+    "The text is a draft (state: under discussion). Each design is the repaired one, on the repaired KIP-1289, except "
+    "for the named decisions, which follow the text. The design kip-1310 follows it in all of them."
 )
 
 FINDINGS: tuple[Finding, ...] = (
@@ -38,8 +38,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-A",
         "The session commits, and in-flight batches belong to the producer's TransactionManager.",
         "2.1 commitTransaction(); 3.2",
-        "No method lets the session find its producers, so EndTxn overtakes a batch. Kafka's Sender "
-        "holds EndTxn back while RecordAccumulator.hasIncomplete().",
+        "The session has no method to find its producers, so EndTxn overtakes a batch. Kafka's Sender holds EndTxn back "
+        "while RecordAccumulator.hasIncomplete().",
         "kip-1310-unaware",
         "kip-1310-unsent-batch",
         promise="atomic",
@@ -62,7 +62,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-C",
         "The epoch is in the session and the sequence numbers are in the producer.",
         "3.2, responsibilities",
-        "Every commit of transaction version 2 bumps the epoch, and a new epoch starts at sequence 0. "
+        "Under transaction version 2 every commit bumps the epoch, and a new epoch starts at sequence 0. "
         "TransactionManager.EndTxnHandler changes both at once.",
         "kip-1310-counting-on",
         "kip-1310-next-epoch",
@@ -73,8 +73,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-D",
         "One producer id and one epoch, regardless of how many clients use the session.",
         "6.2; 2.3 refuses no second producer",
-        "Each producer counts its own sequences, and the leader takes the batch of the second one for "
-        "a repetition of the first one's: it responds NONE and appends nothing.",
+        "Each producer counts its own sequence numbers. The leader takes the second producer's batch for a duplicate of "
+        "the first one's, responds NONE and appends nothing.",
         "kip-1310-many-senders",
         "kip-1310-silent-loss",
         promise="atomic",
@@ -85,8 +85,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-E",
         "A new session with the same transactional.id fences the older one.",
         "7.1 Epoch Fencing",
-        "resume() makes a new session with the same transactional.id and sends nothing. The writer of "
-        "the older one appends a record after the checkpoint, and the session commits it.",
+        "resume() makes a new session with the same transactional.id and sends nothing. The writer of the older session "
+        "appends a record after the checkpoint, and the new session commits it.",
         "repaired",
         "kip-1310-live-writer",
         look=commits("output-A-0", "f(b)"),
@@ -105,10 +105,10 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "1310-G",
-        "The rights of a session are those of the table.",
+        "A session needs the permissions in the table.",
         "6.1",
-        "The table lacks AddOffsetsToTxn and TxnOffsetCommit, which a session sends. With the rights "
-        "of the table sendOffsetsToTransaction() throws.",
+        "The table lacks AddOffsetsToTxn and TxnOffsetCommit, which a session sends. With the permissions in the table "
+        "sendOffsetsToTransaction() throws.",
         "repaired",
         "kip-1310-rights",
         look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: GROUP_AUTHORIZATION_FAILED"),
@@ -140,7 +140,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-J",
         "initialize() has no argument.",
         "2.1",
-        "It aborts what is prepared. KIP-939 has initTransactions(keepPreparedTxn) so that the next "
+        "initialize() aborts a prepared transaction. KIP-939 has initTransactions(keepPreparedTxn) so that the next "
         "process can end a transaction as its database decided.",
         "repaired",
         "kip-1310-small-initialize",
@@ -162,7 +162,7 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "1310-L",
-        "The configurations are a subset of the producer's and one new one.",
+        "The configurations are a subset of the producer's, and one new one.",
         "2.2",
         "transaction.two.phase.commit.enable is not among them, and prepareTransaction() needs it. "
         "ProducerConfig also refuses it together with transaction.timeout.ms, which is listed.",
@@ -175,8 +175,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-M",
         "producerId() and producerEpoch() are accurate after initialize().",
         "7.1 Identity Accessors",
-        "The class has transactionalId() alone. resume() needs the other two, and before "
-        "prepareTransaction() returns a state no method gives them.",
+        "The class has only transactionalId(). resume() needs the other two values, and no method returns them before "
+        "prepareTransaction() returns a state.",
         because=f"{WORDS}: the model's sessions know their identity without a method",
         against=f"{ITSELF} (2.1, Identity; 4.5 uses pid and epoch)",
     ),
@@ -193,8 +193,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-O",
         "acknowledgeTransactionally() takes a map from TopicPartition to offsets.",
         "2.4",
-        "A set of offsets has no acknowledge type, so a record cannot be rejected in the transaction. "
-        "A name without an id may be the name of another topic by then.",
+        "A set of offsets has no acknowledge type, so a record cannot be rejected in the transaction. A topic name "
+        "without an id may belong to another topic when the request arrives.",
         counting=tallies.fields_of_an_acknowledgement,
         against=f"{KIP_1289} (ACCEPT and REJECT, TopicIdPartition); {ITSELF} (4.6 has a type)",
     ),
@@ -228,7 +228,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-S",
         "The session sends AddShareAcksToTxn of KIP-1289.",
         "3.3; 6.1",
-        "KIP-1289's request is TxnShareAcknowledge, and a request of that name is in no text.",
+        "KIP-1289's request is TxnShareAcknowledge. No text defines a request named AddShareAcksToTxn.",
         because=f"{WORDS}: the model sends TxnShareAcknowledge",
         against=f"{KIP_1289} (New RPC)",
     ),
@@ -236,8 +236,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-T",
         "A session needs the same ACLs as a producer: WRITE on the transactional id, a topic, a group.",
         "6.1",
-        "Rights that Kafka asks for are missing, TWO_PHASE_COMMIT among them, and two rows name a "
-        "resource without an operation.",
+        "Permissions that Kafka requires are missing, TWO_PHASE_COMMIT among them, and two rows name a resource without "
+        "an operation.",
         counting=tallies.missing_rights,
         against=f"{KAFKA}, KafkaApis.handleInitProducerIdRequest and handleTxnOffsetCommitRequest",
     ),
@@ -245,7 +245,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-U",
         "The producer and the share consumer of a session require the same ACLs.",
         "6.2",
-        "They send different requests, and each needs rights that the other one does not.",
+        "They send different requests, and each needs permissions that the other one does not.",
         counting=tallies.rights_of_both,
         against=f"{ITSELF} (6.1)",
     ),
@@ -262,8 +262,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-W",
         "KIP-939 lets a new producer resume a prepared transaction without aborting it.",
         "1.1 'What KIP-939 Solved'",
-        "Kafka 4.4.0 responds UNSUPPORTED_VERSION to keepPreparedTxn. What a new producer can do is "
-        "initTransactions(), which aborts what the database has committed.",
+        "Kafka 4.4.0 responds UNSUPPORTED_VERSION to keepPreparedTxn. A new producer can only call initTransactions(), "
+        "which aborts what the database has committed.",
         "kafka",
         "kip-939-released-only",
         promise="atomic",
@@ -274,8 +274,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-X",
         "resume() starts in IN_TRANSACTION and can commit.",
         "4.1; 7.1 Session Resume",
-        "resume() asks nobody. Whether there is a transaction to commit, only the response to EndTxn "
-        "tells, and one error matches several truths.",
+        "resume() sends no request. Only the response to EndTxn shows whether there is a transaction to commit, and one "
+        "error can have several causes.",
         counting=tallies.answers_to_a_resumed_commit,
         against=f"{KAFKA}, TransactionCoordinator.endTransaction; FLINK-31363",
     ),
@@ -301,8 +301,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AA",
         "The session is thread-safe.",
         "2.1",
-        "The state is in the session and the batches are in the producer. A thread that has checked "
-        "the one appends to the other after an abort, and its record joins the next transaction.",
+        "The state is in the session and the batches are in the producer. A thread can check the session and append to "
+        "the producer after an abort, so its record becomes part of the next transaction.",
         "kip-1310-look-first",
         "kip-1310-late-thread",
         promise="atomic",
@@ -313,8 +313,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AB",
         "A producer with transactional.id works as today, with a session of its own.",
         "2.3, Backward Compatibility",
-        "The new constructor takes configurations and a session. With transactional.id among them "
-        "there are two transactions, and a crash between two commits tears them apart.",
+        "The new constructor takes configurations and a session. With transactional.id among the configurations there "
+        "are two transactions, and after a crash between their commits only one of them is committed.",
         "repaired+session_and_id=the_id_of_its_own",
         "kip-1310-two-identities",
         promise="atomic",
@@ -325,8 +325,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AC",
         "The session sends AddPartitionsToTxn.",
         "3.3",
-        "Below transaction version 2 the producer knows the partition and the session does not. The "
-        "batch is refused, the session does not hear of it, and the offset is committed.",
+        "Below transaction version 2 the producer knows the partition and the session does not. The batch is rejected, "
+        "the session does not learn of it, and the offset is committed.",
         "kip-1310",
         "kip-1310-unnamed-partition",
         promise="atomic",
@@ -365,8 +365,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AG",
         "maybeBeginTransaction() calls session.beginTransaction().",
         "4.4",
-        "Connect calls it before every record, and begins only if no transaction is open. The second "
-        "call of the page's method throws.",
+        "Connect calls it before every record, and begins only if no transaction is open. The second call of the text's "
+        "method throws.",
         "repaired",
         "kip-1310-begins-twice",
         look=throws("beginTransaction", "IllegalStateException"),
@@ -376,8 +376,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AH",
         "The sink answers every exception with session.abortTransaction().",
         "4.6",
-        "After a fence the state is FATAL_ERROR, and abortTransaction() throws in that state. KIP-1289's "
-        "loop throws fatal exceptions again instead.",
+        "After a fence the state is FATAL_ERROR, and abortTransaction() throws in that state. KIP-1289's loop rethrows "
+        "fatal exceptions instead.",
         because=f"{WORDS}: a program of the model ends at a fatal exception, with or without that call",
         against=f"{KIP_1289} (Pseudo code); {KAFKA}, KafkaProducer javadoc",
     ),
@@ -414,7 +414,7 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AL",
         "ABORTABLE_ERROR is a state of the session, and in-flight batches are the producer's.",
         "3.2, state mapping and responsibilities",
-        "A batch of a bound producer fails, the session does not learn of it, and commits what is left.",
+        "A batch of a bound producer fails. The session does not learn of it and commits the other records.",
         "repaired+session_failure=separate_failure+session_producers=any_number_of_producers"
         "+session_sequences=counted_apart",
         "kip-1310-two-senders",
@@ -424,10 +424,10 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "1310-AM",
-        "A producer works exactly as today, and transactionSession() gives its internal session.",
+        "A producer works exactly as today, and transactionSession() returns its internal session.",
         "5.1; 2.3",
-        "Every object that has the producer can now end its transaction. The producer's own "
-        "commitTransaction() throws after that.",
+        "Any code that has the producer can now end its transaction. The producer's own commitTransaction() throws "
+        "after that.",
         "repaired",
         "kip-1310-accessor",
         look=throws("commitTransaction", "IllegalStateException"),
@@ -437,9 +437,9 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AN",
         "The application calls heartbeat(), and the session has a heartbeat thread.",
         "2.1 Liveness; 3.2 and 7.1, Heartbeat thread",
-        "The text does not say which of the two keeps a transaction alive, nor what heartbeat() does "
-        "with transaction.session.timeout.ms = -1. Here both send TxnHeartbeat, and neither sets back "
-        "transaction.timeout.ms: the commit is refused after it.",
+        "The text does not say which of the two keeps a transaction alive, nor what heartbeat() does with "
+        "transaction.session.timeout.ms = -1. Here both send TxnHeartbeat, and neither restarts transaction.timeout.ms, "
+        "so a commit after it is rejected.",
         "repaired",
         "kip-1310-heartbeat-by-hand",
         look=throws("commitTransaction", "EndTxn: INVALID_TXN_STATE"),
@@ -449,8 +449,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1310-AO",
         "The producer delegates to its session and works exactly as today; a session has close().",
         "5.1; 2.1 close()",
-        "KafkaProducer.close() aborts an open transaction. Nothing says so of a session, and its records "
-        "block readers until the transaction times out.",
+        "KafkaProducer.close() aborts an open transaction. The text does not say this of a session, whose records block "
+        "readers until the transaction times out.",
         "repaired+session_close=leaves_it_open",
         "kip-1310-close",
         look=closed_and_open,

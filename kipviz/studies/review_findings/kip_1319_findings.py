@@ -26,8 +26,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-A",
         "UNKNOWN_TOPIC_ID is retriable: the handler enqueues the request again.",
         "Proposed Changes, Producer-Side, Error handling",
-        "The request was built with the id, and a deleted topic's id is never known again. Every retry "
-        "gets the same response, until max.block.ms ends the call.",
+        "The request keeps the topic id that it was built with, and no broker ever knows a deleted topic's id again. "
+        "Every retry gets the same response, until max.block.ms ends the call.",
         "kafka",
         "kip-1319-remade",
         look=throws("sendOffsetsToTransaction", "TimeoutException"),
@@ -37,8 +37,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-B",
         "The fallback to version 5 should never trigger, because topics always have ids.",
         "Proposed Changes, Producer-Side, Fallback",
-        "A topic that the producer cannot look up has no id for it. It goes by name, and the offset of "
-        "a deleted topic is committed for the one that has its name now.",
+        "If the producer cannot look up a topic, it sends the topic's name without an id. The offset of a deleted topic "
+        "is then committed for the topic that now has the name.",
         "kafka",
         "kip-1319-remade-v5",
         promise="atomic",
@@ -50,8 +50,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-C",
         "A stale member epoch gets an error of its own instead of ILLEGAL_GENERATION.",
         "Public Interfaces, New error codes",
-        "The producer treats four errors alike: the transaction has to be aborted after a "
-        "CommitFailedException. Only the words of the exception differ between the versions.",
+        "The producer treats four errors alike: the transaction has to be aborted after a CommitFailedException. Only "
+        "the message of the exception differs between the versions.",
         "kafka",
         "kip-1319-stale",
         look=answered(TxnOffsetCommitResponse, Errors.STALE_MEMBER_EPOCH),
@@ -61,8 +61,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-D",
         "When the broker supports version 6, the producer waits for the ids of the topics.",
         "Proposed Changes, Producer-Side, Topic ID resolution",
-        "Version 6 also needs transaction version 2, which is a finalized feature and no version of a "
-        "broker. Without it the producer waits all the same and sends names: nothing is protected.",
+        "Version 6 also needs transaction version 2, which is a finalized feature and not a broker's version. Without "
+        "it the producer still waits, and then sends names, which protect nothing.",
         "kafka-tv1",
         "kip-1319-remade-tv1",
         promise="atomic",
@@ -74,8 +74,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-E",
         "The request carries the resolved ids, as OffsetCommit version 10 does.",
         "Motivation; Proposed Changes, Producer-Side",
-        "A consumer has the id from its assignment. The producer resolves a name when it sends: a topic "
-        "that was deleted and created again since the fetch gets the offset.",
+        "A consumer has the id from its assignment. The producer resolves the name when it sends. If the topic was "
+        "deleted and created again since the fetch, the offset is committed for the new topic.",
         "kafka",
         "kip-1319-remade-first",
         promise="atomic",
@@ -86,8 +86,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-F",
         "sendOffsetsToTransaction() does not change.",
         "Proposed Changes, Producer-Side",
-        "Its signature does not. The first call for a topic now sends Metadata and waits, which may use "
-        "up max.block.ms before anything is sent to the group coordinator.",
+        "Only its signature does not change. The first call for a topic now sends Metadata and waits, which may use up "
+        "max.block.ms before anything is sent to the group coordinator.",
         "kafka",
         "kip-1319-by-id",
         look=sends("producer", Metadata),
@@ -97,8 +97,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-G",
         "GROUP_ID_NOT_FOUND is for version 6; older versions get ILLEGAL_GENERATION.",
         "Public Interfaces, New error codes; 'existing error mappings are preserved'",
-        "A share group responds GROUP_ID_NOT_FOUND in every version, although the group exists: only "
-        "the look-up of the group maps that error.",
+        "For a share group the response is GROUP_ID_NOT_FOUND in every version, although the group exists. Only the "
+        "lookup of a group maps this error to ILLEGAL_GENERATION.",
         counting=tallies.a_share_group_by_version,
         against=f"{KAFKA}, ShareGroup.validateOffsetCommit and "
         "OffsetMetadataManager.validateTransactionalOffsetCommit",
@@ -107,8 +107,8 @@ FINDINGS: tuple[Finding, ...] = (
         "1319-H",
         "The changes are covered by unit, integration and system tests.",
         "Test Plan",
-        "No test is named, so nothing says what an unknown id, a fallback or a stale epoch has to do.",
-        because="it is about the words of the text alone",
+        "The text names no test, so it does not say what must happen after an unknown id, a fallback or a stale epoch.",
+        because="it is about the wording of the text alone",
         against="the test plans of KIP-1289 and KIP-1310, which have rows",
     ),
 )

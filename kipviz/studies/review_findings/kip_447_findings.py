@@ -20,18 +20,19 @@ SECOND = "second draft"
 KAFKA = "Kafka 4.4.0"
 
 ABOUT = (
-    "Both texts are drafts of 2019, and Kafka 2.5 released something else. 'Middle version' is the text with "
-    "the group's id as a producer config, which still tells of the first draft of June 2019; 'second draft' is "
-    "the text with initTransactions(consumer). Each design is Kafka as released, with what is named as the text has it."
+    "Both texts are drafts of 2019, and Kafka 2.5 released something else. 'Middle version' is the text with the "
+    "group's id as a producer config, which still describes the first draft of June 2019; 'second draft' is the text "
+    "with initTransactions(consumer). Each design is Kafka as released, except for the named decisions, which follow "
+    "the text."
 )
 
 FINDINGS: tuple[Finding, ...] = (
     Finding(
         "447-A",
-        "No input is processed twice during the upgrade; a config chooses the new producer.",
+        "No input is processed twice during the upgrade, and a config selects the new producer.",
         f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
-        "With one rolling bounce the old task producer sends its offsets without a member, and no "
-        "coordinator can fence it. The second draft needs two bounces.",
+        "With one rolling bounce the old task producer sends its offsets without a member id, so no coordinator can "
+        "fence it. The second draft needs two bounces.",
         "kafka",
         "kip-447-one-bounce",
         promise="atomic",
@@ -40,10 +41,10 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "447-B",
-        "An old consumer is told COORDINATOR_LOAD_IN_PROGRESS while offsets are pending.",
+        "An old consumer receives COORDINATOR_LOAD_IN_PROGRESS while offsets are pending.",
         f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
-        "Released brokers give it the committed offset: only a request that asks for stable offsets "
-        "(OffsetFetch version 7) waits. The record is processed twice.",
+        "Released brokers return the committed offset to it. Only a request that asks for stable offsets (OffsetFetch "
+        "version 7) has to wait. The record is processed twice.",
         "kafka",
         "kip-447-old-consumer",
         promise="atomic",
@@ -52,10 +53,11 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "447-C",
-        "The transaction coordinator uses the group's assignment to find what has to be completed.",
+        "The transaction coordinator uses the group's assignment to find the transactions that it has to complete.",
         f"{MIDDLE}: Proposed Changes, from the first draft",
-        "The same text moves the guarantee to the group coordinator, because two copies go out of sync. "
-        "A group that starts again counts from 1, and the coordinator that remembers refuses it.",
+        "The same text moves the guarantee to the group coordinator, because two copies get out of sync. A group that "
+        "restarts counts its generations from 1, and the transaction coordinator, which remembers a later one, rejects "
+        "its members.",
         "kip-447-first-draft",
         "kip-447-two-copies",
         look=answered(InitProducerIdResponse, Errors.ILLEGAL_GENERATION),
@@ -65,8 +67,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-D",
         "InitProducerId carries the generation, and the producer need not be closed after a rebalance.",
         f"{MIDDLE}: Public Interfaces; the example's points 1 to 3",
-        "The identity is that of the generation at initTransactions(). After the next rebalance a "
-        "healthy member's offsets are refused until it initializes again.",
+        "The producer keeps the generation of its initTransactions(). After the next rebalance a healthy member's "
+        "offsets are rejected until it calls initTransactions() again.",
         "kip-447-group-id",
         "kip-447-zombie",
         look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: STALE_MEMBER_EPOCH"),
@@ -76,7 +78,7 @@ FINDINGS: tuple[Finding, ...] = (
         "447-E",
         "Waiting for pending offsets is a one-time cost, during the upgrade only.",
         f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
-        "A new owner waits at every rebalance that overtakes a transaction, with no upgrade at all.",
+        "A new owner waits after every rebalance that happens during a transaction, also without an upgrade.",
         "kafka",
         "kip-447-race",
         look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
@@ -86,8 +88,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-F",
         "transaction.timeout.ms is 10 s by default.",
         f"{SECOND}: Shrink transactional.timeout",
-        "The middle version reckons with one minute, and Kafka kept one minute. The new owner waits "
-        "that long for a member that stands still.",
+        "The middle version assumes one minute, and Kafka kept one minute. The new owner waits that long for a member "
+        "that is paused.",
         counting=tallies.takeovers,
         against=f"{MIDDLE} ('one minute'); {KAFKA}, ProducerConfig",
     ),
@@ -95,8 +97,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-G",
         "A request of a newer version is fenced until inter.broker.protocol.version is raised.",
         f"{MIDDLE} and {SECOND}: upgrade path, step 1",
-        "An unknown version is UNSUPPORTED_VERSION and fences nobody: no epoch changes. The request is "
-        "TxnOffsetCommit and not Produce.",
+        "The response to an unknown version is UNSUPPORTED_VERSION. No epoch changes, so no producer is fenced. The "
+        "request is TxnOffsetCommit and not Produce, as the text says.",
         "kip-447-init-consumer",
         "kip-447-gate",
         look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: UNSUPPORTED_VERSION"),
@@ -106,7 +108,7 @@ FINDINGS: tuple[Finding, ...] = (
         "447-H",
         "All brokers are upgraded first, and then the gate opens for all.",
         f"{MIDDLE} and {SECOND}: upgrade path, step 1",
-        "Kafka released no gate: each broker takes the version that it knows, whatever the level.",
+        "Kafka released no such gate. Each broker accepts the versions that it knows, whatever the level.",
         "kafka",
         "kip-447-gate",
         look=returns("sendOffsetsToTransaction", "app-1"),
@@ -116,8 +118,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-I",
         "initTransactions(consumer) blocks until the consumer has joined, and poll() comes after it.",
         f"{SECOND}: the example's comments",
-        "A consumer joins in poll() alone. Either the call polls for the application, as here, or it "
-        "waits for ever. It is also said to come after the first rebalance, which it has to cause.",
+        "A consumer joins only in poll(). Either initTransactions(consumer) polls for the application, as here, or it "
+        "never returns. The text also puts it after the first rebalance, which it would have to cause.",
         "kip-447-init-consumer",
         "kip-447-gate-rolling",
         look=sends("consumer", JoinGroup),
@@ -127,8 +129,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-J",
         "FetchOffset exports the last stable offset when isolation.level is read_committed.",
         f"{SECOND}: first paragraph",
-        "A group coordinator gives the committed offset: the last stable offset belongs to a log. "
-        "Before the wait for pending offsets, the new owner starts too early and processes twice.",
+        "A group coordinator returns the committed offset. The last stable offset belongs to a log. Without the wait "
+        "for pending offsets, the new owner starts too early and processes a record twice.",
         "before-447",
         "kip-447-race",
         promise="atomic",
@@ -150,8 +152,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-L",
         "The group coordinator fences a zombie that calls InitProducerId.",
         f"{SECOND}: Fence zombie",
-        "InitProducerId goes to the transaction coordinator and names no group. Only a request with a "
-        "generation can be checked by the group coordinator.",
+        "InitProducerId goes to the transaction coordinator and names no group. The group coordinator can check only a "
+        "request that names a generation.",
         counting=tallies.requests_with_a_generation,
         against=f"{KAFKA}, InitProducerIdRequest.json; {MIDDLE} (the coordinator refuses it)",
     ),
@@ -178,9 +180,9 @@ FINDINGS: tuple[Finding, ...] = (
     ),
     Finding(
         "447-O",
-        "A consumer hears PendingTransactionException while offsets are pending.",
+        "A consumer receives PendingTransactionException while offsets are pending.",
         f"{MIDDLE}: Compatibility, Deprecation, and Migration Plan",
-        "Kafka has no such error. A request that asks for stable offsets hears UNSTABLE_OFFSET_COMMIT.",
+        "Kafka has no such error. The response to a request for stable offsets is UNSTABLE_OFFSET_COMMIT.",
         "kafka",
         "kip-447-race",
         look=answered(OffsetFetchResponse, Errors.UNSTABLE_OFFSET_COMMIT),
@@ -190,8 +192,8 @@ FINDINGS: tuple[Finding, ...] = (
         "447-P",
         "The coordinator checks the previous assignment when it handles InitProducerId.",
         f"{MIDDLE}: Proposed Changes, from the first draft",
-        "The request of the same text has a group id and a generation, and no partitions. The model "
-        "adds them, or there would be nothing to check.",
+        "The request of the same text has a group id and a generation, and no partitions. The model adds the "
+        "partitions, because there would be nothing to check without them.",
         counting=tallies.fields_of_the_first_draft,
         against=f"{MIDDLE} itself (Public Interfaces)",
     ),
@@ -209,15 +211,14 @@ FINDINGS: tuple[Finding, ...] = (
         "transaction.timout.ms, transactional.timeout, FetchOffset, EndTransaction, initTransaction.",
         f"{SECOND}: Shrink transactional.timeout; first paragraph",
         "The names are transaction.timeout.ms, OffsetFetch, EndTxn and initTransactions.",
-        because="it is about the words of the text alone",
+        because="it is about the wording of the text alone",
         against=f"{KAFKA}, ProducerConfig and ApiKeys",
     ),
     Finding(
         "447-S",
         "initTransactions(Consumer<byte[], byte[]>).",
         f"{SECOND}: interface Producer",
-        "The example passes a consumer of the application's own types, and a typed consumer is no "
-        "Consumer<byte[], byte[]>.",
+        "The example passes a consumer of the application's own types, which is not a Consumer<byte[], byte[]>.",
         because="it is about a type of the text's interface alone",
         against=f"{SECOND} itself (the example)",
     ),
@@ -225,9 +226,9 @@ FINDINGS: tuple[Finding, ...] = (
         "447-T",
         "The coordinator lets one producer make progress for each assigned partition.",
         f"{MIDDLE}: Proposed Changes; Rejected Alternatives, 'generation and partition fencing'",
-        "Only an older epoch is compared with the partitions. A member that gave a partition up and has the "
-        "present epoch still commits its offset: the next owner's outputs and its own are both committed. "
-        "Consumers before KAFKA-20332 give partitions up outside poll(), in the middle of a transaction.",
+        "The coordinator checks the partitions only for an older epoch. A member that has released a partition and has "
+        "the current epoch can still commit its offset, so the next owner's outputs and its own are both committed. "
+        "Consumers before KAFKA-20332 release partitions outside poll(), in the middle of a transaction.",
         "kafka",
         "kip-848-no-listener",
         promise="atomic",

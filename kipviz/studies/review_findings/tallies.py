@@ -104,7 +104,7 @@ def commits(design: str, progress: ProgressTold | None = None) -> str:
     other, beside = _tally_endings("repaired", progress=progress)
     return (
         f"in {one.committed} of all steps from {states} a transaction is committed "
-        f"(repaired: in {other.committed}, from {beside}); stagings are answered "
+        f"(repaired: in {other.committed}, from {beside}); the responses to stagings are "
         f"{', '.join(sorted(one.answered))}"
     )
 
@@ -135,7 +135,7 @@ def undeclared_errors(progress: ProgressTold | None = None) -> str:
     others = [name for name in sorted(seen) if name != "NONE" and name not in declared]
     listed = [name for name in sorted(seen) if name in declared]
     return (
-        f"answered, and not in the text's lists: {', '.join(others)}; in them: {', '.join(listed)}"
+        f"responses that the text's lists lack: {', '.join(others)}; in them: {', '.join(listed)}"
     )
 
 
@@ -168,8 +168,8 @@ def walked_through() -> str:
     play(trace, model, beats)
     mine = sum(1 for count in visits if count)
     return (
-        f"{len(visits)} marker requests arrive, and {mine} of them at the broker of {groups} groups: "
-        f"{sum(visits)} share-partitions are walked through for one vote"
+        f"{len(visits)} marker requests arrive, {mine} of them at the broker of {groups} groups: "
+        f"{sum(visits)} share-partitions are scanned for one transactional acknowledgement"
     )
 
 
@@ -179,8 +179,8 @@ def write_on_a_group() -> str:
     try:
         check(scenario(SMALL).spec.but(acls=(asked,)))
     except BadSpec as refused:
-        return f"a cluster with such an ACL is refused: {refused}"
-    return "a cluster with such an ACL is taken"
+        return f"a cluster with such an ACL is rejected: {refused}"
+    return "a cluster with such an ACL is accepted"
 
 
 def senders_of_partitions() -> str:
@@ -211,7 +211,7 @@ def addressee() -> str:
     leads = [name for name in image.leaders if image.leader_of(name) == asked]
     return (
         f"in kip-1289-share-commit the request goes to Broker {asked}, which leads "
-        f"{', '.join(sorted(leads))}; no coordinator of the group is asked"
+        f"{', '.join(sorted(leads))}; the group coordinator receives no such request"
     )
 
 
@@ -240,8 +240,8 @@ def thrown_by_an_abort() -> str:
     (aborted,) = (event for event in returned if event.call == Call.ABORT_TRANSACTION.value)
     said = f"throws {aborted.raised}" if aborted.raised else "returns without an exception"
     return (
-        f"the staging is answered {', '.join(answers)}; abortTransaction() {said}, and "
-        f"{sum(bool(event.raised) for event in returned)} of {len(returned)} calls have thrown"
+        f"the response to the staging is {', '.join(answers)}; abortTransaction() {said}, and "
+        f"{sum(bool(event.raised) for event in returned)} of {len(returned)} calls have thrown an exception"
     )
 
 
@@ -265,8 +265,8 @@ def static_members() -> str:
     ]
     none = [name for name in of_shares if name not in static]
     return (
-        f"{len(static)} requests here can name an instance id, {', '.join(sorted(static))}; of the "
-        f"{len(of_shares)} in which a share group's member names itself, {len(none)} can not: "
+        f"{len(static)} requests of the model have an instance id, {', '.join(sorted(static))}; of the "
+        f"{len(of_shares)} requests with the id of a share group's member, {len(none)} have none: "
         f"{', '.join(sorted(none))}"
     )
 
@@ -282,8 +282,8 @@ def keys_on_the_wire() -> str:
         headers.append([path[1] for path in spans if path[0].endswith("Header") and path[1:]])
     keys = sorted({KINDS[type(message)].schema.key for message in (asked, answer)})
     return (
-        f"the request's header is {', '.join(headers[0])}; the answer's is {', '.join(headers[1])}: an "
-        f"answer's key is in no byte, and both have {', '.join(map(str, keys))} here. In Kafka's trunk 93 "
+        f"the request's header is {', '.join(headers[0])}; the response's is {', '.join(headers[1])}: a "
+        f"response has no byte for the key, and both have {', '.join(map(str, keys))} here. In Kafka's trunk 93 "
         "is StreamsGroupTopologyDescriptionUpdate and 94 is UnregisterController"
     )
 

@@ -39,8 +39,8 @@ from kipviz.views.reports.blocks import (
 )
 
 HONEST = (
-    '"holds" means that every interleaving of that cluster and that fault budget was visited; it '
-    "says nothing of larger ones."
+    '"holds" means that the search visited every interleaving of that cluster with that fault budget. '
+    "It says nothing about larger ones."
 )
 
 CRITICAL_PATH = (
@@ -179,12 +179,12 @@ def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
         "finding": [TableCell(each.finding.name) for each in found],
         "the text": [TableCell(f"{each.finding.says} ({each.finding.clause})") for each in found],
         "against": [TableCell(each.finding.against) for each in found],
-        "what is the matter": [TableCell(each.finding.matter) for each in found],
-        "as the text has it": [TableCell(each.finding.slots) for each in found],
+        "what is wrong": [TableCell(each.finding.matter) for each in found],
+        "decisions of the text": [TableCell(each.finding.slots) for each in found],
         "where": [TableCell(_where(each)) for each in found],
         "verdict": [verdict(each.words, _key(each)) for each in found],
         "with the text's own lock rule": [verdict(each.with_its_lock) for each in found],
-        "what": [
+        "what happens": [
             TableCell(each.reason if each.reason != each.finding.matter else "") for each in found
         ],
         "the run": [
@@ -222,7 +222,7 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
     ]
     heads = ("case", "title", "the claim", "design", "holds", "exactly once", "pending", "happens")
     how = (
-        "One run each, as the KIP tells it; another order of the same events may come out otherwise. “Exactly once” is "
+        "One run each, in the order of the KIP; another order of the same events may end differently. “Exactly once” is "
         "judged to the end of the run and along one continuation of it, without a fault: where nothing else can happen, "
         "acquisition locks, transaction.timeout.ms and the sessions of silent members run out. “Pending” is what is open "
         "at the end of the run: “resolved” if some continuation without a new fault closes it, with timers that run out "
