@@ -98,7 +98,7 @@ def test_the_line_under_a_table_is_of_all_its_searches_in_one_order() -> None:
         f"{RESOLVING}"
     )
     assert both.short == (
-        "at rest: acquisition lock; early: acquisition lock, transaction time-out; when due: acquisition lock"
+        "nothing else possible: acquisition lock; early: acquisition lock, transaction time-out; when due: acquisition lock"
     )
 
 

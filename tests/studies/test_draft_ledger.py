@@ -116,7 +116,7 @@ def test_what_breaks_without_an_accident_is_not_searched_with_one(
     assert atomic.verdict == HOLDS
     assert not atomic.bare
     assert pending == broken.but(faults="time_out=1", bare=True)
-    assert words_of(pending) == f"breaks after {broken.steps} without an accident"
+    assert words_of(pending) == f"breaks after {broken.steps} without a fault"
     assert told
 
 
@@ -173,6 +173,6 @@ def test_rows_of_another_model_and_files_of_something_else_are_refused(
 def test_the_paper_says_that_the_repaired_design_never_archives_a_poison_record() -> None:
     """The words are the design's own decision: with the other one they would have to go."""
     assert design("repaired").option("abort_limit").name == "not_asked"
-    assert "a poison record whose transaction is" in BOUNDS
+    assert "(abort_limit=not_asked)" in BOUNDS
     assert plain(BOUNDS) in PAPER.read_text(encoding="utf-8")
     assert "never archived" in design("repaired").option("abort_limit").sentence

@@ -35,8 +35,8 @@ NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(each.NAME for each in ROLE_
 
 AT_REST, EARLY, DUE = "at rest", "early", "due"
 RESOLVING = (
-    "A record or transaction is stuck if no continuation without a new fault resolves it; there any timer may expire "
-    "at any moment."
+    "A record or transaction is stuck if no continuation without a new fault resolves it. In these continuations any timer may "
+    "expire at any moment."
 )
 
 
@@ -74,7 +74,11 @@ class TimersRan(Value, frozen=True):
     @property
     def short(self) -> str:
         """The same for a cell of a table, without the names of settings."""
-        groups = (("at rest", self.at_rest), ("early", self.early), ("when due", self.due))
+        groups = (
+            ("nothing else possible", self.at_rest),
+            ("early", self.early),
+            ("when due", self.due),
+        )
         return "; ".join(
             f"{when}: {', '.join(name.partition(' (')[0] for name in names)}"
             for when, names in groups

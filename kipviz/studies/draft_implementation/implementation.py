@@ -50,8 +50,8 @@ ITERATIONS: dict[str, str] = {
     "late": LATE,
     "repaired": "repaired",
 }
-ACCIDENTS = ("", "time_out=1", "move_leader=1", "crash_client=1")
-NOTHING, NO_ACCIDENT, TIMERS = "-", "no fault", "timers that ran out"
+FAULTS = ("", "time_out=1", "move_leader=1", "crash_client=1")
+NOTHING, NO_FAULT, TIMERS = "-", "no fault", "timers that ran out"
 
 
 class Case(Value, frozen=True):
@@ -251,7 +251,7 @@ def _iteration(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     where = CLUSTERS[case.scenario]
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
     return (
-        (label, where, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, repair_words),
+        (label, where, case.faults or NO_FAULT, *_cells(case, found), states, ran, repair_words),
     )
 
 
@@ -261,7 +261,7 @@ def cases() -> tuple[tuple[str, Case], ...]:
         (label, Case(cluster, name, faults))
         for label, name in ITERATIONS.items()
         for cluster in CLUSTERS
-        for faults in ACCIDENTS
+        for faults in FAULTS
     )
 
 
@@ -269,7 +269,7 @@ ITERATION_PARTS = Parts(
     (
         "iteration",
         "cluster",
-        "accidents",
+        "faults",
         *PROMISES,
         "searched",
         TIMERS,
@@ -277,7 +277,7 @@ ITERATION_PARTS = Parts(
     ),
     tuple(
         Part(
-            f"{label}, {CLUSTERS[case.scenario]}, {case.faults or NO_ACCIDENT}",
+            f"{label}, {CLUSTERS[case.scenario]}, {case.faults or NO_FAULT}",
             partial(_iteration, label, case),
         )
         for label, case in cases()
@@ -285,10 +285,10 @@ ITERATION_PARTS = Parts(
 )
 WHICH_ITERATION = Study(
     "implementation",
-    "Which iteration of KIP-1289's draft implementation keeps its promises?",
+    "Which iteration of KIP-1289's draft implementation keeps its properties?",
     "pull request 22357 (draft implementation, seen in source)",
-    "One transaction with the draft's own API, searched up to the first break, and the fewest decisions of the "
-    "repaired design with which nothing breaks. The iterations are drafts; where their source says nothing the reading is ours.",
+    "One transaction with the draft's own API, searched up to the first violation, and the fewest decisions of the "
+    "repaired design with which nothing breaks. The iterations are drafts; where their source is silent, the reading is ours.",
     parts=ITERATION_PARTS,
 )
 
@@ -317,7 +317,7 @@ def _arrangement(label: str, case: Case, tell: Tell) -> tuple[Row, ...]:
     states, ran = f"{found.explored.states:,} states", found.explored.timers.short or NOTHING
     why = next((cell.reason for cell in found.cells if cell.verdict == BREAKS), NOTHING)
     where = ARRANGEMENTS[case.scenario]
-    return ((where, label, case.faults or NO_ACCIDENT, *_cells(case, found), states, ran, why),)
+    return ((where, label, case.faults or NO_FAULT, *_cells(case, found), states, ran, why),)
 
 
 # Checkpoint interval: how long a batch is processed before the first commit of the program.
@@ -404,10 +404,10 @@ def _restarting(arrangement: str, limit: int, tell: Tell) -> tuple[Row, ...]:
 
 
 ARRANGEMENT_PARTS = Parts(
-    ("arrangement", "design", "accidents", *PROMISES, "searched", TIMERS, "what breaks"),
+    ("arrangement", "design", "faults", *PROMISES, "searched", TIMERS, "what breaks"),
     tuple(
         Part(
-            f"{ARRANGEMENTS[where]}, {label}, {faults or NO_ACCIDENT}",
+            f"{ARRANGEMENTS[where]}, {label}, {faults or NO_FAULT}",
             partial(_arrangement, label, Case(where, name, faults)),
         )
         for where in ARRANGEMENTS
@@ -419,8 +419,8 @@ WHICH_ARRANGEMENT = Study(
     "arrangements",
     "Which arrangement of a Flink job is exactly once?",
     "FLIP-573 (draft); pull request 271 of the Flink connector; pull request 22357",
-    "A job that reads a share group and writes a topic, as a program with its restart. A break that is the "
-    "arrangement's own breaks under every design. A recovery that commits a second sink again is not modelled.",
+    "A job that reads a share group and writes a topic, as a program with its restart. What the arrangement itself "
+    "breaks, it breaks under every design. A recovery that commits a second sink again is not modelled.",
     parts=ARRANGEMENT_PARTS,
 )
 TIMED_PARTS = Parts(
@@ -440,9 +440,9 @@ UNDER_WHICH_SETTINGS = Study(
     "arrangement-settings",
     "Under which checkpoint interval, lock duration, time-out and delivery limit is every record written once?",
     "FLIP-573 (draft), 'lock against checkpoint'; group.share.record.lock.duration.ms, group.share.delivery.count.limit",
-    "Every interleaving on the timed clock, late iteration, in which a lock and a transaction may run out as often as a "
+    "Every interleaving on the timed clock, late iteration, in which locks and transactions may time out as often as a "
     "record may be delivered. The interval passes before the first commit; acknowledgements are staged before it, or at "
-    "the checkpoint behind it. Nothing crashes: arrangement-restarts has the crashes.",
+    "the checkpoint after it. Nothing crashes: arrangement-restarts has the crashes.",
     parts=TIMED_PARTS,
 )
 RESTART_PARTS = Parts(
@@ -464,8 +464,8 @@ HOW_MANY_RESTARTS = Study(
     "arrangement-restarts",
     "How many restarts of a job does the delivery limit allow before a record is lost?",
     "FLIP-573 (draft); KIP-932, group.share.delivery.count.limit",
-    "The timed clock, late iteration, a checkpoint every 10 s, a lock of 30 s. A run that dies before it has staged a "
-    "record costs one delivery: its lock runs out. At the limit the record is archived, and its output is lost.",
+    "The timed clock, late iteration, a checkpoint every 10 s, a lock of 30 s. A run that crashes before it has staged a "
+    "record costs one delivery, because the lock expires. At the limit the record is archived, and its output is lost.",
     parts=RESTART_PARTS,
 )
 STUDIES: tuple[Study, ...] = (

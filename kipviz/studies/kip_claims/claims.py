@@ -71,14 +71,14 @@ CLAIMS: tuple[Claim, ...] = (
         until="atomic",
     ),
     Claim(
-        "A lock that runs out while a record is staged does no harm: the late marker is ignored.",
+        "A lock that expires while a record is staged does no harm, because the late marker is ignored.",
         "KIP-1289 corner cases 6 and 13",
         "committed stays",
         "expire_lock=1",
         ("as-written", "finding-D", "repaired"),
     ),
     Claim(
-        "A staged record cannot be acquired by anybody.",
+        "No consumer can acquire a staged record.",
         "KIP-1289 State machine additions",
         "staged waits",
         "expire_lock=1",
@@ -92,7 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
         until="atomic",
     ),
     Claim(
-        "When the producer is gone the coordinator's time-out frees what it staged.",
+        "If the producer crashes, the coordinator times the transaction out and releases the staged records.",
         "KIP-1289 corner case 7",
         "no stuck transactions or records",
         "time_out=1",
@@ -106,7 +106,7 @@ CLAIMS: tuple[Claim, ...] = (
         ("repaired",),
     ),
     Claim(
-        "No batch joins a transaction behind its marker: nothing hangs.",
+        "No batch is added to a transaction after its marker, so no transaction hangs.",
         "KIP-890 part 2",
         "nothing hangs",
         "time_out=1",
@@ -117,21 +117,21 @@ CLAIMS: tuple[Claim, ...] = (
         ),
     ),
     Claim(
-        "A transaction is complete only when every partition of it has its marker.",
+        "A transaction is complete only when each of its partitions has the marker.",
         "KIP-98 Data flow 5.3",
         "complete means closed",
         "cut=1",
         ("repaired",),
     ),
     Claim(
-        "The last stable offset moves on when the transaction is over.",
+        "The last stable offset advances when the transaction ends.",
         "KIP-98 Read Committed",
         "no stuck transactions or records",
         "",
         ("repaired",),
     ),
     Claim(
-        "Database and Kafka have the same records, whenever the application dies.",
+        "The database and Kafka have the same records, whenever the application crashes.",
         "KIP-939 Dual write",
         "stores agree",
         "crash_client=1",
@@ -139,7 +139,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-939-small",
     ),
     Claim(
-        "The same with what releases serve: initTransactions() instead of keepPreparedTxn.",
+        "The same with released Kafka, which has initTransactions() and no keepPreparedTxn.",
         "KIP-939 Dual write",
         "stores agree",
         "crash_client=1",
@@ -147,7 +147,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-939-small-released",
     ),
     Claim(
-        "What the database says of a prepared transaction is what Kafka does with it.",
+        "Kafka ends a prepared transaction as the database has recorded it.",
         "KIP-939 completeTransaction",
         "prepared transactions have one outcome",
         "crash_client=2",
@@ -163,7 +163,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-939-small",
     ),
     Claim(
-        "A prepared transaction is ended in the end, whoever dies.",
+        "Every prepared transaction ends, whenever a client crashes.",
         "KIP-939 completeTransaction",
         "no stuck transactions or records",
         "crash_client=1",
@@ -171,7 +171,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-939-small",
     ),
     Claim(
-        "Two participants that are prepared can be committed in any order.",
+        "Two prepared participants can commit in any order.",
         "KIP-1310 4.5",
         "stores agree",
         "crash_client=1",
@@ -179,7 +179,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-939-small-kafka-first-undoes",
     ),
     Claim(
-        "A producer and a share consumer that share a session commit as one.",
+        "A producer and a share consumer with one session commit atomically.",
         "KIP-1310 4.2 'Atomic commit for both entities'",
         "atomic",
         "",
@@ -187,7 +187,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1310-late-vote",
     ),
     Claim(
-        "A commit of a session commits what its producer was given before.",
+        "A session commits every record that its producer accepted before the commit.",
         "KIP-1310 2.1 commitTransaction, 4.4",
         "atomic",
         "",
@@ -203,7 +203,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1310-silent-loss",
     ),
     Claim(
-        "A producer of its own works as it does today.",
+        "A producer without an external session works as it does today.",
         "KIP-1310 5.1",
         "atomic",
         "time_out=1",
@@ -217,7 +217,7 @@ CLAIMS: tuple[Claim, ...] = (
         "move_leader=1",
     ),
     Claim(
-        "Two prepared stores end alike when the session is resumed with the state that the database kept.",
+        "Two prepared stores have one outcome if the session is resumed with the state in the database.",
         "KIP-1310 2.1 resume(), 4.5",
         "stores agree",
         "crash_client=1",
@@ -233,7 +233,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1310-small-initialize",
     ),
     Claim(
-        "The same with an initialize() that keeps what is open, as KIP-939 has it.",
+        "The same with an initialize() that keeps the prepared transaction, as in KIP-939.",
         "KIP-939 initTransactions(keepPreparedTxn)",
         "stores agree",
         "crash_client=1",
@@ -241,7 +241,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1310-small-keeps",
     ),
     Claim(
-        "Offsets of a group and outputs of its producer are committed as one.",
+        "Offsets of a group and outputs of its producer are committed atomically.",
         "KIP-447 Motivation",
         "atomic",
         "",
@@ -249,7 +249,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-447-small-first-draft",
     ),
     Claim(
-        "The same, whenever a member dies.",
+        "The same, whenever a member crashes.",
         "KIP-447 first draft, Proposed Changes",
         "atomic",
         "crash_client=1",
@@ -265,7 +265,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-447-small-first-draft",
     ),
     Claim(
-        "Clients that speak an older version of TxnOffsetCommit keep what they had.",
+        "Clients with an older version of TxnOffsetCommit work as before.",
         "KIP-1319 Compatibility",
         "no zombie offset commits",
         "",
@@ -273,7 +273,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1319-remade-v5",
     ),
     Claim(
-        "A client of transaction version 1, too.",
+        "So do clients with transaction version 1.",
         "KIP-1319 Compatibility",
         "no zombie offset commits",
         "",
@@ -281,7 +281,7 @@ CLAIMS: tuple[Claim, ...] = (
         "kip-1319-remade-tv1",
     ),
     Claim(
-        "A late batch of an ended transaction opens no new one.",
+        "A late batch of an ended transaction does not start a new one.",
         "KIP-890 Motivation",
         "nothing hangs",
         "request_timeout=1",

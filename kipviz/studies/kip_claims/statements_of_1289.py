@@ -10,8 +10,8 @@ from kipviz.studies.review_findings.findings import LIVE
 
 WRITTEN, AVAILABLE = "as-written", "as-written-available"
 STAGE = TxnShareAcknowledgeResponse
-INTERFACE = "it is about the shape of an interface, and no run tells one shape from another"
-WORDS = "it is about the words of the text alone"
+INTERFACE = "it is about the shape of an interface, which makes no difference to a run"
+WORDS = "it is about the wording of the text alone"
 
 MOTIVATION, BACKGROUND = "1 Motivation", "1.1 Background: Share Groups"
 INTERFACES, PRODUCER = "2 Public Interfaces", "Producer (clients module)"
@@ -60,11 +60,11 @@ SECTIONS = (
 STATEMENTS = (
     searched(
         MOTIVATION,
-        "Either the output is produced and the record is acknowledged, or neither happens.",
+        "Either the output is produced and the record is acknowledged, or neither.",
         "atomic",
         WRITTEN,
     ),
-    searched(MOTIVATION, "The same with our repairs.", "atomic", "repaired"),
+    searched(MOTIVATION, "The same under the repaired design.", "atomic", "repaired"),
     kept(
         MOTIVATION,
         "MirrorMaker copies a share group's records exactly once.",
@@ -91,7 +91,7 @@ STATEMENTS = (
         faults="expire_lock=1",
     ),
     contradicted(MOTIVATION, "A write to a dead-letter topic is atomic with the rejection.", "X14"),
-    contradicted(MOTIVATION, "The text as a whole works when nothing goes wrong.", "T"),
+    contradicted(MOTIVATION, "The protocol of the text works when no fault occurs.", "T"),
     contradicted(BACKGROUND, "RENEW is a state of a record.", "X33"),
     searched(
         BACKGROUND,
@@ -102,13 +102,13 @@ STATEMENTS = (
     ),
     contradicted(
         BACKGROUND,
-        "In implicit mode the next poll() acknowledges, in explicit mode acknowledge() does.",
+        "In implicit mode the next poll() acknowledges the records, in explicit mode acknowledge() does.",
         "X1",
         "X27",
     ),
     contradicted(
         INTERFACES,
-        "sendShareAcknowledgementsToTransaction() is the one method to stage acknowledgements.",
+        "sendShareAcknowledgementsToTransaction() is the only method that stages acknowledgements.",
         "X34",
     ),
     contradicted(INTERFACES, "ShareGroupMetadata has an optional groupInstanceId.", "N"),
@@ -124,15 +124,19 @@ STATEMENTS = (
         faults="expire_lock=1",
     ),
     contradicted(PRODUCER, "A commit makes rejected records ARCHIVING or ARCHIVED.", "G"),
-    contradicted(PRODUCER, "An abort leaves staged records with their consumer.", "F", "M"),
+    contradicted(PRODUCER, "An abort leaves staged records ACQUIRED by their consumer.", "F", "M"),
     seen(
         PRODUCER,
-        "RELEASE, RENEW and GAP are refused in a transaction.",
+        "RELEASE, RENEW and GAP are rejected in a transaction.",
         "kip-1289-corner-10",
         WRITTEN,
         answered(STAGE, Errors.INVALID_RECORD_STATE),
     ),
-    contradicted(PRODUCER, "InvalidRecordStateException says that the type is wrong.", "X38"),
+    contradicted(
+        PRODUCER,
+        "InvalidRecordStateException means that the acknowledgement type is invalid.",
+        "X38",
+    ),
     contradicted(
         PRODUCER,
         "The call throws ProducerFencedException and the other declared exceptions.",
@@ -140,7 +144,7 @@ STATEMENTS = (
     ),
     seen(
         PRODUCER,
-        "UnsupportedVersionException is thrown where no broker has the request.",
+        "The call throws UnsupportedVersionException if no broker supports the request.",
         "kip-1289-corner-9",
         WRITTEN,
         throws("sendShareAcknowledgementsToTransaction", "UnsupportedVersionException"),
@@ -157,17 +161,15 @@ STATEMENTS = (
         WRITTEN,
         sends("producer", TxnShareAcknowledge),
     ),
-    contradicted(PRODUCER, "A transaction may consist of acknowledgements alone.", "X11"),
+    contradicted(PRODUCER, "A transaction may contain only acknowledgements.", "X11"),
     contradicted(PRODUCER, "The principal needs Write on the share group.", "X21"),
+    contradicted(PRODUCER, "The member id in the call is enough to distinguish deliveries.", "X25"),
     contradicted(
-        PRODUCER, "The call names the member, and that is enough to tell deliveries apart.", "X25"
-    ),
-    contradicted(
-        CONSUMER, "A snapshot whose epoch is stale is refused with STALE_MEMBER_EPOCH.", "L"
+        CONSUMER, "A snapshot with a stale epoch is rejected with STALE_MEMBER_EPOCH.", "L"
     ),
     kept(
         CONSUMER,
-        "An application that retries with a new snapshot gets through.",
+        "An application that retries with a new snapshot succeeds.",
         "kip-1289-corner-8-snapshot",
         "repaired",
         LIVE,
@@ -176,28 +178,32 @@ STATEMENTS = (
         CONSUMER, "shareGroupMetadata() is thread-safe and may throw TimeoutException.", INTERFACE
     ),
     unjudged(METADATA, "The class is immutable and can be compared.", INTERFACE),
-    contradicted(REQUEST, "The request has api key 93 and its response 94.", "O"),
+    contradicted(REQUEST, "The request has API key 93, and its response has 94.", "O"),
     contradicted(REQUEST, "MemberEpoch fences a member of the share group.", "L", "X8"),
     contradicted(RESPONSE, "STALE_MEMBER_EPOCH and UNKNOWN_MEMBER_ID are top-level errors.", "X40"),
-    contradicted(RESPONSE, "NOT_LEADER_OR_FOLLOWER comes with the current leader.", "X10"),
+    contradicted(RESPONSE, "The NOT_LEADER_OR_FOLLOWER response names the current leader.", "X10"),
     contradicted(RESPONSE, "The lists of errors are complete.", "X20"),
     seen(
         RESPONSE,
-        "An error for each partition says what is wrong with it.",
+        "The response has an error for each partition.",
         "kip-1289-small-moved",
         WRITTEN,
         answered(STAGE, Errors.INVALID_RECORD_STATE),
     ),
     contradicted(
         UNCHANGED,
-        "The broadcast of markers is right, and nobody need track share-partitions.",
+        "Markers are broadcast, so the coordinator need not track share-partitions.",
         "A",
         "B",
     ),
     contradicted(
-        UNCHANGED, "The filter by (producerId, producerEpoch) admits the participants.", "I"
+        UNCHANGED,
+        "The filter by (producerId, producerEpoch) selects the records of the transaction.",
+        "I",
     ),
-    contradicted(UNCHANGED, "A late or an operator's marker is filtered out.", "X12", "J"),
+    contradicted(
+        UNCHANGED, "A late marker, or one that an operator sends, is filtered out.", "X12", "J"
+    ),
     contradicted(UNCHANGED, "AddPartitionsToTxn is needed for the output only.", "A", "X35"),
     kept(
         UNCHANGED,
@@ -205,13 +211,16 @@ STATEMENTS = (
         "kip-1289-group-commit",
         WRITTEN,
     ),
-    contradicted(UNCHANGED, "The hook may look through all share-partitions of the broker.", "X23"),
+    contradicted(UNCHANGED, "The hook scans all share-partitions of the broker.", "X23"),
     contradicted(
-        SCHEMAS, "The partition of the group id is registered as __consumer_offsets is.", "C", "X2"
+        SCHEMAS,
+        "The group's state partition is added to the transaction as its __consumer_offsets partition is.",
+        "C",
+        "X2",
     ),
     kept(
         REGULAR,
-        "Markers reach the output and __consumer_offsets, and offsets and output commit as one.",
+        "The output partition and __consumer_offsets receive markers, so output and offsets commit atomically.",
         "kip-1289-group-commit",
         "kafka",
     ),
@@ -223,38 +232,44 @@ STATEMENTS = (
     contradicted(SHARE, "The marker is appended to __share_group_state by the log.", "X3", "H"),
     contradicted(SHARE, "commitTransaction() returns when the transaction is complete.", "X7"),
     contradicted(
-        STATE, "No change of the share coordinator, no replay change, no risk.", "X3", "X15", "X16"
+        STATE,
+        "The share coordinator and its replay do not change, so there is no risk.",
+        "X3",
+        "X15",
+        "X16",
     ),
-    contradicted(INTER_BROKER, "The coordinator's existing call suffices: no new code path.", "X2"),
     contradicted(
-        MACHINE, "On commit TX_PENDING becomes ACKNOWLEDGED, for RELEASE and REJECT, too.", "G"
+        INTER_BROKER, "The coordinator's existing call is enough, without a new code path.", "X2"
+    ),
+    contradicted(
+        MACHINE, "On commit TX_PENDING becomes ACKNOWLEDGED, also for RELEASE and REJECT.", "G"
     ),
     contradicted(MACHINE, "On abort TX_PENDING becomes ACQUIRED and the lock continues.", "F"),
     contradicted(MACHINE, "Only an ACQUIRED record can be staged.", "K"),
-    contradicted(MACHINE, "TX_PENDING is one more state that is not final.", "P"),
+    contradicted(MACHINE, "TX_PENDING is one more non-terminal state.", "P"),
     contradicted(MACHINE, "On abort the lock continues.", "X18"),
     searched(MACHINE, "Every staged record is resolved.", LIVE, "finding-I"),
-    contradicted(
-        CODE, "The loop polls, sends, stages and commits, again and again.", "X1", "X27", "X24"
-    ),
+    contradicted(CODE, "The loop repeats poll, send, stage and commit.", "X1", "X27", "X24"),
     contradicted(CODE, "commitTransaction() is the true synchronisation point.", "X7"),
     contradicted(
         CODE,
-        "acknowledge() on a staged record is refused, and the transactional path works.",
+        "acknowledge() on a staged record is rejected, and the transaction can still commit.",
         "R",
         "X27",
     ),
     contradicted(
         CODE, "ProducerFencedException and UnsupportedVersionException kill the process.", "X28"
     ),
-    contradicted(CODE, "After an abort the records come again with the next poll().", "F", "X26"),
+    contradicted(CODE, "After an abort the next poll() returns the records again.", "F", "X26"),
     kept(
         CORNERS,
         "1. A broker that crashes while a record is TX_PENDING loses nothing.",
         "kip-1289-corner-1",
         WRITTEN,
     ),
-    contradicted(CORNERS, "1. The state in memory may be lost: at least once, as ever.", "E"),
+    contradicted(
+        CORNERS, "1. The state in memory may be lost, so delivery is at least once, as before.", "E"
+    ),
     kept(
         CORNERS,
         "2. A registration that fails stages nothing; the application aborts and retries.",
@@ -263,27 +278,27 @@ STATEMENTS = (
     ),
     seen(
         CORNERS,
-        "3. A fenced producer's staging is refused.",
+        "3. A fenced producer's staging is rejected.",
         "kip-1289-corner-3",
         WRITTEN,
         answered(STAGE, Errors.INVALID_PRODUCER_EPOCH),
     ),
     kept(
         CORNERS,
-        "5. A marker that comes twice changes nothing the second time.",
+        "5. A duplicate marker changes nothing.",
         "kip-1289-corner-5",
         "repaired",
     ),
     contradicted(
         CORNERS,
-        "6. A lock that ends while TX_PENDING reverts the record; the late marker is ignored.",
+        "6. A lock that expires while a record is TX_PENDING reverts the record, and the late marker is ignored.",
         "D",
         "X32",
         "X39",
     ),
     kept(
         CORNERS,
-        "7. The coordinator aborts an abandoned transaction, and the record comes again.",
+        "7. The coordinator aborts an abandoned transaction, and the record is delivered again.",
         "kip-1289-corner-7",
         WRITTEN,
         LIVE,
@@ -296,16 +311,18 @@ STATEMENTS = (
     ),
     seen(
         CORNERS,
-        "9. Without the request on a broker nothing is sent, and the user aborts.",
+        "9. If a broker does not support the request, nothing is sent, and the user aborts.",
         "kip-1289-corner-9-abort",
         WRITTEN,
         returns("abortTransaction", "app-1"),
     ),
-    contradicted(CORNERS, "9. The call throws at once if any broker lacks the request.", "X19"),
+    contradicted(
+        CORNERS, "9. The call throws at once if any broker does not support the request.", "X19"
+    ),
     contradicted(CORNERS, "9. The user has to abort.", "X28"),
     seen(
         CORNERS,
-        "10. Another type than ACCEPT and REJECT is refused, and nothing is staged.",
+        "10. Any type but ACCEPT and REJECT is rejected, and nothing is staged.",
         "kip-1289-corner-10",
         WRITTEN,
         answered(STAGE, Errors.INVALID_RECORD_STATE),
@@ -313,18 +330,18 @@ STATEMENTS = (
     contradicted(CORNERS, "11. A call is staged as a whole or not at all.", "Q"),
     kept(
         CORNERS,
-        "12. After a leader change of the state partition the record is redelivered, no more.",
+        "12. After a leader change of the state partition the record is redelivered, and nothing else happens.",
         "kip-1289-corner-12",
         WRITTEN,
     ),
     kept(
         CORNERS,
-        "13. An abort whose markers do not arrive converges.",
+        "13. An abort converges although its markers do not arrive.",
         "kip-1289-corner-13",
         WRITTEN,
         LIVE,
     ),
-    contradicted(CORNERS, "13. The late marker is no operation.", "X39"),
+    contradicted(CORNERS, "13. The late marker is a no-op.", "X39"),
     kept(
         CORNERS, "14. A staging with an older epoch stages nothing.", "kip-1289-corner-14", WRITTEN
     ),
@@ -339,7 +356,7 @@ STATEMENTS = (
     unjudged(GATING, "There is no new feature flag.", WORDS),
     kept(
         GATING,
-        "transaction.version 2 gives registration and fencing.",
+        "transaction.version 2 provides registration and fencing.",
         "kip-1289-rollout",
         "repaired",
     ),
@@ -369,11 +386,11 @@ STATEMENTS = (
     unjudged(
         DOWNGRADE,
         "Wait transaction.timeout.ms (60 s) for abandoned transactions.",
-        "it is advice to an operator; a producer's time-out may be longer, up to transaction.max.timeout.ms (finding S)",
+        "it is advice to an operator; a producer's timeout may be longer, up to transaction.max.timeout.ms (finding S)",
     ),
     kept(
         DOWNGRADE,
-        "The binary follows the feature in a downgrade.",
+        "A downgrade lowers the feature level first and the release after it.",
         "kip-1289-binary-downgrade",
         "repaired",
     ),
@@ -388,7 +405,8 @@ STATEMENTS = (
     unjudged(
         TESTS,
         "Performance tests compare transactional and other modes.",
-        "performance of a broker; `kipviz study cost` and `kipviz study redelivery` count requests, bytes, appends and the critical path",
+        "it is about a broker's performance; `kipviz study cost` and `kipviz study redelivery` count requests, bytes, "
+        "appends and the critical path",
     ),
     searched(
         TESTS,
@@ -407,7 +425,8 @@ STATEMENTS = (
     unjudged(
         LATER,
         "A metric of the time in TX_PENDING helps to find slow producers.",
-        "whether a metric helps is no behaviour; the metrics beside a story have the residency of each share-partition",
+        "whether a metric helps is not behaviour; a story's metrics show how long the records of each share-partition "
+        "stay TX_PENDING",
     ),
     contradicted(REJECTED, "Alternatives were rejected.", "X41"),
 )

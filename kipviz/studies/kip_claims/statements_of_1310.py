@@ -58,31 +58,31 @@ STATEMENTS = (
         "crash_client=1",
     ),
     contradicted(PROBLEM, "Preparing does not involve producing records.", "1310-K"),
-    contradicted(PROBLEM, "A producer is heavyweight for a commit alone.", "1310-Z"),
+    contradicted(PROBLEM, "A producer is heavyweight if it only commits.", "1310-Z"),
     unjudged(
         PROBLEM,
         "The fields of the coordinator's metadata could have other names.",
-        "names are no behaviour",
+        "names are not behaviour",
     ),
     contradicted(ENTITIES, "Six types of entities interact with the coordinator.", "1310-AE"),
     contradicted(ENTITIES, "A share consumer must borrow producer ids.", "1310-AD"),
     kept(
         ENTITIES,
-        "Flink forces an identity into a producer, and commits with it.",
+        "Flink sets a producer's identity by force, and commits with it.",
         "kip-1310-flink-producer",
         KAFKA,
     ),
     contradicted(SESSION, "The session is thread-safe.", "1310-AA"),
     searched(
         SESSION,
-        "commitTransaction() commits what bound producers were given before.",
+        "commitTransaction() commits every record that bound producers accepted before it.",
         "atomic",
         PAGE,
         "kip-1310-unsent-batch",
     ),
     searched(
         SESSION,
-        "resume() with the stored state ends both stores alike.",
+        "resume() with the stored state gives both stores one outcome.",
         AGREE,
         REPAIRED,
         "kip-1310-small-resumes",
@@ -90,7 +90,7 @@ STATEMENTS = (
     ),
     searched(
         SESSION,
-        "initialize() ends both stores alike.",
+        "initialize() gives both stores one outcome.",
         AGREE,
         REPAIRED,
         "kip-1310-small-initialize",
@@ -129,7 +129,7 @@ STATEMENTS = (
     ),
     seen(
         PRODUCER,
-        "transactionSession() gives the session.",
+        "transactionSession() returns the session.",
         "kip-1310-accessor",
         PAGE,
         returns("commitTransaction", "app-1"),
@@ -141,21 +141,23 @@ STATEMENTS = (
     ),
     searched(
         SHARES,
-        "A share consumer acknowledges within the session, and both commit as one.",
+        "A share consumer acknowledges within the session, and both commit atomically.",
         "atomic",
         PAGE,
         "kip-1310-late-vote",
     ),
     contradicted(SHARES, "acknowledgeTransactionally() takes offsets.", "1310-O", "1310-P"),
-    unjudged(SHAPE, "The two pictures.", "the stored text has headings without the pictures"),
+    unjudged(SHAPE, "The two diagrams.", "the stored text has headings without the diagrams"),
     contradicted(
         EXTRACTING,
-        "Identity is the session's, sequence numbers are the producer's.",
+        "The session has the identity, and the producer has the sequence numbers.",
         "1310-C",
         "1310-A",
     ),
     contradicted(
-        EXTRACTING, "Each state of the TransactionManager has one of the session.", "1310-AL"
+        EXTRACTING,
+        "Each state of the TransactionManager has a corresponding state of the session.",
+        "1310-AL",
     ),
     contradicted(WIRE, "Existing requests and schemas are reused.", "1310-V", "1310-S"),
     contradicted(WIRE, "The session sends AddPartitionsToTxn.", "1310-AC"),
@@ -164,7 +166,8 @@ STATEMENTS = (
     unjudged(
         NETWORK,
         "A dedicated connection is lightweight.",
-        "performance; `kipviz study B33` measures what a request waits for behind a batch on a shared connection (B33)",
+        "it is about performance; `kipviz study B33` measures how long a request waits behind a batch on a shared "
+        "connection",
     ),
     seen(
         FLINK,
@@ -177,7 +180,7 @@ STATEMENTS = (
     kept(FLINK, "A writer that is still alive does no harm.", "kip-1310-live-writer", PAGE),
     kept(
         SHARE,
-        "One session, a producer and a share consumer: an atomic commit.",
+        "With one session a producer and a share consumer commit atomically.",
         "kip-1310-share-session",
         PAGE,
     ),
@@ -186,7 +189,7 @@ STATEMENTS = (
     kept(SOURCE, "A source task commits with a session.", "kip-1310-source-session", PAGE),
     searched(
         TWO_PHASE,
-        "Kafka commits first, and what is in doubt is resumed and committed.",
+        "Kafka commits first, and a transaction in doubt is resumed and committed.",
         AGREE,
         REPAIRED,
         "kip-1310-small-commits",
@@ -194,11 +197,11 @@ STATEMENTS = (
     ),
     contradicted(TWO_PHASE, "The order is recovery-friendly.", "1310-I"),
     kept(SINK, "A sink with a session copies exactly once.", "kip-1310-sink-session", PAGE),
-    contradicted(SINK, "Every exception is answered with abortTransaction().", "1310-AH"),
+    contradicted(SINK, "The sink calls abortTransaction() after every exception.", "1310-AH"),
     contradicted(SINK, "The sink uses groupMetadata() and fromRecords().", "1310-Q", "1310-AJ"),
     searched(
         BACKWARD,
-        "A producer of its own works as it does today.",
+        "A producer without an external session works as it does today.",
         "atomic",
         PAGE,
         "kip-1310-produce-producer",
@@ -207,9 +210,9 @@ STATEMENTS = (
     contradicted(
         BACKWARD, "It works exactly as today, with an internal session.", "1310-AM", "1310-AO"
     ),
-    unjudged(DEPRECATION, "Nothing is deprecated.", "a promise about an interface's future"),
-    contradicted(RIGHTS, "The rights of the table suffice.", "1310-G", "1310-T"),
-    contradicted(SHARING, "Both entities of a session need the same rights.", "1310-U"),
+    unjudged(DEPRECATION, "Nothing is deprecated.", "it is about the future of an interface"),
+    contradicted(RIGHTS, "The permissions in the table are enough.", "1310-G", "1310-T"),
+    contradicted(SHARING, "Both entities of a session need the same permissions.", "1310-U"),
     searched(
         SHARING,
         "One session, one producer id, one epoch, regardless of how many clients use it.",
@@ -219,15 +222,15 @@ STATEMENTS = (
     ),
     kept(
         UNIT,
-        "The session goes from UNINITIALIZED to READY and back to it after a commit.",
+        "The session changes from UNINITIALIZED to READY, and is READY again after a commit.",
         "kip-1310-produce-session",
         PAGE,
     ),
-    contradicted(SHARING, "The identity is not multiplied.", "1310-D"),
+    contradicted(SHARING, "Clients of one session do not multiply its identity.", "1310-D"),
     contradicted(UNIT, "resume() starts in IN_TRANSACTION.", "1310-F"),
     kept(
         UNIT,
-        "The heartbeat thread runs as transaction.session.timeout.ms says.",
+        "transaction.session.timeout.ms determines whether the heartbeat thread runs.",
         "kip-1310-heartbeat",
         PAGE,
         LIVE,

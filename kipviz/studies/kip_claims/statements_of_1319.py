@@ -26,21 +26,24 @@ SECTIONS = (MOTIVATION, ASKED, ANSWERED, ERRORS, BROKER, PRODUCER, COMPATIBILITY
 STATEMENTS = (
     kept(
         MOTIVATION,
-        "Topic names are enough (the text: they are not).",
+        "Topic names are enough (the text says that they are not).",
         "kip-1319-remade-v5",
         KAFKA,
     ),
-    kept(MOTIVATION, "By id, it is refused.", "kip-1319-remade", KAFKA),
+    kept(
+        MOTIVATION,
+        "An offset with the id of a deleted topic is rejected.",
+        "kip-1319-remade",
+        KAFKA,
+    ),
     seen(
         MOTIVATION,
-        "A stale member epoch was ILLEGAL_GENERATION.",
+        "Before version 6 the response to a stale member epoch is ILLEGAL_GENERATION.",
         "kip-1319-stale-v5",
         KAFKA,
         answered(ANSWER, Errors.ILLEGAL_GENERATION),
     ),
-    contradicted(
-        MOTIVATION, "Version 6 closes the gaps that OffsetCommit does not have.", "1319-E"
-    ),
+    contradicted(MOTIVATION, "Version 6 closes the gaps to OffsetCommit.", "1319-E"),
     seen(
         ASKED,
         "A request of version 6 names topics by id.",
@@ -50,14 +53,14 @@ STATEMENTS = (
     ),
     searched(
         ASKED,
-        "GenerationIdOrMemberEpoch is the member epoch in the consumer protocol: an older one is refused.",
+        "In the consumer protocol GenerationIdOrMemberEpoch is the member epoch, and an older one is rejected.",
         "no zombie offset commits",
         KAFKA,
         "kip-447-small-first-draft",
     ),
     searched(
         ASKED,
-        "The same where a member gives a partition up outside poll(), as consumers before KAFKA-20332 do.",
+        "The same if a member releases a partition outside poll(), as consumers before KAFKA-20332 do.",
         "no zombie offset commits",
         KAFKA,
         "kip-1319-stale",
@@ -65,40 +68,40 @@ STATEMENTS = (
     unjudged(
         ASKED,
         "Renaming GenerationId changes no byte.",
-        "a name in a schema is no behaviour; the encoder's tests compare the bytes of both versions",
+        "a name in a schema is not behaviour; the encoder's tests compare the bytes of both versions",
     ),
     kept(ANSWERED, "The response has the ids of the request.", "kip-1319-by-id", KAFKA),
     seen(
         ERRORS,
-        "STALE_MEMBER_EPOCH is answered from version 6 on.",
+        "From version 6 on the response to a stale member epoch is STALE_MEMBER_EPOCH.",
         "kip-1319-stale",
         KAFKA,
         answered(ANSWER, Errors.STALE_MEMBER_EPOCH),
     ),
     contradicted(
         ERRORS,
-        "GROUP_ID_NOT_FOUND is answered from version 6 on, and ILLEGAL_GENERATION before.",
+        "The response to a missing group is GROUP_ID_NOT_FOUND from version 6 on, and ILLEGAL_GENERATION before.",
         "1319-G",
     ),
-    contradicted(ERRORS, "A new error tells the application what is wrong.", "1319-C"),
+    contradicted(ERRORS, "A new error shows the application what is wrong.", "1319-C"),
     seen(
         ERRORS,
-        "UNKNOWN_TOPIC_ID is answered for an id that the broker does not know.",
+        "The response is UNKNOWN_TOPIC_ID for an id that the broker does not know.",
         "kip-1319-remade",
         KAFKA,
         answered(ANSWER, Errors.UNKNOWN_TOPIC_ID),
     ),
     unjudged(
         BROKER,
-        "An unknown id comes before a missing right, and that before a partition that is not there.",
-        "the order is Kafka's, and tests/kips has a row for each step of it; one run has one order",
+        "The broker checks the topic id first, then the permission, and then whether the partition exists.",
+        "the order is Kafka's; tests/kips has a row for each check, and a run shows a single order",
     ),
     kept(BROKER, "Existing mappings of versions 0 to 5 are preserved.", "kip-1319-stale-v5", KAFKA),
-    kept(BROKER, "The real topic id stands in OffsetCommitValue.", "kip-1319-remade", KAFKA),
+    kept(BROKER, "OffsetCommitValue has the real topic id.", "kip-1319-remade", KAFKA),
     contradicted(PRODUCER, "sendOffsetsToTransaction() does not change.", "1319-F"),
     seen(
         PRODUCER,
-        "The producer asks Metadata for topics that it does not know.",
+        "The producer sends Metadata for topics that it does not know.",
         "kip-1319-by-id",
         KAFKA,
         sends("producer", Metadata),
@@ -120,21 +123,21 @@ STATEMENTS = (
     unjudged(
         PRODUCER,
         "Idle topics leave the metadata cache after metadata.max.idle.ms.",
-        "the model keeps no cache that grows old: an eviction costs a look-up, and changes no outcome",
+        "the model's cache does not expire; an eviction costs a lookup and changes no outcome",
     ),
     contradicted(
         PRODUCER, "Responses are mapped by the ids of the request's construction.", "1319-A"
     ),
     searched(
         COMPATIBILITY,
-        "Clients of version 5 keep what they had.",
+        "Clients of version 5 work as before.",
         "no zombie offset commits",
         KAFKA,
         "kip-1319-remade-v5",
     ),
     searched(
         COMPATIBILITY,
-        "Clients of transaction version 1, too.",
+        "So do clients with transaction version 1.",
         "no zombie offset commits",
         "kafka-tv1",
         "kip-1319-remade-tv1",
@@ -149,13 +152,13 @@ STATEMENTS = (
     contradicted(TESTS, "The changes are covered by tests.", "1319-H"),
     kept(
         REJECTED,
-        "Two versions would bring nothing that one does not.",
+        "Two versions would have no advantage over one.",
         "kip-1319-two-versions",
         "kip-1319-two-versions",
     ),
     kept(
         REJECTED,
-        "Names beside ids hold nothing up (rejected: redundant and ambiguous).",
+        "Names in addition to ids block nothing (rejected: redundant and ambiguous).",
         "kip-1319-both",
         "kafka+name_beside_id=names_too",
         LIVE,

@@ -48,7 +48,7 @@ def _stands_still() -> str:
         for name in (CONSUMER, KAFKA)
     )
     draft, released = found
-    return f"the partition stands still for {draft} ms with a default of 10 s, and {released} ms with 60 s"
+    return f"the partition is not read for {draft} ms with a default of 10 s, and for {released} ms with 60 s"
 
 
 MIDDLE = (
@@ -61,20 +61,20 @@ MIDDLE = (
     ),
     unjudged(
         MOTIVATION,
-        "One producer for each partition does not scale: buffers, threads, connections.",
-        "performance; `kipviz study producers` counts producers, threads, connections and requests",
+        "One producer for each partition needs too many buffers, threads and connections.",
+        "it is about performance; `kipviz study producers` counts producers, threads, connections and requests",
     ),
     searched(
         PROPOSED,
-        "The previous transactions of an assignment are completed before it is processed.",
+        "The previous transactions of the assigned partitions are completed before a member processes them.",
         "atomic",
         FIRST,
         SMALL,
     ),
-    searched(PROPOSED, "No transaction of an older member stays open.", LIVE, FIRST, SMALL),
+    searched(PROPOSED, "No transaction of an earlier member stays open.", LIVE, FIRST, SMALL),
     contradicted(
         PROPOSED,
-        "The coordinator uses the previous assignment to find what has to be completed.",
+        "The coordinator uses the previous assignment to find the transactions that it has to complete.",
         "447-C",
         "447-P",
     ),
@@ -91,12 +91,12 @@ MIDDLE = (
     ),
     unjudged(
         INTERFACES,
-        "CONSUMER_GROUP_AWARE_TRANSACTION chooses one producer for each thread.",
-        "the name of a configuration is no behaviour; `kipviz study producers` has both arrangements",
+        "CONSUMER_GROUP_AWARE_TRANSACTION selects one producer for each thread.",
+        "the name of a configuration is not behaviour; `kipviz study producers` has both arrangements",
     ),
     kept(
         ZOMBIE,
-        "Requests of an older generation are refused.",
+        "Requests of an older generation are rejected.",
         "kip-447-generation",
         KAFKA,
         "no zombie offset commits",
@@ -108,11 +108,11 @@ MIDDLE = (
         KAFKA,
         SMALL,
     ),
+    contradicted(ZOMBIE, "The generation identifies a zombie that calls InitProducerId.", "447-N"),
     contradicted(
-        ZOMBIE, "A zombie that calls InitProducerId is told apart by its generation.", "447-N"
-    ),
-    contradicted(
-        UPGRADES, "A consumer hears an exception and backs off while offsets are pending.", "447-O"
+        UPGRADES,
+        "A consumer receives an exception and backs off while offsets are pending.",
+        "447-O",
     ),
     kept(
         UPGRADES,
@@ -121,32 +121,35 @@ MIDDLE = (
         GROUP_ID,
     ),
     contradicted(
-        EXAMPLE, "The group id is a configuration of the producer, and fences it.", "447-N"
+        EXAMPLE, "The producer is configured with the group id, which is used to fence it.", "447-N"
     ),
     contradicted(EXAMPLE, "The producer need not be closed after a rebalance.", "447-D"),
     contradicted(
-        COMPATIBILITY, "Brokers go first: a newer request is fenced before that.", "447-G", "447-H"
+        COMPATIBILITY,
+        "Brokers are upgraded first. Before that, a newer request is fenced.",
+        "447-G",
+        "447-H",
     ),
     contradicted(COMPATIBILITY, "No input is processed twice during the upgrade.", "447-A"),
     seen(
         COMPATIBILITY,
-        "An old consumer is told COORDINATOR_LOAD_IN_PROGRESS and retries.",
+        "An old consumer receives COORDINATOR_LOAD_IN_PROGRESS and retries.",
         "kip-447-old-consumer",
         GROUP_ID,
         answered(OffsetFetchResponse, Errors.COORDINATOR_LOAD_IN_PROGRESS),
     ),
-    contradicted(COMPATIBILITY, "That is all an old consumer needs.", "447-B"),
+    contradicted(COMPATIBILITY, "An old consumer needs nothing but that error.", "447-B"),
     contradicted(COMPATIBILITY, "Waiting is a one-time cost of at most a minute.", "447-E"),
     kept(
         REJECTED,
-        "A coordinator that remembers assignments keeps every record (rejected: it may go out of step).",
+        "A coordinator that remembers assignments loses and duplicates no record (rejected: it may get out of sync).",
         "kip-447-two-copies",
         FIRST,
     ),
     unjudged(
         REJECTED,
-        "Pools, several transactional ids and an admin client are worse.",
-        "a judgement about effort; `kipviz study producers` counts several transactional ids in one producer",
+        "A producer pool, several transactional ids or an admin client would be worse.",
+        "it is a judgement about effort; `kipviz study producers` counts several transactional ids in one producer",
     ),
 )
 
@@ -169,7 +172,7 @@ SECOND = (
     contradicted(STATED, "The offsets are exported up to the last stable offset.", "447-J"),
     contradicted(
         PRODUCER,
-        "initTransactions(consumer) gives the producer the consumer's state.",
+        "initTransactions(consumer) gives the producer access to the consumer's state.",
         "447-I",
         "447-S",
     ),
@@ -191,7 +194,7 @@ SECOND = (
     contradicted(LOOP, "initTransactions(consumer) blocks until the consumer has joined.", "447-I"),
     kept(
         LOOP,
-        "The first poll() is the fencing point where offsets are pending.",
+        "The first poll() is the fencing point if offsets are pending.",
         "kip-447-race",
         CONSUMER,
     ),
@@ -203,12 +206,21 @@ SECOND = (
         returns("commitTransaction", "app-1"),
     ),
     contradicted(
-        PATH, "Brokers of 2.4 first; a newer request is fenced.", "447-G", "447-H", "447-Q"
+        PATH,
+        "Brokers are upgraded to 2.4 first. Before that, a newer request is fenced.",
+        "447-G",
+        "447-H",
+        "447-Q",
     ),
     kept(
-        PATH, "With two rolling bounces nothing is processed twice.", "kip-447-two-bounces", KAFKA
+        PATH, "With two rolling bounces no record is processed twice.", "kip-447-two-bounces", KAFKA
     ),
-    kept(PATH, "One rolling bounce is enough (the text: it is not).", "kip-447-one-bounce", KAFKA),
+    kept(
+        PATH,
+        "One rolling bounce is enough (the text says that it is not).",
+        "kip-447-one-bounce",
+        KAFKA,
+    ),
 )
 
 TEXTS = (

@@ -8,7 +8,7 @@ from kipviz.checking.judging.verdicts import HOLDS
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import Entry
 from kipviz.studies.draft_implementation.implementation import (
-    NO_ACCIDENT,
+    NO_FAULT,
     PROMISES,
     STATES_MAX,
 )
@@ -16,16 +16,16 @@ from kipviz.views.exports.markdown import plain
 from kipviz.views.reports.review import HOW_TO_OPEN, LINK_MAX, honest, table
 
 BOUNDS = (
-    f"The search of a verdict visits at most {STATES_MAX:,} states, and ends at the first break of its property. A property that "
-    "breaks without an accident is not searched with one. A repair is a set of decisions of the repaired design with which no "
-    "break was found. All sets of one size are tried before those of the next, so each smaller set of decisions of the repaired design breaks the "
-    "case, which a run shows; other sets of the same size may do as well. It is called a smallest one where every interleaving with it "
-    "was visited, and is not shown to be one where the search ended at the limit of states. Where the arrangement itself breaks the other promise, the "
-    "repair is of this promise alone. “None” means that the repaired design breaks the promise, "
-    "too: the arrangement does it. No property here forbids endless redelivery of a record: in the late iteration and in the "
-    "repaired design an abort does not ask for the delivery limit (abort_limit=not_asked), so a poison record whose transaction is "
-    "aborted each time is never archived. Asking for it there (abort_limit=archived_at_the_limit) would archive records that "
-    "nobody failed to process, as finding M shows of the text; kipviz study B11 has both."
+    f"The search for a verdict visits at most {STATES_MAX:,} states and ends at the first violation of its property. If a property "
+    "breaks without a fault, it is not searched with one. A repair is a set of decisions of the repaired design with which no "
+    "violation was found. All sets of one size are tried before larger ones, so every smaller set breaks the case, which a run shows. "
+    "Other sets of the same size may be repairs as well. A repair is called a smallest one if every interleaving with it was visited. "
+    "If the search with it ended at the limit of states, it is not shown to be one. If the arrangement itself breaks the other property, "
+    "the repair is for this property alone. The repair “none” means that the repaired design also breaks the property, because the "
+    "arrangement does. No property here forbids endless redelivery of a record. In the late iteration and in the repaired design an "
+    "abort ignores the delivery limit (abort_limit=not_asked), so a poison record whose transaction always aborts is never archived. "
+    "With abort_limit=archived_at_the_limit, an abort would archive records that no consumer failed to process, as in finding M. "
+    "kipviz study B11 compares both."
 )
 
 
@@ -51,18 +51,18 @@ def _verdicts(entries: Sequence[Entry], promise: str) -> str:
     """Return with which faults a property breaks, and with which it is not decided; "holds" if there are none."""
     mine = [each for each in entries if each.promise == promise]
     words = [
-        f"{what}: {', '.join(accidents)}"
-        for what, accidents in (
+        f"{what}: {', '.join(faults)}"
+        for what, faults in (
             (
                 "breaks",
-                [each.faults or NO_ACCIDENT for each in mine if each.breaks and not each.bare],
+                [each.faults or NO_FAULT for each in mine if each.breaks and not each.bare],
             ),
             (
                 "not decided",
                 [each.faults for each in mine if not each.breaks and each.verdict != HOLDS],
             ),
         )
-        if accidents
+        if faults
     ]
     return "; ".join(words) or HOLDS
 
@@ -71,7 +71,7 @@ def _rows(entries: Sequence[Entry]) -> str:
     heads = (
         "arrangement",
         "design",
-        "accidents",
+        "faults",
         "property",
         "verdict",
         "searched",
@@ -83,7 +83,7 @@ def _rows(entries: Sequence[Entry]) -> str:
         (
             each.arrangement,
             each.label,
-            each.faults or NO_ACCIDENT,
+            each.faults or NO_FAULT,
             each.promise,
             words_of(each),
             f"{each.states:,} states",
@@ -100,6 +100,6 @@ def words_of(entry: Entry) -> str:
     """Return the verdict in words: after how many steps it breaks, whether without a fault, and what is at fault."""
     if not entry.breaks:
         return entry.verdict
-    without = " without an accident" if entry.bare else ""
+    without = " without a fault" if entry.bare else ""
     whose = f" ({THE_PROGRAM})" if entry.blame else ""
     return f"{entry.verdict} after {entry.steps}{without}{whose}"

@@ -11,9 +11,9 @@ from kipviz.views.reports.review import honest, link_of, table
 
 HEADS = ("section", "claim", "design", "judged by", "verdict", "why", "the run")
 ABOUT = (
-    "Every section of each text that promises something, claim by claim. A story is judged with what the cluster does "
-    "next by itself, and says nothing of other interleavings. “Contradicted” names the findings of our reviews "
-    "(FINDINGS.md). “Seen” means that the story shows the promised behaviour."
+    "The tables below list every claim about behaviour, text by text and section by section. A verdict on a story "
+    "includes the steps that the cluster takes next by itself, and covers no other interleaving. “Contradicted” names "
+    "the findings of our reviews (FINDINGS.md). “Seen” means that the story shows the claimed behaviour."
 )
 
 
