@@ -58,7 +58,8 @@ class Kind(Generic[C]):
     """The functions of one kind of client.
 
     `next_request` returns the request that its network thread would send next, `sent` notes that a request is in flight and
-    returns it as it is sent to that broker. `restarted` returns the client in its process's next life: it remembers nothing
+    returns it as it is sent to that broker. `next_broker` is there if the kind has requests that are for a certain broker,
+    whatever they contain. `restarted` returns the client in its process's next life: it remembers nothing
     but names. Only some kinds heed feature levels (`connected`) or have timers; `running` are the timers that run, if they
     are others than those that are set.
     """
@@ -69,6 +70,7 @@ class Kind(Generic[C]):
     on_disconnected: Callable[[C, int], C]
     restarted: Callable[[C, int], C]
     connected: Callable[[C, Features], C] | None = None
+    next_broker: Callable[[C], int] | None = None
     timers: Callable[[C], tuple[TimerOfClient, ...]] = _no_timers
     running: Callable[[C], tuple[TimerOfClient, ...]] | None = None
     on_timer: Callable[[C, TimerOfClient], C] | None = None
@@ -120,6 +122,7 @@ KINDS: dict[type, Kind[Any]] = {
         on_disconnected=share_consumer.on_disconnected,
         restarted=share_consumer.restarted,
         connected=share_consumer.connected,
+        next_broker=share_consumer.next_broker,
         timers=share_consumer.timers,
         on_timer=share_consumer.on_timer,
     ),
@@ -150,6 +153,7 @@ KINDS: dict[type, Kind[Any]] = {
         on_response=admin.on_response,
         on_disconnected=admin.on_disconnected,
         restarted=admin.restarted,
+        next_broker=admin.next_broker,
     ),
     ExternalDatabase: Kind[ExternalDatabase](
         next_request=external_database.next_request,
@@ -165,6 +169,12 @@ KINDS: dict[type, Kind[Any]] = {
 def next_request(me: Client) -> Message | None:
     """Return the request that a client's network thread would send next, or None."""
     return KINDS[type(me)].next_request(me)
+
+
+def next_broker(me: Client) -> int:
+    """Return the broker that a client's next request is addressed to, -1 if its contents say it."""
+    named = KINDS[type(me)].next_broker
+    return -1 if named is None else named(me)
 
 
 def has_room(me: Client, broker: int) -> bool:

@@ -77,7 +77,6 @@ from kipviz.messages.group_admin import ListGroups
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.several_groups import groups_of, names_several
-from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
@@ -194,7 +193,6 @@ _PARTED = frozenset(
     if api.shard in (Shard.GROUPS, Shard.TRANSACTIONS)
     or issubclass(api.request, InitProducerId | Produce)
 )
-TO_A_BROKER = frozenset(api.request for api in APIS if api.shard is Shard.BROKER)
 
 
 def role_for(message: Message, broker: int, image: Image) -> RoleKey:
@@ -221,14 +219,10 @@ def addressee(message: Message, image: Image) -> str:
     return PARTITION_OF[type(message)](message, image)
 
 
-def destination(message: Message, image: Image) -> int:
-    """Return the broker that a client's request is for, or -1 if the needed partition has no leader."""
-    if type(message) in TO_A_BROKER:
-        broker: int = message.broker  # type: ignore[attr-defined]
-        return broker
-    if isinstance(message, ShareAcknowledge) and message.broker >= 0:
-        return message.broker
-    return image.leader_of(addressee(message, image))
+def destination(client: kinds.Client, message: Message, image: Image) -> int:
+    """Return the broker that a client's next request is for, or -1 if the needed partition has no leader."""
+    broker = kinds.next_broker(client)
+    return broker if broker != NOBODY else image.leader_of(addressee(message, image))
 
 
 def request(role: BrokerRole, message: Message, reply_to: ReplyTo, on: Context) -> Effects:

@@ -19,15 +19,13 @@ STATE_NAMES: dict[TransactionState, str] = {
 
 
 class ListTransactions(Message, frozen=True):
-    """An operator's request for the transactional ids that a broker coordinates.
+    """An operator's request to each broker for the transactional ids that it coordinates.
 
-    `broker` is the receiver, because every broker is asked; it is not part of the message. Empty filters match
-    everything, and so does a duration of -1 (KIP-994).
+    Empty filters match everything, and so does a duration of -1 (KIP-994).
     """
 
     API_KEY: ClassVar[int] = 66
     VERSION: ClassVar[int] = 2
-    broker: int
     states: tuple[str, ...] = ()
     producer_ids: tuple[int, ...] = ()
     pattern: str = ""

@@ -15,15 +15,13 @@ GROUP_TYPES = (CLASSIC, CONSUMER, SHARE)
 
 
 class ListGroups(Message, frozen=True):
-    """An operator's request for the groups that a broker coordinates.
+    """An operator's request to each broker for the groups that it coordinates.
 
-    `broker` is the receiver, because every broker is asked; it is not part of the message. Empty filters match
-    everything (KIP-518, KIP-848).
+    Empty filters match everything (KIP-518, KIP-848).
     """
 
     API_KEY: ClassVar[int] = 16
     VERSION: ClassVar[int] = 5
-    broker: int
     states: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
 

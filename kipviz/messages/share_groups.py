@@ -141,9 +141,8 @@ class ShareFetchResponse(Message, frozen=True):
 class ShareAcknowledge(Message, frozen=True):
     """A share consumer acknowledges records that it holds, without fetching more.
 
-    Epoch -1 closes the share session, with or without acknowledgements. It is sent to the `broker` that delivered the
-    records, whichever broker leads the partition now; that field is not in its bytes. `others` are further partitions
-    with records from that broker.
+    Epoch -1 closes the share session, with or without acknowledgements. It is sent to the broker that delivered the
+    records, whichever broker leads the partition now. `others` are further partitions with records from that broker.
     """
 
     API_KEY: ClassVar[int] = 79
@@ -154,7 +153,6 @@ class ShareAcknowledge(Message, frozen=True):
     session_epoch: int
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
-    broker: int = -1
     others: tuple[PartitionAcknowledgements, ...] = ()
 
     @property

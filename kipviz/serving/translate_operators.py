@@ -26,9 +26,6 @@ from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.serving.reply_context import Asked, Desk, Refused, Replies
 from kipviz.serving.translate_groups import as_written
 
-# The connection determines the broker; the model's message has this field for its own clients.
-_THIS_BROKER = -1
-
 
 def list_transactions(said: Struct, version: int, desk: Desk) -> Asked:
     """List the transactional ids that the broker coordinates."""
@@ -36,7 +33,6 @@ def list_transactions(said: Struct, version: int, desk: Desk) -> Asked:
     if duration >= 0:
         raise Refused("the served cluster's model has no time: ListTransactions takes no duration")
     message = ListTransactions(
-        _THIS_BROKER,
         tuple(said["StateFilters"]),
         tuple(said["ProducerIdFilters"]),
         said.get("TransactionalIdPattern") or "",
@@ -121,7 +117,7 @@ def write_txn_markers(said: Struct, version: int, desk: Desk) -> Asked:
 def list_groups(said: Struct, version: int, desk: Desk) -> Asked:
     """List the groups that the broker coordinates."""
     states, types = said.get("StatesFilter", ()), said.get("TypesFilter", ())
-    return as_written(ListGroups(_THIS_BROKER, tuple(states), tuple(types)), desk)
+    return as_written(ListGroups(tuple(states), tuple(types)), desk)
 
 
 def describe_groups(said: Struct, version: int, desk: Desk) -> Asked:

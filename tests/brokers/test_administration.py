@@ -75,35 +75,35 @@ def test_the_states_have_the_names_that_operators_know():
 )
 def test_a_list_has_what_passes_every_filter_and_never_the_dead(filters, found):
     """TransactionStateManager.listTransactionStates; a pattern has to match the whole name."""
-    answer = asked.listing(COORDINATOR, ListTransactions(1, **filters), aged())[0]
+    answer = asked.listing(COORDINATOR, ListTransactions(**filters), aged())[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 
 def test_names_of_states_that_there_are_not_are_told():
-    answer = asked.listing(COORDINATOR, ListTransactions(1, ("Ongoing", "Hanging")), aged())[0]
+    answer = asked.listing(COORDINATOR, ListTransactions(("Ongoing", "Hanging")), aged())[0]
     assert (answer.error, answer.unknown_states) == (Errors.NONE, ("Hanging",))
     assert answer.transactions == (TransactionListing("my-a", 4, S.ONGOING),)
 
 
 def test_a_pattern_that_is_none_and_a_coordinator_that_loads_are_errors():
-    bad = asked.listing(COORDINATOR, ListTransactions(1, pattern="("), aged())[0]
+    bad = asked.listing(COORDINATOR, ListTransactions(pattern="("), aged())[0]
     assert bad.error is Errors.INVALID_REGULAR_EXPRESSION
-    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(1), aged())[0]
+    loading = asked.listing(COORDINATOR.but(loading=True), ListTransactions(), aged())[0]
     assert loading.error is Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_how_long_a_transaction_has_taken_is_looked_up_only_for_who_asks_for_it():
     """What a step reads is among its causes on the page."""
     nothing_to_read = SimpleNamespace()
-    for_all = asked.listing(COORDINATOR, ListTransactions(1), nothing_to_read)[0]
+    for_all = asked.listing(COORDINATOR, ListTransactions(), nothing_to_read)[0]
     assert len(for_all.transactions) == 3
     with pytest.raises(AttributeError, match="began_ms"):
-        asked.listing(COORDINATOR, ListTransactions(1, duration_ms=1), nothing_to_read)
+        asked.listing(COORDINATOR, ListTransactions(duration_ms=1), nothing_to_read)
 
 
 def test_a_pattern_is_compared_only_where_there_is_one():
     for pattern, named in (("", []), ("my-.*", ["regular expression"])):
-        checks = asked.listing(COORDINATOR, ListTransactions(1, pattern=pattern), aged())[1]
+        checks = asked.listing(COORDINATOR, ListTransactions(pattern=pattern), aged())[1]
         assert [c.name for c in checks] == ["loading", *named, "transactional ids known"]
 
 
@@ -127,7 +127,7 @@ def hear(desk, answer):
 
 
 def test_a_broker_lists_what_all_its_coordinators_know(front):
-    assert front.ask(apis.on_list_transactions, ListTransactions(1)) is None
+    assert front.ask(apis.on_list_transactions, ListTransactions()) is None
     assert [c.shard for c in front.local] == [HOME, "__transaction_state-7"]
     one, other = TransactionListing("a", 1, S.EMPTY), TransactionListing("b", 2, S.ONGOING)
     hear(front, ListTransactionsResponse(Errors.NONE, ("X",), (one,)))
@@ -139,7 +139,7 @@ def test_a_broker_lists_what_all_its_coordinators_know(front):
 
 @pytest.mark.parametrize("first", [True, False])
 def test_one_coordinator_that_loads_makes_the_whole_list_unknown(front, first):
-    front.ask(apis.on_list_transactions, ListTransactions(1))
+    front.ask(apis.on_list_transactions, ListTransactions())
     answers = [
         ListTransactionsResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS),
         ListTransactionsResponse(Errors.NONE, (), (TransactionListing("a", 1, S.EMPTY),)),
@@ -151,7 +151,7 @@ def test_one_coordinator_that_loads_makes_the_whole_list_unknown(front, first):
 
 def test_a_broker_without_coordinators_has_an_empty_list(front):
     front.leaders |= {HOME: 3, "__transaction_state-7": 3}
-    answer = front.ask(apis.on_list_transactions, ListTransactions(1))
+    answer = front.ask(apis.on_list_transactions, ListTransactions())
     assert answer == ListTransactionsResponse(Errors.NONE)
 
 
@@ -211,7 +211,7 @@ def aged():
 )
 def test_a_filter_for_a_duration_looks_at_the_last_beginning(duration, found):
     """What has never begun has no beginning, and Kafka lists it always (start timestamp -1)."""
-    answer = asked.listing(COORDINATOR, ListTransactions(1, duration_ms=duration), aged())[0]
+    answer = asked.listing(COORDINATOR, ListTransactions(duration_ms=duration), aged())[0]
     assert [t.transactional_id for t in answer.transactions] == found
 
 

@@ -143,7 +143,7 @@ REQUESTS = {
         ShareFetch("g", "m", 0, "out-0", 1),
         ShareAcknowledge("g", "m", 1, "out-0", ()),
         TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),
-        ListTransactions(1),
+        ListTransactions(),
         DescribeTransactions("t"),
         DescribeProducers("out-0"),
         ShareGroupDescribe(("g",)),
@@ -151,7 +151,7 @@ REQUESTS = {
         AlterShareGroupOffsets("g", (("out-0", 5),)),
         DeleteShareGroupOffsets("g", "out"),
         DeleteGroups(("g",)),
-        ListGroups(1),
+        ListGroups(),
         DescribeGroups(("g",)),
         ConsumerGroupDescribe(("g",)),
         OffsetDelete("g", ("out-0",)),
@@ -350,7 +350,7 @@ def test_an_operator_sees_of_a_transaction_the_topics_that_it_may_describe():
 def test_an_operator_is_told_of_the_names_that_it_may_describe():
     desk = Desk(kafka_apis, KafkaApis(), leaders={"__transaction_state-0": 1})
     desk.image = {"acls": (Acl("operator", Op.DESCRIBE, R.TRANSACTIONAL_ID, "my-*"),)}
-    desk.ask(kafka_apis.on_list_transactions, ListTransactions(1), "operator/admin")
+    desk.ask(kafka_apis.on_list_transactions, ListTransactions(), "operator/admin")
     names = ("my-a", "your-b")
     found = tuple(TransactionListing(name, 1, TransactionState.EMPTY) for name in names)
     told = ListedHere(

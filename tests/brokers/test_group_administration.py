@@ -108,12 +108,12 @@ def test_groups_of_every_kind_are_listed_by_state_and_type(
     states: tuple[str, ...], types: tuple[str, ...], found: tuple[str, ...]
 ) -> None:
     desk = desk_of(**EVERYTHING)
-    answer = asked.listing(desk.role, ListGroups(1, states, types))
+    answer = asked.listing(desk.role, ListGroups(states, types))
     assert tuple(group.group_id for group in answer.groups) == found
 
 
 def test_a_group_of_offsets_alone_has_no_protocol() -> None:
-    answer = asked.listing(desk_of(**EVERYTHING).role, ListGroups(1, types=("classic",)))
+    answer = asked.listing(desk_of(**EVERYTHING).role, ListGroups(types=("classic",)))
     assert GroupListing("h", "", "Empty", "classic") in answer.groups
     assert GroupListing("g", "consumer", "Stable", "classic") in answer.groups
 
@@ -122,7 +122,7 @@ def test_the_front_desk_joins_what_its_coordinators_have_and_hides_what_may_not_
     desk = Desk(kafka_apis, KafkaApis(), leaders={HERE: 1, "__consumer_offsets-1": 1, "src-0": 1})
     desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, "a*"),)}
     to = ReplyTo("op/admin", 1, 0)
-    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(1), to, desk.on))
+    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(), to, desk.on))
     asks = [call for call in desk.local if isinstance(call.message, ListHere)]
     assert [call.shard for call in asks] == [HERE, "__consumer_offsets-1"]
     for names in (("a1", "b1"), ("a2",)):
@@ -135,11 +135,11 @@ def test_the_front_desk_joins_what_its_coordinators_have_and_hides_what_may_not_
 
 
 def test_one_coordinator_that_loads_makes_the_list_an_error() -> None:
-    loading = asked.listing(GroupCoordinator(HERE, loading=True), ListGroups(1))
+    loading = asked.listing(GroupCoordinator(HERE, loading=True), ListGroups())
     assert loading.error is E.COORDINATOR_LOAD_IN_PROGRESS
     desk = Desk(kafka_apis, KafkaApis(), leaders={HERE: 1, "__consumer_offsets-1": 1})
     to = ReplyTo("op/admin", 1, 0)
-    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(1), to, desk.on))
+    desk.do(kafka_apis.on_list_groups(desk.role, ListGroups(), to, desk.on))
     for answer in (loading, ListGroupsResponse(E.NONE)):
         desk.do(kafka_apis.on_listed(desk.role, ListedHere(to, answer), desk.on))
     assert desk.last == loading
@@ -251,7 +251,7 @@ def test_a_share_group_and_a_group_of_kip_848_are_listed_as_empty_until_somebody
         groups=Table.of({"c": ConsumerGroup(3, 3)}),
         share_groups=Table.of({"s": ShareGroup(), "t": joined}),
     )
-    answer = asked.listing(desk.role, ListGroups(1))
+    answer = asked.listing(desk.role, ListGroups())
     assert [(row.group_id, row.state) for row in answer.groups] == [
         ("c", "Empty"),
         ("s", "Empty"),
@@ -422,10 +422,10 @@ def sent(me: Admin) -> tuple[Admin, Any]:
 
 def test_every_broker_is_asked_for_its_groups_and_one_that_is_gone_is_left_out() -> None:
     me, first = sent(admin.list_groups(fresh(), "state=Stable type=share"))
-    assert first == ListGroups(1, ("Stable",), ("share",))
+    assert first == ListGroups(("Stable",), ("share",))
     row = GroupListing("g", "consumer", "Stable", "classic")
     me, second = sent(admin.on_response(me, ListGroupsResponse(E.NONE, (row,))))
-    assert second.broker == 3
+    assert second == first
     me = admin.on_disconnected(me, 1)
     assert (me.done, me.groups) == (True, (row,))
 
@@ -507,7 +507,7 @@ def test_what_is_not_replicated_yet_is_not_described_or_listed() -> None:
     (described,) = answer.groups
     assert (described.epoch, [m.member_id for m in described.members]) == (2, ["C1"])
     assert asked.state_of(desk.role.groups["g"]) == "Reconciling"
-    desk.do(asked.on_list_here(desk.role, ListHere(ReplyTo("op", 1, 0), ListGroups(1)), desk.on))
+    desk.do(asked.on_list_here(desk.role, ListHere(ReplyTo("op", 1, 0), ListGroups()), desk.on))
     told = desk.local[-1].message
     assert isinstance(told, ListedHere)
     assert [(row.group_id, row.state) for row in told.answer.groups] == [("g", "Stable")]

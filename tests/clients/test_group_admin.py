@@ -59,17 +59,25 @@ def results(*errors):
 def test_every_broker_is_asked_for_its_groups_and_all_that_they_say_is_one_list():
     me = admin.list_groups(ME.but(groups=(CLASSIC,)), "state=Empty type=share")
     first, me = told(me, ListGroupsResponse(E.NONE, (SHARE,)))
-    assert first == ListGroups(1, ("Empty",), ("share",))
+    assert first == ListGroups(("Empty",), ("share",))
     assert (me.done, me.groups) == (False, (SHARE,))
+    assert admin.next_broker(me) == 3
     second, me = told(me, ListGroupsResponse(E.NONE, (CLASSIC,)), 3)
-    assert (second.broker, me.done, me.groups) == (3, True, (SHARE, CLASSIC))
+    assert (second, me.done, me.groups) == (first, True, (SHARE, CLASSIC))
+    assert admin.next_broker(me) == -1
+
+
+def test_a_broker_that_loads_its_groups_is_asked_once_more_and_no_other_one():
+    _, me = told(admin.list_groups(ME, ""), ListGroupsResponse(E.COORDINATOR_LOAD_IN_PROGRESS))
+    assert (admin.next_broker(me), len(me.queue)) == (1, 2)
 
 
 def test_a_broker_that_is_gone_is_not_asked_for_its_groups_again():
-    me, _ = admin.sent(admin.list_groups(ME, ""), ListGroups(1), 1)
+    me, _ = admin.sent(admin.list_groups(ME, ""), ListGroups(), 1)
     me = admin.on_disconnected(me, 1)
-    assert (admin.next_request(me), me.on_wire, me.on_wire_broker) == (ListGroups(3), None, -1)
-    me, _ = admin.sent(me, ListGroups(3), 3)
+    assert (admin.next_request(me), admin.next_broker(me)) == (ListGroups(), 3)
+    assert (me.on_wire, me.on_wire_broker) == (None, -1)
+    me, _ = admin.sent(me, ListGroups(), 3)
     assert admin.on_disconnected(me, 3).done
 
 

@@ -40,7 +40,7 @@ def consumer(*, explicit=False):
 
 
 def sends(me, broker=5):
-    me, request = sc.sent(me, me.to_send, broker)
+    me, request = sc.sent(me, sc.next_request(me), broker)
     return request, me
 
 
@@ -175,7 +175,6 @@ def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
         1,
         "src-0",
         (AcknowledgementBatch(0, 0, ACCEPT), AcknowledgementBatch(2, 2, GAP)),
-        5,
     )
     assert me.current_fetch.batch == (1,)
     assert not me.done

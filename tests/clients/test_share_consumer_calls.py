@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.kinds import next_request, on_disconnected, on_response, sent
+from kipviz.clients.kinds import next_broker, next_request, on_disconnected, on_response, sent
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -97,7 +97,8 @@ def batch(first, last, kind=ACCEPT):
 def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fetch():
     desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).polled(0, 1).step(3)
     assert desk.app.waiting  # in poll() again
-    assert desk.wire() == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(0, 1),), BROKER)
+    assert next_broker(desk.consumer) == BROKER
+    assert desk.wire() == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(0, 1),))
     assert next_request(desk.consumer) is None  # one request at a time
     desk.acknowledged()
     assert not desk.consumer.done
@@ -188,7 +189,8 @@ def test_records_whose_renewal_is_refused_do_not_come_back():
 def test_close_sends_what_was_said_and_accepts_nothing_by_itself(explicit, last):
     lines = (POLL, says(ACCEPT), CLOSE) if explicit else (POLL, CLOSE)
     desk = Desk(*lines, explicit=explicit).polled(0, 1).step(len(lines) - 1)
-    assert desk.wire() == ShareAcknowledge("g1", "M1", -1, "src-0", last, BROKER)
+    assert next_broker(desk.consumer) == BROKER
+    assert desk.wire() == ShareAcknowledge("g1", "M1", -1, "src-0", last)
     desk.acknowledged().step()
     assert desk.app.ended == "it ran to its last line"
 

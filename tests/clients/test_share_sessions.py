@@ -193,13 +193,13 @@ def test_a_request_that_is_lost_with_its_connection_begins_a_new_session_and_no_
 def test_close_ends_the_session_with_every_broker_one_after_the_other():
     """ShareConsumeRequestManager.acknowledgeOnClose: a final epoch (-1) to each node."""
     me = sc.close(asked_both())
-    assert not me.done
+    assert (me.done, sc.next_broker(me)) == (False, THERE)
     first, me = sends(me, THERE)
-    assert first == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-1", (), THERE)
+    assert first == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-1", ())
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
-    assert not me.done
+    assert (me.done, sc.next_broker(me)) == (False, HERE)
     second, me = sends(me, HERE)
-    assert second == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-0", (), HERE)
+    assert second == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-0", ())
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.others, me.sessions.epoch, sc.next_request(me)) == (
         True,
@@ -211,8 +211,9 @@ def test_close_ends_the_session_with_every_broker_one_after_the_other():
 
 def test_close_goes_on_at_the_other_brokers_where_the_present_session_is_lost():
     lost = sc.on_disconnected(asked_both(), THERE)
+    assert sc.next_broker(sc.close(lost)) == HERE
     last, _ = sends(sc.close(lost), HERE)
-    assert (last.session_epoch, last.broker) == (requesting.FINAL_EPOCH, HERE)
+    assert last.session_epoch == requesting.FINAL_EPOCH
     nowhere = sc.close(sc.on_disconnected(lost, HERE))
     assert (nowhere.done, sc.next_request(nowhere)) == (True, None)
 
@@ -226,7 +227,7 @@ def test_close_says_what_commit_async_has_not_sent_yet_in_the_order_of_offsets()
         (),
         Errors.NONE,
     )
-    assert me.to_send.acknowledgements == (batch(4), batch(8))
+    assert me.to_send.message.acknowledgements == (batch(4), batch(8))
 
 
 def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
@@ -493,12 +494,14 @@ def test_a_fetch_that_is_refused_as_a_whole_begins_a_new_session():
 def test_commit_sync_accepts_what_is_in_hand_in_one_request_to_each_broker():
     me = sc.commit_sync(read_at_both())
     assert (me.current_fetch.beside, me.done) == ((), False)
+    assert sc.next_broker(me) == HERE
     first, me = sends(me, HERE)
-    assert first == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(7),), HERE)
+    assert first == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(7),))
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.epoch) == (False, 2)
+    assert sc.next_broker(me) == THERE
     second, me = sends(me, THERE)
-    assert second == ShareAcknowledge("g1", "M1", 1, "src-1", (batch(40),), THERE)
+    assert second == ShareAcknowledge("g1", "M1", 1, "src-1", (batch(40),))
     me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
     assert (me.done, me.acknowledging.owed) == (True, ())
     assert told(me) == [("src-0", (batch(7),), Errors.NONE), ("src-1", (batch(40),), Errors.NONE)]
@@ -514,7 +517,6 @@ def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_res
         1,
         "src-0",
         (batch(7),),
-        HERE,
         (PartitionAcknowledgements("src-1", (batch(40),)),),
     )
     others = (("src-1", Errors.INVALID_RECORD_STATE),)

@@ -39,7 +39,6 @@ FIELD_OF = {
     Shard.GROUP: "group_id",
     Shard.KEY: "key",
     Shard.FIRST_PARTITION: "markers",
-    Shard.BROKER: "broker",
 }
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
 from kipviz.clients.operators import group_targets, several_groups
 from kipviz.core.values import Part, Value
 from kipviz.messages.acls import (
@@ -74,6 +75,8 @@ from kipviz.messages.transactions import (
 )
 
 NAME = "admin"
+# Requests that only the broker itself can answer.
+TO_EACH_BROKER = (ListTransactions, ListGroups)
 
 # A coordinator's description of a regular group, in either protocol.
 GroupDescription: TypeAlias = DescribedClassicGroup | DescribedConsumerGroup
@@ -95,7 +98,7 @@ class Admin(Part, frozen=True):
 
     source: str
     brokers: tuple[int, ...]
-    queue: tuple[Message, ...] = ()
+    queue: tuple[Outgoing, ...] = ()
     on_wire: Message | None = None
     on_wire_broker: int = -1
     partition: str = ""
@@ -304,7 +307,8 @@ def delete_share_group(me: Admin, groups: str) -> Admin:
 def list_groups(me: Admin, filters: str) -> Admin:
     """Ask every broker for its groups, all or filtered: "state=Empty type=share". Blocks."""
     wanted = group_targets.group_filters_of(filters)
-    return ask(me, *(ListGroups(broker, *wanted) for broker in me.brokers)).but(groups=())
+    asked = ListGroups(*wanted)
+    return ask(me, *(Addressed(broker, asked) for broker in me.brokers)).but(groups=())
 
 
 def describe_consumer_group(me: Admin, groups: str) -> Admin:
@@ -351,12 +355,17 @@ def remove_members(me: Admin, members: str) -> Admin:
 
 def next_request(me: Admin) -> Message | None:
     """Return the request that the network thread sends next, or None."""
-    return me.queue[0] if me.queue and me.on_wire is None else None
+    return message_of(me.queue[0]) if me.queue and me.on_wire is None else None
+
+
+def next_broker(me: Admin) -> int:
+    """Return the broker that the next request is addressed to, -1 if its contents say it."""
+    return broker_of(me.queue[0] if me.queue else None)
 
 
 def sent(me: Admin, request: Message, broker: int) -> tuple[Admin, Message]:
     """Note that a request is in flight."""
-    rest = several_groups.left_over(me.queue[0], request)
+    rest = several_groups.left_over(message_of(me.queue[0]), request)
     return me.but(queue=(*rest, *me.queue[1:]), on_wire=request, on_wire_broker=broker), request
 
 
@@ -365,7 +374,7 @@ def on_response(me: Admin, answer: Message) -> Admin:
     request = me.on_wire
     if request is None:
         return me
-    me = me.but(on_wire=None, on_wire_broker=-1)
+    broker, me = me.on_wire_broker, me.but(on_wire=None, on_wire_broker=-1)
     if me.several:
         return _keep_answer(me, request, answer)
     error = _error_of(answer)
@@ -373,7 +382,8 @@ def on_response(me: Admin, answer: Message) -> Admin:
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
         return me.but(queue=(DescribeGroups(request.group_ids),))
     if error in _repeated_after(request):
-        return me.but(queue=(request, *me.queue))
+        again = Addressed(broker, request) if isinstance(request, TO_EACH_BROKER) else request
+        return me.but(queue=(again, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
         return _fail_call(me, f"{name}: {error.name}")
     match answer:
@@ -426,7 +436,7 @@ def on_disconnected(me: Admin, broker: int) -> Admin:
     if request is None or me.on_wire_broker != broker:
         return me
     me = me.but(on_wire=None, on_wire_broker=-1)
-    if not isinstance(request, ListTransactions | ListGroups):
+    if not isinstance(request, TO_EACH_BROKER):
         return me.but(queue=(request, *me.queue))
     return me if me.queue else _next_of_finding(me, ListTransactionsResponse(Errors.NONE))
 
@@ -439,7 +449,7 @@ def restarted(me: Admin, life: int) -> Admin:
 # -- pieces -------------------------------------------------------------------------------------
 
 
-def ask(me: Admin, *requests: Message) -> Admin:
+def ask(me: Admin, *requests: Outgoing) -> Admin:
     """Begin a call: these requests are sent one after the other."""
     me = me.but(queue=requests, done=False, error="", finding=False, removing=False)
     return me.but(several=False, described=())
@@ -481,13 +491,11 @@ def _keep_description(me: Admin, group: GroupDescription) -> Admin:
     return me.but(done=True, removing=False)
 
 
-def _to_every_broker(me: Admin, filters: Filters) -> tuple[Message, ...]:
-    return tuple(
-        ListTransactions(
-            broker, filters.states, filters.producer_ids, filters.pattern, filters.duration_ms
-        )
-        for broker in me.brokers
+def _to_every_broker(me: Admin, filters: Filters) -> tuple[Outgoing, ...]:
+    asked = ListTransactions(
+        filters.states, filters.producer_ids, filters.pattern, filters.duration_ms
     )
+    return tuple(Addressed(broker, asked) for broker in me.brokers)
 
 
 def _repeated_after(request: Message) -> tuple[Errors, ...]:

@@ -40,7 +40,7 @@ def named(target: str) -> tuple[str, ...]:
     return groups
 
 
-def left_over(asked: Message, sent: Message) -> tuple[Message, ...]:
+def left_over(asked: Message | None, sent: Message) -> tuple[Message, ...]:
     """Return what is left of a request about several groups after one broker's groups were sent."""
     if not isinstance(asked, OfGroups) or not isinstance(sent, OfGroups):
         return ()

@@ -7,6 +7,7 @@ DURABILITY: none. The calls of the application, and what is not modelled, are in
 
 from __future__ import annotations
 
+from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
 from kipviz.clients.groups.consumer import NOT_ALLOWED
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.current_fetch import in_order
@@ -44,6 +45,15 @@ def connected(me: ShareConsumer, features: Features) -> ShareConsumer:
 
 def next_request(me: ShareConsumer) -> Message | None:
     """Return the request that the network thread sends next, or None; staged acknowledgements come first."""
+    return message_of(_next_outgoing(me))
+
+
+def next_broker(me: ShareConsumer) -> int:
+    """Return the broker that the next request is addressed to, -1 if it is for the leader of what it names."""
+    return broker_of(_next_outgoing(me))
+
+
+def _next_outgoing(me: ShareConsumer) -> Outgoing | None:
     if isinstance(me.on_wire, TxnShareAcknowledge):
         return None
     if me.transactional.next is not None and me.on_wire is None:
@@ -351,8 +361,8 @@ def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
 
 def _unsent(me: ShareConsumer) -> ShareConsumer:
     """Fail the acknowledgements that were not sent yet: they belong to the lost session."""
-    if isinstance(me.to_send, ShareAcknowledge):
-        me = _note_results(me, me.to_send, Errors.NETWORK_EXCEPTION)
+    if isinstance(me.to_send, Addressed):
+        me = _note_results(me, me.to_send.message, Errors.NETWORK_EXCEPTION)
         me = with_error(me, Errors.NETWORK_EXCEPTION).but(to_send=None, done=True)
     return without_commit(me)
 
@@ -362,7 +372,7 @@ def without_commit(me: ShareConsumer) -> ShareConsumer:
     committing = me.acknowledging.committing
     if not committing:
         return me
-    me = _note_results(me, acknowledging(me, committing), Errors.NETWORK_EXCEPTION)
+    me = _note_results(me, acknowledging(me, committing).message, Errors.NETWORK_EXCEPTION)
     return me.but(acknowledging=me.acknowledging.but(committing=()))
 
 
@@ -422,24 +432,33 @@ def commit_next(me: ShareConsumer) -> ShareConsumer:
             requests = requests.come_to(said, error, each.partition)
         return commit_next(me.but(acknowledging=requests))
     (first, batches), *others = ((each.partition, each.acknowledgements) for each in mine)
-    request = ShareAcknowledge(me.group_id, me.member_id, epoch, first, batches, broker)
     several = tuple(PartitionAcknowledgements(p, said) for p, said in others)
-    return me.but(acknowledging=requests, to_send=request.but(others=several), done=False)
+    request = ShareAcknowledge(me.group_id, me.member_id, epoch, first, batches, several)
+    return me.but(acknowledging=requests, to_send=Addressed(broker, request), done=False)
 
 
-def acknowledging(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareAcknowledge:
+def acknowledging(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> Addressed:
     """Return a request to the broker that delivered the records."""
-    session = me.sessions
-    return ShareAcknowledge(
-        me.group_id, me.member_id, session.epoch, me.partition, said, session.broker
-    )
+    return _to_session(me, me.sessions.epoch, said)
+
+
+def closing(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> Addressed:
+    """Return the last request of the current session, which closes it."""
+    return _to_session(me, FINAL_EPOCH, said)
+
+
+def _to_session(me: ShareConsumer, epoch: int, said: tuple[AcknowledgementBatch, ...]) -> Addressed:
+    request = ShareAcknowledge(me.group_id, me.member_id, epoch, me.partition, said)
+    return Addressed(me.sessions.broker, request)
 
 
 def close_next(me: ShareConsumer) -> ShareConsumer:
     """Close the session with another broker; the call ends when all are closed."""
     (broker, _, partition), *rest = me.sessions.others
-    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, partition, (), broker)
-    return me.but(to_send=last, sessions=me.sessions.but(others=tuple(rest)), done=False)
+    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, partition, ())
+    return me.but(
+        to_send=Addressed(broker, last), sessions=me.sessions.but(others=tuple(rest)), done=False
+    )
 
 
 def owing(me: ShareConsumer, owed: tuple[Owed, ...]) -> ShareConsumer:

@@ -32,7 +32,8 @@ from kipviz.messages.share_groups import (
 NextPoll = Callable[[tuple[int, ...], tuple[int, ...]], tuple[AcknowledgementBatch, ...]]
 
 # The network thread's functions, under the names that every client has.
-next_request, sent, connected = requesting.next_request, requesting.sent, requesting.connected
+next_request, next_broker = requesting.next_request, requesting.next_broker
+sent, connected = requesting.sent, requesting.connected
 on_response, on_disconnected = requesting.on_response, requesting.on_disconnected
 timers, on_timer = requesting.timers, requesting.on_timer
 
@@ -138,8 +139,7 @@ def close(me: ShareConsumer) -> ShareConsumer:
     )
     if not me.sessions.epoch:
         return requesting.close_next(me) if me.sessions.others else me.but(done=True)
-    last = requesting.acknowledging(me, said).but(session_epoch=requesting.FINAL_EPOCH)
-    return me.but(to_send=last, done=False)
+    return me.but(to_send=requesting.closing(me, said), done=False)
 
 
 def _take_acknowledged(me: ShareConsumer) -> tuple[ShareConsumer, tuple[AcknowledgementBatch, ...]]:

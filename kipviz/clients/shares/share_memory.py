@@ -12,6 +12,7 @@ DURABILITY: none. Its calls and its requests are in `share_consumer`. Its member
 
 from __future__ import annotations
 
+from kipviz.clients.addressed import Outgoing
 from kipviz.clients.sessions.transactional_acknowledgements import TransactionalAcknowledgements
 from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
 from kipviz.clients.shares.current_fetch import CurrentFetch
@@ -77,7 +78,7 @@ class ShareConsumer(Part, frozen=True):
     closed: bool = False
     asking: tuple[str, ...] = ()
     resting: bool = False
-    to_send: Message | None = None
+    to_send: Outgoing | None = None
     on_wire: Message | None = None
     on_wire_broker: int = -1
 

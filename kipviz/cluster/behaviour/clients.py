@@ -59,7 +59,7 @@ class Sending(Behaviour[Send]):
         request = next_request(client)
         if request is None:
             return f"{action.source} has nothing to send"
-        broker = dispatch.destination(request, world.image)
+        broker = dispatch.destination(client, request, world.image)
         if broker == NOBODY:
             partition = dispatch.addressee(request, world.image)
             return f"{partition} has no leader to send {type(request).__name__} to"
@@ -72,7 +72,7 @@ class Sending(Behaviour[Send]):
 
     def of_client(self, client: Client, image: Image) -> Iterable[Send]:
         request = next_request(client)
-        broker = NOBODY if request is None else dispatch.destination(request, image)
+        broker = NOBODY if request is None else dispatch.destination(client, request, image)
         return (Send(client.source),) if broker != NOBODY and has_room(client, broker) else ()
 
     def apply(self, turn: Turn, action: Send) -> None:
@@ -82,7 +82,7 @@ class Sending(Behaviour[Send]):
         assert client is not None
         request = kinds.next_request(client)
         assert request is not None
-        broker = dispatch.destination(request, turn.image)
+        broker = dispatch.destination(client, request, turn.image)
         request = topic_authorization.narrowed(request, turn.image)
         network = kinds.network_of(client)
         connection = turn.connections.get((network, broker))

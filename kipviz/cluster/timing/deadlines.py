@@ -378,7 +378,7 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         if app.alive and pause >= 0:
             for client in app.clients:
                 request = next_request(client)
-                broker = NOBODY if request is None else destination(request, world.image)
+                broker = NOBODY if request is None else destination(client, request, world.image)
                 if broker != NOBODY and has_room(client, broker):
                     yield Deadline(SENT, (client.source,), 0, pause)
 

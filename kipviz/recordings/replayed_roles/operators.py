@@ -66,7 +66,6 @@ def _word(state: TransactionState) -> str:
 def _list_transactions(x: Exchange, names: Names) -> Taken:
     said, answer = x.request, x.response
     message = ListTransactions(
-        1,
         tuple(said["stateFilters"]),
         tuple(said["producerIdFilters"]),
         said.get("transactionalIdPattern") or "",

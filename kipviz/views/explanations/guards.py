@@ -194,9 +194,9 @@ def _sending(world: World, action: Send) -> Iterator[Guard]:
     app = world.applications.get(host_of(action.source))
     client = app.client_at(action.source) if app is not None else None
     request = next_request(client) if client is not None else None
-    if request is None:
+    if client is None or request is None:
         return
-    broker = dispatch.destination(request, world.image)
+    broker = dispatch.destination(client, request, world.image)
     yield "next request", type(request).__name__
     yield "goes to", f"Broker {broker}" if broker != NOBODY else "nobody"
     connection = world.connections.get((action.source, broker))

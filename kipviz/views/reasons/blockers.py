@@ -485,7 +485,11 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
     client = app.client_at(source)
     request = next_request(client) if client is not None else None
     name = type(request).__name__
-    if request is not None and dispatch.destination(request, world.image) == NOBODY:
+    if (
+        client is not None
+        and request is not None
+        and dispatch.destination(client, request, world.image) == NOBODY
+    ):
         text = f"{name} cannot be sent: its partition has no leader."
         return Reason(text, "a broker with a replica of the partition starts.", SOMEONE)
     return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)

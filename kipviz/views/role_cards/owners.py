@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
@@ -20,7 +21,6 @@ from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of, is_loading
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.message import Message
 from kipviz.views.role_cards.card_rows import NAMELESS, Card, Fact, facts
 
 Connections = Table[tuple[str, int], Connection]
@@ -122,7 +122,11 @@ def _operators(app: Application, client: Admin) -> list[Fact]:
     """Return what an admin client has found out."""
     rows: list[Fact] = [
         ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
-        ("to ask", ", ".join(type(m).__name__ for m in client.queue) or "nothing", "calm"),
+        (
+            "to ask",
+            ", ".join(type(message_of(m)).__name__ for m in client.queue) or "nothing",
+            "calm",
+        ),
         ("error", client.error or "none", "warning" if client.error else "calm"),
     ]
     rows += [
@@ -297,7 +301,8 @@ def _identity(holder: Holder) -> str:
     return f"{name}, {who}{bound}"
 
 
-def _next(message: Message | None) -> str:
+def _next(outgoing: Outgoing | None) -> str:
+    message = message_of(outgoing)
     return f"sends {type(message).__name__} next" if message is not None else "has nothing to send"
 
 

@@ -318,7 +318,7 @@ APIS: tuple[Api, ...] = (
             {"ShareAcknowledgeResponse.AcquisitionLockTimeoutMs": LOCK},
         ),
         role=Role.SHARE_PARTITION_LEADER,
-        shard=Shard.PARTITION,
+        shard=Shard.BROKER,
         needs=(READ_GROUP, READ_TOPIC),
         refusal=lambda m, error: model.ShareAcknowledgeResponse(error, m.partition),
         errors=(
