@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, abstraction_of, clock_of
+from kipviz.checking.search.liveness import FOR_EVER, UNDECIDED
 from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
 from kipviz.checking.search.unresolved import stuck_because
 from kipviz.scenarios.scenario import PROPERTIES
@@ -353,11 +354,11 @@ class _Levels:
             partial(settled_batches, question=self._question, dictionary=self._parts),
             spark_schema(SETTLED_SCHEMA),
         )
-        for_ever = sql.when(sql.col("answer") == "for ever", sql.struct(sql.length("way"), "way"))
+        for_ever = sql.when(sql.col("answer") == FOR_EVER, sql.struct(sql.length("way"), "way"))
         row = self._one_row(
             answers.agg(
                 sql.min(for_ever).alias("nearest"),
-                sql.count_if(sql.col("answer") == "undecided").alias("undecided"),
+                sql.count_if(sql.col("answer") == UNDECIDED).alias("undecided"),
             )
         )
         self._undecided = row["undecided"]

@@ -318,14 +318,13 @@ STUDIES: tuple[Study, ...] = (
         "B11",
         "Does an aborted transaction use up a delivery attempt of its records?",
         "KIP-932 group.share.delivery.count.limit; KIP-1289 test plan",
-        "In how many endings a record is given up that no processing has failed on: one "
-        "transaction is aborted, one lock may run out, and a record may be delivered twice. Its "
-        "own figure is what an abort costs: what is left when the abort gives the delivery back "
-        "is the lock's and the release's doing. The second table has a batch of 100 with one poison record: "
-        "from half the limit on Kafka delivers a batch in smaller parts, and a record alone before its last attempt, "
-        "so the others survive if the limit leaves room for it. A poison record that an abort "
-        "frees past the limit is never archived, and holds up those behind it. Counting a delivery only when "
-        "a lock runs out or a member releases would be the same there as giving it back.",
+        "The number of outcomes in which a record is archived although no processing of it has failed: one transaction "
+        "is aborted, one lock may expire, and a record may be delivered twice. The difference between the rows is the "
+        "cost of the abort: what remains if an aborted delivery does not count comes from the lock and from releases. "
+        "The second table has a batch of 100 with one poison record: from half the limit on, Kafka delivers a batch in "
+        "smaller parts, and a record alone before its last attempt, so the others survive if the limit leaves room for "
+        "it. A poison record that an abort releases past the limit is never archived, and blocks the records after it. "
+        "To count a delivery only when a lock expires or a member releases would have the same result there.",
         parts=counted.ATTEMPTS,
         beside=aborted_batch.PARTS,
     ),
@@ -398,11 +397,11 @@ STUDIES: tuple[Study, ...] = (
     ),
     Study(
         "share database",
-        "Can a share group, an output and a database be one, whoever crashes and when?",
+        "Can a share group, an output and a database commit atomically, whichever process crashes?",
         "KIP-1289 'Follow-up KIP', databases as participants; KIP-939 dual write (our inference)",
-        "A loop that stages, prepares and lets its database decide is run to its end, and at each of its "
-        "steps the application, or a broker, crashes once, in a run of its own. Also what it takes: a "
-        "prepareTransaction() that waits for the vote, and a vote that outlives the process.",
+        "A loop that stages, prepares and lets its database decide is run to its end. In other runs the application or "
+        "a broker crashes once, at each of its steps. The table also has the two requirements: prepareTransaction() "
+        "waits for the transactional acknowledgement, and the acknowledgement survives the process.",
         parts=databases.PARTS,
     ),
     Study(

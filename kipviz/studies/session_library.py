@@ -22,10 +22,10 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "B12",
         "Does a resumed session fence the writer that is still alive?",
         "KIP-1310 2.1 resume(), 4.1; KIP-939 keepPreparedTxn",
-        "A writer pauses behind its checkpoint, somebody takes its transaction over, the writer "
-        "wakes up and sends one record more. resume() sends nothing, so nobody is fenced. "
-        "keepPreparedTxn fences whoever ends a transaction, not whoever writes in it: the log knows "
-        "nothing of the next epoch before the marker. Only an abort keeps the record out.",
+        "A writer pauses after its checkpoint, another process takes its transaction over, and the writer wakes up and "
+        "sends one more record. resume() sends no request, so it fences no process. keepPreparedTxn fences a process "
+        "that ends the transaction, but not one that writes in it: a log learns of the next epoch only from the marker. "
+        "Only an abort keeps the record out.",
         counting=sessions.fencing,
     ),
     Study(

@@ -35,7 +35,7 @@ def test_a_client_that_was_there_before_hears_of_the_level_with_its_next_connect
 
 def test_every_cell_of_the_matrix_is_as_the_text_has_it() -> None:
     cells = {row[0]: row[1:] for row in rollout.matrix()[1]}
-    refused = "throws UnsupportedVersionException, after no stagings on the wire"
+    refused = "throws UnsupportedVersionException, after no stagings sent"
     assert cells["the level finalized"] == ("works", "works")
     assert cells["the code, below the level"] == (refused, "works")
     assert cells["no code"] == (refused, "works")
@@ -44,8 +44,8 @@ def test_every_cell_of_the_matrix_is_as_the_text_has_it() -> None:
 def test_a_level_that_is_taken_back_is_told_by_a_broker_and_ends_the_producer() -> None:
     """Not synchronously, and not without a byte in flight: the client believes what it was told."""
     cells = {row[0]: row[1:] for row in rollout.matrix()[1]}
-    new, old = cells["taken back while the client is connected"]
-    assert new == "throws TxnShareAcknowledge: UNSUPPORTED_VERSION, after 1 staging on the wire"
+    new, old = cells["downgraded while the client is connected"]
+    assert new == "throws TxnShareAcknowledge: UNSUPPORTED_VERSION, after 1 staging sent"
     assert old == "works"
 
 

@@ -54,4 +54,4 @@ def test_the_table_has_a_row_for_each_rival_and_a_column_for_each_situation() ->
         "healthy work is aborted; readers wait 70 s",
         "readers wait 70 s",
     )
-    assert found.rows[3][2] == "readers wait for ever"
+    assert found.rows[3][2] == "readers wait without end"

@@ -31,7 +31,7 @@ def test_what_end_txn_answers_is_the_table_of_our_review() -> None:
         "it is committed": ("NONE", "PRODUCER_FENCED"),
         "it was aborted by its time-out": ("INVALID_TXN_STATE", "PRODUCER_FENCED"),
         "it is committed, and the next one has begun": ("PRODUCER_FENCED", "PRODUCER_FENCED"),
-        "somebody has called InitProducerId since": ("PRODUCER_FENCED", "PRODUCER_FENCED"),
+        "another process has called InitProducerId since": ("PRODUCER_FENCED", "PRODUCER_FENCED"),
         # TransactionCoordinator.endTransaction, retryOnOverflow: version 5 alone knows the id before.
         "it is committed, and its epoch was the last one of its producer id": (
             "NONE",

@@ -18,7 +18,7 @@ import pytest
 from kipviz.cluster.behaviour.catalogue import VERBS
 from tests.tidy.source import ROOT, files, functions, name_of
 
-FLOORS = ("views", "lessons", "widgets", "command", "course", "site", "properties")
+FLOORS = ("views", "lessons", "widgets", "command", "course", "site", "properties", "studies")
 PAPERS = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "TEACHING.md", "CHANGELOG.md")
 
 INSTEAD = {

@@ -36,6 +36,8 @@ SETTLE_MAX = 2_000
 SEARCH_MAX = 3_000
 ASK_EVERY = 64
 _PROPERTY = NothingPending()
+# The results of examining the continuations of a situation. A search on Spark stores these words.
+SETTLES, FOR_EVER, UNDECIDED, CANCELLED = "resolved", "for ever", "undecided", "cancelled"
 
 
 Situation: TypeAlias = tuple[bytes, bytes]
@@ -60,7 +62,7 @@ class Futures:
 class Settled(Value, frozen=True):
     """The result of examining the continuations.
 
-    `answer` is "resolved", `"for ever"` (proved), "undecided" if the bound was reached first, or "cancelled". `steps` is
+    `answer` is `SETTLES`, `FOR_EVER` (proved), `UNDECIDED` if the bound was reached first, or `CANCELLED`. `steps` is
     the length of the continuation that resolved it, or the number of worlds that were tried.
     `what` names the `things` that are pending.
     """
@@ -93,7 +95,7 @@ def settle(
     world, pending = world.but(budget=TIMERS), without_former_leaders(pending, world)
     quick = _go_on(model, world, pending, futures)
     if quick is not None:
-        return Settled("resolved", "", quick)
+        return Settled(SETTLES, "", quick)
     return _search(model, world, pending, futures, go_on)
 
 
@@ -135,9 +137,9 @@ def _search(
         if len(pending.things) < len(fewest.things):
             fewest = pending
         if len(before) > SEARCH_MAX:
-            return Settled("undecided", _due(fewest), len(before), len(fewest.things))
+            return Settled(UNDECIDED, _due(fewest), len(before), len(fewest.things))
         if tried % ASK_EVERY == 0 and not go_on():
-            return Settled("cancelled", _due(fewest), len(before), len(fewest.things))
+            return Settled(CANCELLED, _due(fewest), len(before), len(fewest.things))
         tried += 1
         for action in _order_actions(model, world):
             outcome = model.step(world, action)
@@ -149,10 +151,10 @@ def _search(
             before[key] = here
             if not due.things or key in futures.resolved:
                 futures.resolved.update(_way_to(key, before))
-                return Settled("resolved", "", len(before))
+                return Settled(SETTLES, "", len(before))
             heappush(waiting, (len(due.things), len(before), key, after, due))
     futures.dead_ends.update(before)
-    return Settled("for ever", _due(fewest), len(before), len(fewest.things))
+    return Settled(FOR_EVER, _due(fewest), len(before), len(fewest.things))
 
 
 def _way_to(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kipviz.checking.search.liveness import Futures, settle
+from kipviz.checking.search.liveness import CANCELLED, FOR_EVER, UNDECIDED, Futures, settle
 from kipviz.checking.search.search_result import Counterexample
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class Forever:
         search: Any = self._search
         world, states = search.state(number)
         answer = settle(search.model, world, states[self._at], self._futures, go_on).answer
-        if answer == "cancelled":
+        if answer == CANCELLED:
             return False
-        self.undecided += answer == "undecided"
-        stuck = answer == "for ever"
+        self.undecided += answer == UNDECIDED
+        stuck = answer == FOR_EVER
         self._known[number] = STUCK if stuck else RESOLVED
         (self._on if stuck else self._back)(self._known, [number], self._known[number])
         if stuck:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from kipviz.checking.judging.budgets import counts_of
-from kipviz.checking.search.liveness import settle
+from kipviz.checking.search.liveness import FOR_EVER, SETTLES, UNDECIDED, settle
 from kipviz.checking.single_run.alternative_run import Held, Missing
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.learner_record import BY_ID, NOTHING, Learned
@@ -497,7 +497,7 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
             at = next(k for k, state in enumerate(states) if prop.finding(state).status == BROKEN)
         elif status == PENDING and not run.error:
             settled = settle(run.model, trace.world, states[-1])
-            status = {"resolved": HOLDS, "for ever": BROKEN, "undecided": PENDING}[settled.answer]
+            status = {SETTLES: HOLDS, FOR_EVER: BROKEN, UNDECIDED: PENDING}[settled.answer]
             if status == HOLDS:
                 reason = f"{reason} at the end, and can still be resolved"
             elif status == BROKEN:

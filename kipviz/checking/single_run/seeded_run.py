@@ -10,7 +10,7 @@ from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging import faults as profiles
-from kipviz.checking.search.liveness import settle
+from kipviz.checking.search.liveness import FOR_EVER, settle
 from kipviz.checking.single_run.quiescence import TimersAtRest, raised
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
@@ -295,7 +295,7 @@ def _stuck(
     model: ClusterModel, world: World, states: tuple[Any, ...]
 ) -> tuple[str, int, str] | None:
     settled = settle(model, world, states[1])
-    if settled.answer != "for ever":
+    if settled.answer != FOR_EVER:
         return None
     return STUCK, -1, settled.for_ever
 

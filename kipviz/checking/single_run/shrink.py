@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from kipviz.checking.judging.verdicts import property_named
-from kipviz.checking.search.liveness import Futures, settle
+from kipviz.checking.search.liveness import FOR_EVER, Futures, settle
 from kipviz.cluster.actions import ClusterAction, Cut, Deliver, Heal, Receive, Send, Step
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.network.network_partition import narrowed
@@ -177,7 +177,7 @@ class _Judge:
         key = (self._model.search_key(world), pending.digest)
         if key not in self._known:
             settled = settle(self._model, world, pending, self._futures)
-            self._known[key] = settled.answer == "for ever"
+            self._known[key] = settled.answer == FOR_EVER
         return self._known[key]
 
 

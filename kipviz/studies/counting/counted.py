@@ -105,7 +105,7 @@ def _count_archived(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
 
 
 ATTEMPTS = Parts(
-    ("rival", "design", "states", "final states", "of them: the record is given up"),
+    ("rival", "design", "states", "final states", "of them: the record is archived"),
     tuple(
         Part(label, partial(_count_archived, label, design))
         for label, design in (

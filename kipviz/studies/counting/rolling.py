@@ -41,7 +41,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("phase 1: Broker 5, the last one", restarted((5,), NEW)),
     ("phase 3: the level is finalized", ("share.version 3 is finalized",)),
     ("phase 4: the client connects again", ("app-1/producer loses B?",)),
-    ("the level is taken back", ("share.version 2 is finalized",)),
+    ("the level is downgraded", ("share.version 2 is finalized",)),
     ("downgrade: Broker 7", restarted((7,), OLD)),
 )
 

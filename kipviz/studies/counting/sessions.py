@@ -159,7 +159,7 @@ TRUTHS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (*COMMITTED, *by("app-1", *TURN, "goes on", "goes on", "quiet")),
     ),
     (
-        "somebody has called InitProducerId since",
+        "another process has called InitProducerId since",
         (*BEGUN, "app-1 crashes", "app-1 starts", *by("app-1", "goes on", "quiet", "goes on")),
     ),
     (ROLLED_OVER, COMMITTED),
@@ -387,7 +387,7 @@ def queueing() -> Table:
         "rival",
         "design",
         "states",
-        "a transactional request is on the wire",
+        "a transactional request is in flight",
         "of them: behind a batch on its connection",
     )
     return heads, tuple(rows)

@@ -13,11 +13,10 @@ STUDIES: tuple[Study, ...] = (
         "B14",
         "Must keeping a prepared transaction bump the epoch and log it?",
         "KIP-939 KeepPreparedTxn; pull requests 21735 and 22704 (both open)",
-        "Whether an EndTxn that its sender has given up, and sent again, ends a later transaction "
-        "that nobody has prepared. What the bump at the start is for is another thing: without it "
-        "whoever had the transaction before can still end it. Two processes that are both alive are no "
-        "question of the bump: each ends what is prepared as the database says, and the database has not heard of "
-        "the other one's decision yet.",
+        "Whether an EndTxn that timed out at its sender, and was retried, ends a later transaction that no process has "
+        "prepared. The bump at the start has another purpose: without it the previous owner of the transaction can "
+        "still end it. The bump does not help against two running processes: each ends the prepared transaction as the "
+        "database says, and the database does not know the other one's decision yet.",
         "kip-939-small-next",
         "crash_client=1,request_timeout=1",
         (AGREE,),

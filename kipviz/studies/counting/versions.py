@@ -30,7 +30,7 @@ VERSION_STUDIES: tuple[Study, ...] = (
         "B27",
         "Which version leaves transactions hanging?",
         "KIP-890 'Motivation', 'VerificationGuard'; KIP-360",
-        "Whether a batch that lands behind its marker holds the last stable offset for ever.",
+        "Whether a batch that is appended after its marker holds back the last stable offset permanently.",
         SMALL,
         "request_timeout=1,delivery_timeout=1",
         (LIVE,),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from kipviz.checking.search.liveness import settle
+from kipviz.checking.search.liveness import FOR_EVER, settle
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
 from kipviz.cluster.behaviour.catalogue import label
@@ -29,7 +29,7 @@ from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell
 STORY = "kip-1289-share-commit"
 # How often actions that wait for a person are taken after the crash: three transactions and more.
 STEPS_MAX = 40
-KEPT, BROKEN_WORD, STUCK = "exactly once", "broken", "pending for ever"
+KEPT, BROKEN_WORD, STUCK = "exactly once", "broken", "stuck"
 
 
 class Crash(Value, frozen=True):
@@ -97,7 +97,7 @@ def judged(trace: Trace, model: ClusterModel) -> tuple[str, str]:
     if later:
         return BROKEN_WORD, later[0].sentence
     settled = settle(model, trace.world, trace.observations[1])
-    if settled.answer == "for ever":
+    if settled.answer == FOR_EVER:
         return STUCK, settled.what
     return KEPT, pending.reason
 

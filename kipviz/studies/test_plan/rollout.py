@@ -33,7 +33,7 @@ CLUSTERS: tuple[tuple[str, tuple[int, ...], int, int], ...] = (
     ("no code", BROKERS, BELOW, 0),
     ("one broker of four without the code", (7,), BELOW, 0),
     ("finalized while the client is connected", (), BELOW, STAGING_LEVEL),
-    ("taken back while the client is connected", (), STAGING_LEVEL, BELOW),
+    ("downgraded while the client is connected", (), STAGING_LEVEL, BELOW),
 )
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
@@ -80,4 +80,4 @@ def outcome(events: list[Any]) -> str:
     if not thrown:
         return "works" if committed else "does not come to a commit"
     what = thrown[0].partition(";")[0].partition(": no connection")[0]
-    return f"throws {what}, after {sent or 'no'} staging{'' if sent == 1 else 's'} on the wire"
+    return f"throws {what}, after {sent or 'no'} staging{'' if sent == 1 else 's'} sent"

@@ -161,7 +161,7 @@ def seen(limits: Limits, situation: Situation) -> Seen:
 
 def words(what: Seen, situation: Situation) -> str:
     """Render the result of a situation: how long readers wait at most, and whether work is lost."""
-    waits = "for ever" if what.waits_ms == FOR_EVER else ms(what.waits_ms)
+    waits = "without end" if what.waits_ms == FOR_EVER else ms(what.waits_ms)
     if situation.dies or situation.work_ms >= SITUATIONS[2].work_ms:
         return f"readers wait {waits}"
     ends = "commits" if what.commits and not what.aborts else "healthy work is aborted"
