@@ -32,10 +32,10 @@ from kipviz.spark.state_bytes import Packing
 # How many states there are is told by tests/checking/counts.py; roughly these.
 SPACES = (
     (3_046, "expire_lock=1"),
-    (8_442, "time_out=1"),
-    (30_387, "crash_client=1"),
-    (75_423, "move_leader=1"),
-    (223_908, "crash_broker=1"),
+    (8_622, "time_out=1"),
+    (38_421, "crash_client=1"),
+    (78_123, "move_leader=1"),
+    (222_164, "crash_broker=1"),
     (1_000_000, "crash_broker=1,crash_client=1"),
 )
 ROOM = Bounds(states_max=20_000_000)

@@ -171,13 +171,13 @@ def test_how_every_interleaving_of_two_threads_ends_in_each_reading():
     # states, final states, an output without its offset, an output twice, nothing committed
     assert found == {
         (at_once, locked): (4_062, 20, 8, 0, 0),
-        (at_once, in_session): (5_898, 44, 8, 0, 0),
+        (at_once, in_session): (6_126, 56, 12, 0, 0),
         (at_once, held): (3_712, 14, 4, 0, 0),
-        (at_once, alone): (3_919, 36, 12, 0, 10),
+        (at_once, alone): (4_009, 46, 12, 0, 20),
         (waits, locked): (2_706, 8, 0, 0, 0),
         (waits, in_session): (2_845, 8, 0, 0, 0),
         (waits, held): (2_634, 8, 0, 0, 0),
-        (waits, alone): (3_011, 26, 0, 0, 18),
+        (waits, alone): (3_065, 32, 0, 0, 24),
         (gives_up, locked): (601, 6, 0, 0, 0),
         (gives_up, in_session): (843, 8, 0, 2, 0),
         (gives_up, held): (602, 6, 0, 0, 0),
