@@ -140,8 +140,8 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
     match m:
         case ShareFetch(of_session=None):
             partitions: Iterable[str] = (m.partition, *m.further)
-        case ShareAcknowledge(others=()):
-            partitions = (m.partition,)
+        case ShareAcknowledge(partitions=(only,)):
+            partitions = (only.partition,)
         case ShareFetch() | ShareAcknowledge():
             partitions = ()
         case Metadata() | ConsumerGroupHeartbeat():

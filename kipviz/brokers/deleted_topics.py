@@ -20,6 +20,7 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.transactions import TxnPartitions, TxnPartitionsResult, refused_partitions
 from kipviz.records.placement import topic_of
 
@@ -39,6 +40,8 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
     said: Any = message
     if isinstance(message, Produce):
         topics = (topic_of(part.partition) for part in message.parts)
+    elif isinstance(message, ShareAcknowledge):
+        topics = (topic_of(part.partition) for part in message.partitions)
     else:
         topics = (topic_of(p) for p in (said.partition, *getattr(said, "further", ())))
     return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
+from kipviz.messages.share_groups import ShareAcknowledgeResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 
 def error_in(message: object) -> Errors | None:
     """Return the error of a response, Errors.NONE without an error, None for a message that has no such field.
 
-    A response with a result for each group, or for each transaction, has the error of the first one.
+    A response with a result for each group, transaction or partition has the error of the first one.
     """
     error: Errors | None = getattr(message, "error", None)
+    if not error and isinstance(message, ShareAcknowledgeResponse):
+        return next((each.error for each in message.responses[:1]), error)
     if error is None and isinstance(message, GroupsResponse):
         return results_of(message)[0].error
     if error is None and isinstance(message, AddPartitionsToTxnResponse):
@@ -39,4 +42,6 @@ def with_error(response: Message, error: Errors) -> Message:
         return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
     if isinstance(response, AddPartitionsToTxnResponse):
         return response.but(results=tuple(each.but(error=error) for each in response.results))
+    if isinstance(response, ShareAcknowledgeResponse):
+        return response.but(responses=tuple(each.but(error=error) for each in response.responses))
     return response.but(error=error)

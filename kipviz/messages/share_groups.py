@@ -10,6 +10,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.transactions import PartitionResult
 
 
 class AcknowledgeType(IntEnum):
@@ -44,7 +45,7 @@ class AcknowledgementBatch(Value, frozen=True):
 
 
 class PartitionAcknowledgements(Value, frozen=True):
-    """The acknowledgements of a further partition in the same request."""
+    """A partition that a request names, and the acknowledgements of its records."""
 
     partition: str
     acknowledgements: tuple[AcknowledgementBatch, ...]
@@ -142,40 +143,25 @@ class ShareAcknowledge(Message, frozen=True):
     """A share consumer acknowledges records that it holds, without fetching more.
 
     Epoch -1 closes the share session, with or without acknowledgements. It is sent to the broker that delivered the
-    records, whichever broker leads the partition now. `others` are further partitions with records from that broker.
+    records, whichever broker leads the partitions now.
     """
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
-    IF_USED: ClassVar[tuple[str, ...]] = ("others",)
     group_id: str
     member_id: str
     session_epoch: int
-    partition: str
-    acknowledgements: tuple[AcknowledgementBatch, ...]
-    others: tuple[PartitionAcknowledgements, ...] = ()
-
-    @property
-    def parts(self) -> tuple[PartitionAcknowledgements, ...]:
-        """The acknowledgements of each partition."""
-        return (PartitionAcknowledgements(self.partition, self.acknowledgements), *self.others)
+    partitions: tuple[PartitionAcknowledgements, ...]
 
 
 class ShareAcknowledgeResponse(Message, frozen=True):
-    """Whether the acknowledgements are durable; `others` are the results of the partitions after the first."""
+    """The result for each partition, or the `error` of the whole request."""
 
     API_KEY: ClassVar[int] = 79
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
-    IF_USED: ClassVar[tuple[str, ...]] = ("others",)
     error: Errors
-    partition: str
-    others: tuple[tuple[str, Errors], ...] = ()
-
-    @property
-    def of_each(self) -> tuple[tuple[str, Errors], ...]:
-        """The result for each partition."""
-        return ((self.partition, self.error), *self.others)
+    responses: tuple[PartitionResult, ...] = ()
 
 
 class TxnShareAcknowledge(Message, frozen=True):

@@ -107,29 +107,17 @@ def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
 def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
     """Acknowledge records that a member holds; epoch -1 closes its session, too."""
     who = (said["GroupId"] or "", said["MemberId"] or "")
-    parts = tuple(_parts(said, desk))
-    # The model's message names a partition; a request that only closes a session names none.
-    first, *others = parts or ((_any_partition(who, desk), ()),)
-    message = ShareAcknowledge(
-        *who,
-        said["ShareSessionEpoch"],
-        *first,
-        others=tuple(PartitionAcknowledgements(*each) for each in others),
-    )
+    parts = tuple(PartitionAcknowledgements(*each) for each in _parts(said, desk))
+    message = ShareAcknowledge(*who, said["ShareSessionEpoch"], parts)
     asked = as_written(message, desk)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
         assert found is not None
-        told = found["Responses"] if parts else ()
-        return found | {"Responses": told + (() if found["ErrorCode"] else _unknown(said, desk))}
+        lost = () if found["ErrorCode"] else _unknown(said, desk)
+        return found | {"Responses": found["Responses"] + lost}
 
     return Asked(asked.messages, answer)
-
-
-def _any_partition(who: tuple[str, str], desk: Desk) -> str:
-    """Return a partition of a member's session, or any partition if it has no session."""
-    return next(iter((*_in_sessions(who, desk), *desk.image.leaders.keys())))
 
 
 def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:

@@ -78,7 +78,6 @@ from kipviz.messages.share_admin import (
     ShareGroupDescribe,
 )
 from kipviz.messages.share_groups import (
-    ShareAcknowledge,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
@@ -110,6 +109,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import init_transactions, producer_of
+from tests.messages.shares import acknowledges
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -141,7 +141,7 @@ REQUESTS = {
         ShareGroupHeartbeat("g", "m", 1, "out"),
         InitializeShareGroupState("g:T:0", 2, -1),
         ShareFetch("g", "m", 0, "out-0", 1),
-        ShareAcknowledge("g", "m", 1, "out-0", ()),
+        acknowledges("g", "m", 1, "out-0", ()),
         TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),
         ListTransactions(),
         DescribeTransactions("t"),

@@ -30,6 +30,7 @@ from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareG
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said
+from tests.messages.shares import acknowledged
 
 BOTH = ("src-0", "src-1")
 KEYS = {p: f"g1:{TOPIC_IDS['src']}:{p[-1]}" for p in BOTH}
@@ -123,9 +124,8 @@ class Place:
         """Send one ShareAcknowledge for several partitions, and give its answer if it is there."""
         epoch = self.epoch if epoch is None else epoch
         self.epoch = epoch + 1
-        (first, *batches), *others = said
-        more = tuple(PartitionAcknowledgements(p, tuple(every)) for p, *every in others)
-        request = ShareAcknowledge("g1", "M1", epoch, first, tuple(batches), others=more)
+        parts = tuple(PartitionAcknowledgements(p, tuple(every)) for p, *every in said)
+        request = ShareAcknowledge("g1", "M1", epoch, parts)
 
         def handed(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_acknowledge(role, *rest)  # type: ignore[arg-type]
@@ -226,9 +226,7 @@ def test_a_share_acknowledge_has_a_result_for_each_of_its_partitions() -> None:
     done = WriteShareGroupStateResponse(Errors.NONE, key)
     place.do(spl.on_state_answered(place.desk.role, key, "0", done, place.desk.on))
     told = (("src-0", Errors.INVALID_REQUEST), ("src-1", Errors.NONE))
-    assert place.desk.last == ShareAcknowledgeResponse(*told[0][::-1], (told[1],))
-    assert isinstance(place.desk.last, ShareAcknowledgeResponse)
-    assert place.desk.last.of_each == told
+    assert place.desk.last == acknowledged(*told[0][::-1], told[1])
 
 
 @pytest.mark.parametrize("epoch", [0, 9])
@@ -236,7 +234,7 @@ def test_a_share_acknowledge_outside_its_session_is_refused_as_a_whole(epoch: in
     place = Place().loaded()
     both = (("src-0", said(0, 0)), ("src-1", said(100, 100)))
     answer = place.acknowledge(*both, epoch=epoch)
-    assert answer == ShareAcknowledgeResponse(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0")
+    assert answer == acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0")
 
 
 def test_the_last_acknowledgements_of_a_session_close_it() -> None:
@@ -250,7 +248,7 @@ def test_the_last_acknowledgements_of_a_session_close_it() -> None:
 def test_a_share_acknowledge_of_one_partition_goes_the_old_way() -> None:
     place = Place().loaded()
     answer = place.acknowledge(("src-0", said(7, 7)))
-    assert answer == ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0")
+    assert answer == acknowledged(Errors.INVALID_RECORD_STATE, "src-0")
 
 
 def test_records_are_acquired_while_acknowledgements_are_made_durable() -> None:
@@ -292,11 +290,15 @@ def test_a_partition_of_which_nothing_is_said_has_no_error() -> None:
     place.fetch(added=BOTH, most=0)
     assert KEYS["src-1"] not in place.desk.role.shares
     answer = place.acknowledge(("src-0", said(7, 7)), ("src-1",))
-    assert isinstance(answer, ShareAcknowledgeResponse)
-    assert answer.of_each == (
-        ("src-0", Errors.UNKNOWN_TOPIC_OR_PARTITION),
-        ("src-1", Errors.NONE),
-    )
+    unknown = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer == acknowledged(unknown, "src-0", ("src-1", Errors.NONE))
+
+
+def test_a_share_acknowledge_that_only_closes_a_session_names_no_partition() -> None:
+    place = Place().loaded()
+    place.fetch()
+    assert place.acknowledge(epoch=-1) == ShareAcknowledgeResponse(Errors.NONE)
+    assert not place.desk.role.sessions
 
 
 def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_once() -> None:

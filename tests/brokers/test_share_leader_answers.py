@@ -12,7 +12,7 @@ from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import ShareAcknowledge, ShareAcknowledgeResponse, ShareFetch
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_state import (
     PendingBatch,
     ReadShareGroupStateResponse,
@@ -33,6 +33,7 @@ from tests.brokers.share_place import (
     log_of,
     said,
 )
+from tests.messages.shares import acknowledged, acknowledges
 
 REFUSED = "it was refused by the share coordinator"
 DELETED = "its state was deleted behind it"
@@ -236,7 +237,7 @@ def test_a_session_that_is_opened_again_needs_no_further_room_and_a_wrong_epoch_
     assert (told["share session"], told["session epoch"]) == ("M1", 2)
     assert [member for _, member in place.role.sessions] == ["M1"]
     assert place.fetch("M1", 1, epoch=0).error is Errors.NONE
-    request = ShareAcknowledge("g1", "M1", 0, "src-0", ())
+    request = acknowledges("g1", "M1", 0, "src-0", ())
     answer = place.ask(spl.on_share_acknowledge, request, "M1/consumer")
     assert answer.error is Errors.INVALID_SHARE_SESSION_EPOCH
     assert len(place.role.sessions) == 1
@@ -263,8 +264,8 @@ def test_the_last_member_of_a_group_takes_along_no_share_partition_of_another_gr
 def test_what_is_no_session_is_not_closed() -> None:
     """ShareSessionCache: a last acknowledgement needs the session that it closes."""
     place = held()
-    request = ShareAcknowledge("g1", "M2", -1, "src-0", ())
+    request = acknowledges("g1", "M2", -1, "src-0", ())
     answer = place.ask(spl.on_share_acknowledge, request, "M2/consumer")
-    assert answer == ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0")
+    assert answer == acknowledged(Errors.SHARE_SESSION_NOT_FOUND, "src-0")
     assert not len(place.role.closed)
     assert place.states(0, 1) == [ACQ, ACQ]

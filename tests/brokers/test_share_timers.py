@@ -20,12 +20,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     OfSession,
-    ShareAcknowledge,
     ShareFetch,
 )
 from kipviz.messages.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, KEY, TXP, SharePlace, said
+from tests.messages.shares import acknowledges
 
 ON = SharePlace().on
 VOTE = InFlight(TXP, 1, "M1", 0, staged_producer_id=0, staged_producer_epoch=3)
@@ -95,7 +95,7 @@ def test_a_session_that_closes_keeps_its_epoch_until_its_acknowledgements_are_du
     place = SharePlace(last=3).loaded()
     place.fetch("M1", 1)
     before = place.role.sessions["g1", "M1"]
-    request = ShareAcknowledge("g1", "M1", -1, "src-0", (said(0, 0),))
+    request = acknowledges("g1", "M1", -1, "src-0", (said(0, 0),))
     place.ask(share_partition_leader.on_share_acknowledge, request, "M1/consumer")
     assert place.role.sessions["g1", "M1"] == before
     place.coordinator()

@@ -19,13 +19,12 @@ from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,
-    ShareAcknowledge,
-    ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
     batches_of,
 )
 from tests.clients.parts import changed, producer_of
+from tests.messages.shares import acknowledged, acknowledges
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -169,7 +168,7 @@ def committing(*, gaps=()):
 
 def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
     request, me = committing(gaps=(2,))
-    assert request == ShareAcknowledge(
+    assert request == acknowledges(
         "g1",
         "M1",
         1,
@@ -178,14 +177,14 @@ def test_commit_sync_sends_what_was_said_and_leaves_the_rest():
     )
     assert me.current_fetch.batch == (1,)
     assert not me.done
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.epoch, me.acknowledging.error) == (True, 2, Errors.NONE)
 
 
 def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
     """Recorded of Kafka 4.4.0: InvalidRecordStateException in the result."""
     _, me = committing()
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"))
+    me = sc.on_response(me, acknowledged(Errors.INVALID_RECORD_STATE, "src-0"))
     assert (me.done, me.sessions.epoch) == (True, 2)
     assert me.acknowledging.error is Errors.INVALID_RECORD_STATE
 
@@ -195,7 +194,7 @@ def test_commit_sync_reports_what_was_refused_and_the_session_goes_on():
 )
 def test_commit_sync_into_a_session_that_is_not_known_any_more_ends_it(error):
     _, me = committing()
-    me = sc.on_response(me, ShareAcknowledgeResponse(error, "src-0"))
+    me = sc.on_response(me, acknowledged(error, "src-0"))
     assert (me.done, me.sessions.epoch) == (True, 0)
     assert me.acknowledging.error is Errors.NETWORK_EXCEPTION  # it cannot be sent again
 
@@ -263,7 +262,7 @@ def test_nor_does_it_outlive_the_session_that_a_fetch_has_lost(how):
     if how == "broken":
         me = sc.on_disconnected(me, 5)
     else:
-        me = sc.on_response(me, ShareAcknowledgeResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
+        me = sc.on_response(me, acknowledged(Errors.SHARE_SESSION_NOT_FOUND, "src-0"))
     assert (me.acknowledging.committing, me.sessions.epoch, me.acknowledging.in_background) == (
         (),
         0,

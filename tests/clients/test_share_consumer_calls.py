@@ -16,12 +16,11 @@ from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,
-    ShareAcknowledge,
-    ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
 )
 from tests.clients.parts import made, producer_of
+from tests.messages.shares import acknowledged, acknowledges
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 RULES = design("kafka").client_rules()
@@ -74,7 +73,7 @@ class Desk:
         return self.answers(ShareFetchResponse(Errors.NONE, "src-0", error, records, runs))
 
     def acknowledged(self, error=Errors.NONE):
-        return self.answers(ShareAcknowledgeResponse(error, "src-0"))
+        return self.answers(acknowledged(error, "src-0"))
 
     def polled(self, *offsets):
         self.step()
@@ -98,7 +97,7 @@ def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fe
     desk = Desk(POLL, says(ACCEPT), ASYNC, POLL).polled(0, 1).step(3)
     assert desk.app.waiting  # in poll() again
     assert next_broker(desk.consumer) == BROKER
-    assert desk.wire() == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(0, 1),))
+    assert desk.wire() == acknowledges("g1", "M1", 1, "src-0", (batch(0, 1),))
     assert next_request(desk.consumer) is None  # one request at a time
     desk.acknowledged()
     assert not desk.consumer.done
@@ -156,17 +155,17 @@ def test_a_call_that_the_mode_does_not_allow_throws(line, explicit, why):
 
 def test_one_record_is_acknowledged_by_its_offset():
     desk = Desk(POLL, says(ACCEPT, "1"), COMMIT).polled(0, 1).step(2)
-    assert desk.wire().acknowledgements == (batch(1, 1),)
+    assert desk.wire().partitions[0].acknowledgements == (batch(1, 1),)
     assert desk.consumer.current_fetch.batch == (0,)
 
 
 def test_renewed_records_come_back_by_the_next_poll_once_the_broker_has_said_yes():
     desk = Desk(POLL, says(RENEW), COMMIT, POLL, says(ACCEPT), COMMIT).polled(0, 1).step(2)
-    assert desk.wire().acknowledgements == (batch(0, 1, RENEW),)
+    assert desk.wire().partitions[0].acknowledgements == (batch(0, 1, RENEW),)
     desk.acknowledged().step(3)
     assert [r.offset for r in desk.app.records] == [0, 1]
     desk.step(2)
-    assert desk.wire().acknowledgements == (batch(0, 1),)
+    assert desk.wire().partitions[0].acknowledgements == (batch(0, 1),)
 
 
 def test_a_poll_that_renews_asks_for_no_records_and_gives_the_renewed_ones():
@@ -190,7 +189,7 @@ def test_close_sends_what_was_said_and_accepts_nothing_by_itself(explicit, last)
     lines = (POLL, says(ACCEPT), CLOSE) if explicit else (POLL, CLOSE)
     desk = Desk(*lines, explicit=explicit).polled(0, 1).step(len(lines) - 1)
     assert next_broker(desk.consumer) == BROKER
-    assert desk.wire() == ShareAcknowledge("g1", "M1", -1, "src-0", last)
+    assert desk.wire() == acknowledges("g1", "M1", -1, "src-0", last)
     desk.acknowledged().step()
     assert desk.app.ended == "it ran to its last line"
 

@@ -24,13 +24,12 @@ from kipviz.messages.share_groups import (
     FetchedPartition,
     OfSession,
     PartitionAcknowledgements,
-    ShareAcknowledge,
-    ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
     batches_of,
 )
 from tests.clients.parts import changed, made
+from tests.messages.shares import acknowledged, acknowledges
 
 ACCEPT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.GAP
 NETWORK = Errors.NETWORK_EXCEPTION
@@ -195,12 +194,12 @@ def test_close_ends_the_session_with_every_broker_one_after_the_other():
     me = sc.close(asked_both())
     assert (me.done, sc.next_broker(me)) == (False, THERE)
     first, me = sends(me, THERE)
-    assert first == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-1", ())
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
+    assert first == acknowledges("g1", "M1", requesting.FINAL_EPOCH, "src-1", ())
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-1"))
     assert (me.done, sc.next_broker(me)) == (False, HERE)
     second, me = sends(me, HERE)
-    assert second == ShareAcknowledge("g1", "M1", requesting.FINAL_EPOCH, "src-0", ())
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    assert second == acknowledges("g1", "M1", requesting.FINAL_EPOCH, "src-0", ())
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.others, me.sessions.epoch, sc.next_request(me)) == (
         True,
         (),
@@ -227,7 +226,7 @@ def test_close_says_what_commit_async_has_not_sent_yet_in_the_order_of_offsets()
         (),
         Errors.NONE,
     )
-    assert me.to_send.message.acknowledgements == (batch(4), batch(8))
+    assert me.to_send.message.partitions[0].acknowledgements == (batch(4), batch(8))
 
 
 def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
@@ -235,7 +234,7 @@ def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
     me = sc.commit_async(changed(me, verdicts=((8, ACCEPT),)))
     me = sc.commit_async(changed(me, verdicts=((4, ACCEPT),)))
     request, me = sends(me, HERE)
-    assert request.acknowledgements == (batch(4), batch(8))
+    assert request.partitions[0].acknowledgements == (batch(4), batch(8))
     assert (me.acknowledging.in_background, me.acknowledging.committing, sc.next_request(me)) == (
         True,
         (),
@@ -496,13 +495,13 @@ def test_commit_sync_accepts_what_is_in_hand_in_one_request_to_each_broker():
     assert (me.current_fetch.beside, me.done) == ((), False)
     assert sc.next_broker(me) == HERE
     first, me = sends(me, HERE)
-    assert first == ShareAcknowledge("g1", "M1", 1, "src-0", (batch(7),))
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    assert first == acknowledges("g1", "M1", 1, "src-0", (batch(7),))
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0"))
     assert (me.done, me.sessions.epoch) == (False, 2)
     assert sc.next_broker(me) == THERE
     second, me = sends(me, THERE)
-    assert second == ShareAcknowledge("g1", "M1", 1, "src-1", (batch(40),))
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-1"))
+    assert second == acknowledges("g1", "M1", 1, "src-1", (batch(40),))
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-1"))
     assert (me.done, me.acknowledging.owed) == (True, ())
     assert told(me) == [("src-0", (batch(7),), Errors.NONE), ("src-1", (batch(40),), Errors.NONE)]
 
@@ -511,16 +510,16 @@ def test_commit_sync_of_two_partitions_of_one_broker_is_one_request_with_two_res
     _, me = asks_all(polls(in_session()), HERE, *BOTH)
     me = sc.commit_sync(tells(me, part("src-0", 7), part("src-1", 40)))
     request, me = sends(me, HERE)
-    assert request == ShareAcknowledge(
+    assert request == acknowledges(
         "g1",
         "M1",
         1,
         "src-0",
         (batch(7),),
-        (PartitionAcknowledgements("src-1", (batch(40),)),),
+        PartitionAcknowledgements("src-1", (batch(40),)),
     )
-    others = (("src-1", Errors.INVALID_RECORD_STATE),)
-    me = sc.on_response(me, ShareAcknowledgeResponse(Errors.NONE, "src-0", others))
+    wrong = ("src-1", Errors.INVALID_RECORD_STATE)
+    me = sc.on_response(me, acknowledged(Errors.NONE, "src-0", wrong))
     assert told(me) == [
         ("src-0", (batch(7),), Errors.NONE),
         ("src-1", (batch(40),), Errors.INVALID_RECORD_STATE),

@@ -29,6 +29,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions
 from kipviz.records.batches import DataRecord
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, OUTPUT_ID, model_of, small_spec, steps_of
+from tests.messages.shares import acknowledges
 
 BOTH = ("src", "output-A")
 GONE = DeleteTopic("output-A")
@@ -54,7 +55,7 @@ ASKED = [
     (ListOffsets("output-A-0", LATEST_TIMESTAMP, True), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (DescribeProducers("output-A-0"), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (ShareFetch("g1", "M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
-    (ShareAcknowledge("g1", "M1", "output-A-0", -1, ()), Errors.NONE),
+    (acknowledges("g1", "M1", "output-A-0", -1, ()), Errors.NONE),
 ]
 
 

@@ -14,11 +14,12 @@ from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.producing import Fetch, Produce, merge_requests
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from tests.cluster.small_clusters import model_of, small_spec
+from tests.messages.shares import acknowledges
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(crash_broker=4)))
 WORLD = MODEL.initial()
@@ -46,7 +47,7 @@ def produce(partition: str) -> Produce:
         (merge_requests((produce("src-0"), produce("output-A-0"))), (5, "kafka_apis", "")),
         (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),
         (ShareFetch("g1", "M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
-        (ShareAcknowledge("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
+        (acknowledges("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
     ],
     ids=lambda each: type(each).__name__ if not isinstance(each, tuple) else "",
 )

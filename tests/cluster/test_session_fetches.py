@@ -152,7 +152,7 @@ READ = ("app-1 goes on", "quiet", "app-1 goes on")
 
 def test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker() -> None:
     trace, events = run(at_two_brokers(), *READ, *READ, *READ, *READ)
-    assert [(b, [p.partition for p in m.parts]) for b, m in acknowledged_at(events)] == [
+    assert [(b, [p.partition for p in m.partitions]) for b, m in acknowledged_at(events)] == [
         *((5, ["src-0"]), (3, ["src-2"]), (5, ["src-0", "src-1"]), (3, ["src-2"]))
     ]
     consumer = trace.world.applications["app-1"].consumer
@@ -173,7 +173,7 @@ def test_a_commit_of_two_partitions_waits_for_the_write_of_the_one_that_is_not_d
     trace, _ = run(at_two_brokers(), *READ, *READ, *READ, *sends, *writes, durable)
     serving = trace.world.connections["app-1/consumer", 5].serving
     assert serving is not None
-    assert [p.partition for p in serving.message.parts] == ["src-0", "src-1"]
+    assert [p.partition for p in serving.message.partitions] == ["src-0", "src-1"]
     leader = trace.world.roles[5, "share_partition_leader", ""]
     assert [call.owed for call in leader.waiting] == [("src-1",)]
     reason = why_broker_waits(trace.world, 5, serving.message)

@@ -27,18 +27,19 @@ from kipviz.messages.share_admin import (
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import ReadShareGroupState
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import KEY, small_spec
+from tests.messages.shares import acknowledges
 
 GIVEN = small_spec("share")
 JOINS = GIVEN.but(applications=(GIVEN.applications[0].but(protocol="share"),))
 ASKED: dict[str, Message] = {
     "a heartbeat": ShareGroupHeartbeat("g1", "M1", 0, "src"),
     "a fetch": ShareFetch("g1", "M1", 0, "src-0", 2),
-    "an acknowledgement": ShareAcknowledge("g1", "M1", 1, "src-0", ()),
+    "an acknowledgement": acknowledges("g1", "M1", 1, "src-0", ()),
     "a description": ShareGroupDescribe(("g1",)),
     "offsets": DescribeShareGroupOffsets("g1"),
     "other offsets": AlterShareGroupOffsets("g1", (("src-0", 1),)),

@@ -12,7 +12,6 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.designs.slot import UnknownDesign
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareAcknowledgeResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -21,6 +20,7 @@ from kipviz.messages.transactions import (
     TxnPartitions,
     WriteTxnMarkers,
 )
+from tests.messages.shares import acknowledged
 
 HOME = "__transaction_state-0"
 
@@ -61,7 +61,7 @@ def test_requests_to_other_brokers_are_collected(desk):
 
 def test_a_share_partition_leader_that_refuses_without_a_check_is_a_fault_of_the_handler():
     desk = Desk(share_partition_leader, ShareLeader(), leaders={"src-0": 1})
-    refusal = ShareAcknowledgeResponse(Errors.INVALID_REQUEST, "src-0")
+    refusal = acknowledged(Errors.INVALID_REQUEST, "src-0")
     with pytest.raises(AssertionError):
         desk.do(Effects(desk.role, replies=(Reply(ReplyTo("app-1", 1, 0), refusal),)))
 

@@ -35,6 +35,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import (
     Fetch,
     FetchedRecord,
@@ -51,8 +52,6 @@ from kipviz.messages.share_groups import (
     FetchedPartition,
     OfSession,
     PartitionAcknowledgements,
-    ShareAcknowledge,
-    ShareAcknowledgeResponse,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
@@ -84,6 +83,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
+from tests.messages.shares import acknowledged, acknowledges
 from tests.scenarios.story import nodes, played
 
 with warnings.catch_warnings():
@@ -225,17 +225,18 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
     for answer, whole in (
         (ShareFetchResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
         (ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
-        (ShareAcknowledgeResponse(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
-        (ShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"), False),
+        (acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
+        (acknowledged(Errors.INVALID_RECORD_STATE, "src-0"), False),
         (TxnShareAcknowledgeResponse(Errors.PRODUCER_FENCED, "src-0"), True),
         (TxnShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"), False),
     ):
         found = body(answer)
-        assert found["ErrorCode"] == (answer.error if whole else 0)
+        error = error_in(answer)
+        assert found["ErrorCode"] == (error if whole else 0)
         if whole:
             assert found["Responses"] == ()
         else:
-            assert found["Responses"][0]["Partitions"][0]["ErrorCode"] == answer.error
+            assert found["Responses"][0]["Partitions"][0]["ErrorCode"] == error
 
 
 def test_offsets_are_asked_for_by_one_group_before_version_8_and_by_several_after() -> None:
@@ -267,7 +268,7 @@ def test_a_topic_that_may_not_be_read_stands_in_an_answer_that_else_serves() -> 
 
 def test_a_renewal_is_announced() -> None:
     for kind in (AcknowledgeType.RENEW, AcknowledgeType.ACCEPT):
-        message = ShareAcknowledge("g", "m", 1, "src-0", (AcknowledgementBatch(1, 1, kind),))
+        message = acknowledges("g", "m", 1, "src-0", (AcknowledgementBatch(1, 1, kind),))
         assert body(message)["IsRenewAck"] == (kind is AcknowledgeType.RENEW)
 
 
@@ -293,9 +294,9 @@ def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
     assert (whole["ErrorCode"], whole["Responses"]) == (Errors.INVALID_REQUEST, ())
     accepted = (AcknowledgementBatch(1, 1, AcknowledgeType.ACCEPT),)
     others = (PartitionAcknowledgements("src-1", accepted),)
-    asked = body(ShareAcknowledge("g", "m", 1, "src-0", accepted, others=others))
+    asked = body(acknowledges("g", "m", 1, "src-0", accepted, *others))
     assert len(asked["Topics"][0]["Partitions"]) == 2
-    answer = ShareAcknowledgeResponse(refused, "src-0", (("src-1", Errors.NONE),))
+    answer = acknowledged(refused, "src-0", ("src-1", Errors.NONE))
     (topic,) = body(answer)["Responses"]
     assert [p["ErrorCode"] for p in topic["Partitions"]] == [refused, Errors.NONE]
 

@@ -545,7 +545,8 @@ def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording
         elif isinstance(m, ShareFetch):
             modelled.append(("fetch", m.session_epoch, m.acknowledgements))
         else:
-            said_now = [int(b.type) for b in m.acknowledgements for _ in range(b.first, b.last + 1)]
+            batches = m.partitions[0].acknowledgements
+            said_now = [int(b.type) for b in batches for _ in range(b.first, b.last + 1)]
             modelled.append(("acknowledge", m.session_epoch, said_now))
     recorded = []
     for e in sorted(recording.wire, key=lambda e: e.received_ms):

@@ -47,6 +47,7 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
+from kipviz.messages.transactions import PartitionResult
 from kipviz.records.placement import topic_of
 
 
@@ -97,14 +98,14 @@ def on_share_acknowledge(
     applies all acknowledgements of a partition or none. ANSWERS: when each partition has its result.
     Clause: KIP-932 "ShareAcknowledge"; SharePartitionManager.acknowledge.
     """
-    if not request.others:
+    if len(request.partitions) == 1:
         return share_partition_leader.on_share_acknowledge(me, request, reply_to, on)
     me, checks = share_sessions.after(me, request, reply_to, on)
     if error_of(checks) is not Errors.NONE:
-        answer = ShareAcknowledgeResponse(error_of(checks), request.partition)
+        answer = ShareAcknowledgeResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     call = SessionCall(reply_to, request, fetched=())
-    done = _apply_acknowledgements(me, call, request.parts, on).after(checks)
+    done = _apply_acknowledgements(me, call, request.partitions, on).after(checks)
     if request.session_epoch != FINAL_EPOCH:
         return done
     return share_partition_leader.closed(done, request, reply_to, on)
@@ -130,7 +131,7 @@ def gathered(done: Effects, on: Context) -> Effects:
         if call is None or not isinstance(reply.message, ShareAcknowledgeResponse):
             replies.append(reply)
             continue
-        told = reply.message
+        (told,) = reply.message.responses
         known = call.but(
             owed=tuple(p for p in call.owed if p != told.partition),
             acknowledged=(*call.acknowledged, (told.partition, told.error)),
@@ -344,19 +345,19 @@ def _answer(
     """
     results = dict(call.acknowledged)
     if isinstance(request, ShareAcknowledge):
-        (partition, error), *others = ((p.partition, results[p.partition]) for p in request.parts)
-        return ShareAcknowledgeResponse(error, partition, tuple(others))
+        each = (PartitionResult(p.partition, results[p.partition]) for p in request.partitions)
+        return ShareAcknowledgeResponse(Errors.NONE, tuple(each))
     fresh = request.of_session.added if request.of_session is not None else ()
     named = (*fresh, *results)
-    each = []
+    found = []
     for part in call.fetched or ():
         told = part.but(acknowledge_error=results.pop(part.partition, Errors.NONE))
         if told != FetchedPartition(part.partition) or part.partition in named:
-            each.append(told)
+            found.append(told)
     return ShareFetchResponse(
         Errors.NONE,
         "",
-        each=tuple(each)
+        each=tuple(found)
         + tuple(
             FetchedPartition(partition, acknowledge_error=error)
             for partition, error in results.items()

@@ -55,7 +55,7 @@ from kipviz.messages.share_groups import (
 )
 from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
 from kipviz.messages.topic_creation import CreateTopicsResponse
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions import PartitionResult, TxnPartitionsResult
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"
@@ -136,22 +136,24 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
 ) -> Effects:
-    """Apply acknowledgements: all of a partition's or none, durable before the response.
+    """Apply acknowledgements of one partition: all of them or none, durable before the response.
 
     Epoch -1 closes the session as well: what the member still holds is released.
     Clause: KIP-932 "ShareAcknowledge"; SharePartition.acknowledge.
     """
+    (only,) = request.partitions
+    partition, said = only.partition, only.acknowledgements
 
     def answered(error: Errors) -> Effects:
-        answer = ShareAcknowledgeResponse(error, request.partition)
+        answer = ShareAcknowledgeResponse(Errors.NONE, (PartitionResult(partition, error),))
         return Effects(me, replies=(Reply(reply_to, answer),))
 
     me, checks = share_sessions.after(me, request, reply_to, on)
     if error_of(checks) is not Errors.NONE:
-        return answered(error_of(checks)).after(checks)
-    said = request.acknowledgements
-    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
-    unknown = deleted_topics.unknown(request.partition, on.image)
+        refused = Reply(reply_to, ShareAcknowledgeResponse(error_of(checks)))
+        return Effects(me, replies=(refused,), checks=checks)
+    share = me.shares.get(on.image.share_key(request.group_id, partition))
+    unknown = deleted_topics.unknown(partition, on.image)
     checks = one_after_another(
         lambda: checks,
         lambda: share_validation.form_checks(said),

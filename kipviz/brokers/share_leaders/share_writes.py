@@ -34,7 +34,7 @@ from kipviz.messages.events import (
     LockRenewed,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.message_errors import error_of_response, with_error
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
@@ -52,6 +52,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
 )
 from kipviz.messages.topic_creation import CreateTopicsResponse
+from kipviz.messages.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
@@ -141,7 +142,7 @@ def acknowledge(
             records = records.set(offset, after)
             offsets.append(offset)
             events.append(moved(me, offset, before, after, "acknowledged by the member"))
-    answer = ShareAcknowledgeResponse(Errors.NONE, me.partition)
+    answer = ShareAcknowledgeResponse(Errors.NONE, (PartitionResult(me.partition, Errors.NONE),))
     if renewed:
         records, again = _renew_locks(me, records, tuple(renewed), member_id)
         events += again
@@ -544,7 +545,7 @@ def _fail_write(
     if write.reply_to is not None or write.fetch is not None:
         checks = translated(checks, "error to a client", None, error)
     if write.reply_to is not None and write.answer is not None:
-        replies = (Reply(write.reply_to, write.answer.but(error=error)),)
+        replies = (Reply(write.reply_to, with_error(write.answer, error)),)
     if write.fetch is not None:
         me = _acknowledged_fetch(me, write.fetch, error)
     # The write only reported an expired lock: its records are copied whether it succeeded or not.

@@ -19,6 +19,7 @@ from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     FetchedPartition,
@@ -163,7 +164,7 @@ def _on_acknowledged(
 ) -> ShareConsumer:
     unknown = answer.error in SESSION_ERRORS
     # A ShareAcknowledge opens no session, so it cannot be sent again.
-    error = Errors.NETWORK_EXCEPTION if unknown else answer.error
+    error = Errors.NETWORK_EXCEPTION if unknown else error_of_response(answer)
     lost = unknown or me.closed
     me = _note_results(me, request, error, answer)
     me = me.but(sessions=me.sessions.lost if lost else me.sessions.advanced)
@@ -311,7 +312,12 @@ def _note_results(
         me = me.but(current_fetch=fetch.but(renewing=(), renewed=renewed))
     requests = me.acknowledging
     if not me.by_session:
-        return me.but(acknowledging=requests.come_to(request.acknowledgements, error))
+        every = (
+            request.acknowledgements
+            if isinstance(request, ShareFetch)
+            else request.partitions[0].acknowledgements
+        )
+        return me.but(acknowledging=requests.come_to(every, error))
     results = _results(answer)
     for said in _said_of_each(request):
         came_to = results.get(said.partition, error)
@@ -321,7 +327,7 @@ def _note_results(
 
 def _said_of_each(request: ShareFetch | ShareAcknowledge) -> tuple[PartitionAcknowledgements, ...]:
     if isinstance(request, ShareAcknowledge):
-        return request.parts
+        return request.partitions
     return request.of_session.acknowledgements if request.of_session is not None else ()
 
 
@@ -329,7 +335,7 @@ def _results(answer: ShareFetchResponse | ShareAcknowledgeResponse | None) -> di
     """Return the results of each partition's acknowledgements, as far as a response has them."""
     if isinstance(answer, ShareFetchResponse):
         return {part.partition: part.acknowledge_error for part in answer.fetched}
-    return dict(answer.of_each) if answer is not None and answer.others else {}
+    return {each.partition: each.error for each in answer.responses} if answer is not None else {}
 
 
 def on_disconnected(me: ShareConsumer, broker: int) -> ShareConsumer:
@@ -431,9 +437,8 @@ def commit_next(me: ShareConsumer) -> ShareConsumer:
             said, error = each.acknowledgements, Errors.NETWORK_EXCEPTION
             requests = requests.come_to(said, error, each.partition)
         return commit_next(me.but(acknowledging=requests))
-    (first, batches), *others = ((each.partition, each.acknowledgements) for each in mine)
-    several = tuple(PartitionAcknowledgements(p, said) for p, said in others)
-    request = ShareAcknowledge(me.group_id, me.member_id, epoch, first, batches, several)
+    parts = (PartitionAcknowledgements(each.partition, each.acknowledgements) for each in mine)
+    request = ShareAcknowledge(me.group_id, me.member_id, epoch, tuple(parts))
     return me.but(acknowledging=requests, to_send=Addressed(broker, request), done=False)
 
 
@@ -448,14 +453,16 @@ def closing(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> Addres
 
 
 def _to_session(me: ShareConsumer, epoch: int, said: tuple[AcknowledgementBatch, ...]) -> Addressed:
-    request = ShareAcknowledge(me.group_id, me.member_id, epoch, me.partition, said)
+    only = PartitionAcknowledgements(me.partition, said)
+    request = ShareAcknowledge(me.group_id, me.member_id, epoch, (only,))
     return Addressed(me.sessions.broker, request)
 
 
 def close_next(me: ShareConsumer) -> ShareConsumer:
     """Close the session with another broker; the call ends when all are closed."""
     (broker, _, partition), *rest = me.sessions.others
-    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, partition, ())
+    named = PartitionAcknowledgements(partition, ())
+    last = ShareAcknowledge(me.group_id, me.member_id, FINAL_EPOCH, (named,))
     return me.but(
         to_send=Addressed(broker, last), sessions=me.sessions.but(others=tuple(rest)), done=False
     )

@@ -8,11 +8,14 @@ from typing import Any
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import Produce
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    PartitionAcknowledgements,
     ShareAcknowledge,
+    ShareAcknowledgeResponse,
     ShareFetch,
     batches_of_each,
 )
@@ -85,11 +88,19 @@ def message_of(
 ) -> ShareFetch | ShareAcknowledge:
     """Return a request of a member in the model's form, about one of its partitions."""
     said = exchange.request
-    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"], partition)
+    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"])
     if exchange.api == "SHARE_ACKNOWLEDGE":
-        return ShareAcknowledge(*who, acknowledgements)
+        return ShareAcknowledge(*who, (PartitionAcknowledgements(partition, acknowledgements),))
     mode = said.get("shareAcquireMode", 0)
-    return ShareFetch(*who, most, acknowledgements, acquire_mode=mode)
+    return ShareFetch(*who, partition, most, acknowledgements, acquire_mode=mode)
+
+
+def asked_partition(message: ShareFetch | ShareAcknowledge) -> str:
+    """Return the partition that a request of `message_of` is about."""
+    if isinstance(message, ShareFetch):
+        return message.partition
+    (only,) = message.partitions
+    return only.partition
 
 
 def acknowledgements_of(
@@ -234,8 +245,8 @@ def recorded_of(
 
 def said_of(reply: Any) -> Said:
     """Return the part of the model's answer to a member that is compared with the recorded one."""
-    if not hasattr(reply, "acquired"):
-        return (("error", reply.error.name),)
+    if isinstance(reply, ShareAcknowledgeResponse):
+        return (("error", error_of_response(reply).name),)
     acquired = tuple(
         (offset, run.delivery_count)
         for run in reply.acquired

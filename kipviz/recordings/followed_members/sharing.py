@@ -45,6 +45,7 @@ from kipviz.recordings.followed_members import led_elsewhere
 from kipviz.recordings.followed_members.member_connections import MemberConnections
 from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
+    asked_partition,
     count_of,
     parts_of,
     recorded_of,
@@ -168,7 +169,7 @@ class Sharing:
                 yield exchange.answered_ms, ANSWERED, number
             elif self._of_brokers[number].api in STATES:
                 yield exchange.received_ms, WRITTEN, number
-        sources = {m.partition for _, each in self._requests.values() for m in each}
+        sources = {asked_partition(m) for _, each in self._requests.values() for m in each}
         for number, (at_ms, on) in enumerate(self._contexts):
             before = self._contexts[number - 1][1]
             if number and any(
@@ -282,7 +283,7 @@ class Sharing:
         brought = {name for name, part in told.items() if count_of(part)}
         for place, message in enumerate(messages):
             kinds = [message]
-            if brought and message.partition not in brought:
+            if brought and asked_partition(message) not in brought:
                 # Its leader was not ready while another one was.
                 kinds.append(message.but(max_records=0))
             handed = [self._hand_part(way, number, place, m, on) for way in found for m in kinds]
@@ -411,7 +412,7 @@ class Sharing:
         exchange = self._exchanges[number]
         _, messages = self._requests[number]
         parts = parts_of(exchange.response["responses"], self._names)
-        known = [m.partition for m in messages]
+        known = [asked_partition(m) for m in messages]
         own = (*known, *(a.about.rpartition(" ")[2] for a in self._refused if a.number == number))
         if exchange.api == "SHARE_ACKNOWLEDGE":
             own = tuple(parts_of(exchange.request["topics"], self._names))
@@ -422,7 +423,7 @@ class Sharing:
         said = [self._says(way, number) for way in ways]
         self._ways = tuple(dict.fromkeys(self._end_request(way, number) for way in ways))
         for place, message in enumerate(messages):
-            about = f"{message.group_id} {message.member_id} {message.partition}"
+            about = f"{message.group_id} {message.member_id} {known[place]}"
             possible = tuple(dict.fromkeys(each[place] for each in said))
             yield Asked(number, exchange.api, about, recorded[place], possible)
 
@@ -551,4 +552,4 @@ def _of_brokers(exchange: Exchange) -> Exchange:
 
 
 def _place(message: Any) -> tuple[str, str]:
-    return message.group_id, message.partition
+    return message.group_id, asked_partition(message)

@@ -278,7 +278,10 @@ def _errors(message: Message) -> Iterator[Guard]:
     if isinstance(message, ProduceResponse):
         for part in message.parts[1:]:
             yield short_name(part.partition), part.error.name
-    if isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
+    if isinstance(message, ShareAcknowledgeResponse):
+        for result in message.responses[1:]:
+            yield short_name(result.partition), result.error.name
+    if isinstance(message, TxnShareAcknowledgeResponse):
         for partition, its_error in message.of_each[1:]:
             yield short_name(partition), its_error.name
     if isinstance(message, ShareFetchResponse):

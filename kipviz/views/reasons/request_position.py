@@ -162,7 +162,11 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     call = _find_session_call(role, message)
     if call is not None:
         return _session_call_waits(world, broker, role, call)
-    share = role.shares.get(world.image.share_key(message.group_id, message.partition))
+    if isinstance(message, ShareAcknowledge):
+        first = message.partitions[0].partition if message.partitions else ""
+    else:
+        first = message.partition
+    share = role.shares.get(world.image.share_key(message.group_id, first)) if first else None
     if share is not None and share.writes:
         return write_of(world, broker, share)
     if delayed := _find_delayed(role, message):

@@ -11,6 +11,7 @@ from kipviz.messages.apis.legal_errors import DISK, UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import PartitionResult
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema
@@ -257,7 +258,7 @@ def renews(every: Acknowledged) -> bool:
 
 
 def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
-    every = tuple((part.partition, part.acknowledgements) for part in m.parts)
+    every = tuple((part.partition, part.acknowledgements) for part in m.partitions)
     return {
         "GroupId": m.group_id,
         "MemberId": m.member_id,
@@ -268,9 +269,18 @@ def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
 
 
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
-    if m.error in OF_A_SESSION:
-        return {"ErrorCode": m.error, "Responses": ()}
-    return {"ErrorCode": Errors.NONE, "Responses": _results(m.of_each, around)}
+    each = ((result.partition, result.error) for result in m.responses)
+    return {"ErrorCode": m.error, "Responses": _results(each, around)}
+
+
+def refuse_acknowledgements(
+    request: model.ShareAcknowledge, error: Errors
+) -> model.ShareAcknowledgeResponse:
+    """Return the response to a request that is rejected: with one error, or with that of each partition."""
+    if error in OF_A_SESSION:
+        return model.ShareAcknowledgeResponse(error)
+    each = (PartitionResult(part.partition, error) for part in request.partitions)
+    return model.ShareAcknowledgeResponse(Errors.NONE, tuple(each))
 
 
 def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
@@ -320,7 +330,7 @@ APIS: tuple[Api, ...] = (
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.BROKER,
         needs=(READ_GROUP, READ_TOPIC),
-        refusal=lambda m, error: model.ShareAcknowledgeResponse(error, m.partition),
+        refusal=refuse_acknowledgements,
         errors=(
             at(
                 "ErrorCode",
