@@ -66,7 +66,7 @@ from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata
+from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -446,6 +446,14 @@ def test_the_fields_of_what_stands_in_an_array_of_a_message_are_named() -> None:
     assert detail(asked).endswith(f": transactions=[({said})], version=5")
     verified = asked.but(transactions=(asked.transactions[0].but(verify_only=True),))
     assert f"{said}, verify_only=True)" in detail(verified)
+
+
+def test_the_fields_of_a_result_with_an_error_are_named_and_those_of_a_pair_are_not() -> None:
+    topics = (TopicId("src", "A"), TopicId("gone", "", Errors.UNKNOWN_TOPIC_OR_PARTITION))
+    said = "(topic=src, topic_id=A), (topic=gone, topic_id=, error=UNKNOWN_TOPIC_OR_PARTITION)"
+    assert detail(MetadataResponse(Errors.NONE, topics)).endswith(f": error=NONE, topics=[{said}]")
+    committed = groups.OffsetCommit("g", "m", 1, (groups.GroupOffset("src-0", 3),))
+    assert "offsets=[(src-0, 3)]" in detail(committed)
 
 
 @pytest.mark.parametrize("kind", all_messages(), ids=lambda kind: kind.__name__)

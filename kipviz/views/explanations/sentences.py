@@ -183,9 +183,11 @@ def _short(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_short(v) for v in value) + "]"
     if isinstance(value, Value):
-        # With an array of its own it is a row of the message, and not a pair or a range that is read at a glance.
+        # With an array of its own, or an error beside other results, it is a row of the message, and not a pair or a
+        # range that is read at a glance.
         parts = [getattr(value, f) for f in value.__struct_fields__]
-        if any(isinstance(part, tuple) for part in parts):
+        is_result = len(parts) > 2 and any(isinstance(part, Errors) for part in parts)
+        if is_result or any(isinstance(part, tuple) for part in parts):
             told = (f"{f}={_short(getattr(value, f))}" for f in _list_told(value))
             return f"({', '.join(told)})"
         return f"({', '.join(map(_short, parts))})"
