@@ -157,7 +157,7 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
         case OffsetDelete():
             partitions = m.partitions
         case Produce():
-            partitions = (part.partition for part in m.parts)
+            partitions = (batch.partition for batch in m.partition_data)
         case TxnShareAcknowledge():
             partitions = (part.partition for part in parts_of(m))
         case Fetch() | ListOffsets() | OffsetFetch() | DescribeProducers():

@@ -19,7 +19,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.share_groups import ShareAcknowledge
 from kipviz.messages.transactions import TxnPartitions, TxnPartitionsResult, refused_partitions
 from kipviz.records.placement import topic_of
@@ -39,7 +39,7 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
         return offset_topics.unknown_ids(message, image, rules)
     said: Any = message
     if isinstance(message, Produce):
-        topics = (topic_of(part.partition) for part in message.parts)
+        topics = (topic_of(batch.partition) for batch in message.partition_data)
     elif isinstance(message, ShareAcknowledge):
         topics = (topic_of(part.partition) for part in message.partitions)
     else:
@@ -54,12 +54,23 @@ def error_of(message: Message, image: Image) -> Errors:
     Produce for several partitions checks each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
-    if isinstance(message, Produce) and message.further:
-        return Errors.NONE
-    by_id = isinstance(message, Produce | Fetch) and _by_id(message)
+    if isinstance(message, Produce):
+        batches = message.partition_data
+        several = len(batches) > 1
+        return Errors.NONE if several else produce_error(message, batches[0], image)
+    by_id = isinstance(message, Fetch) and _by_id(message)
     if not by_id and not api_of(message).by_name:
         return Errors.NONE
     partition: str = message.partition  # type: ignore[attr-defined]
+    return _missing_error(partition, image, by_id=by_id)
+
+
+def produce_error(request: Produce, batch: PartitionProduceData, image: Image) -> Errors:
+    """Return the error of a batch whose partition does not exist, or NONE if it exists."""
+    return _missing_error(batch.partition, image, by_id=_by_id(request))
+
+
+def _missing_error(partition: str, image: Image, *, by_id: bool) -> Errors:
     if partition in image.leaders:
         return Errors.NONE
     return Errors.UNKNOWN_TOPIC_ID if by_id else Errors.UNKNOWN_TOPIC_OR_PARTITION

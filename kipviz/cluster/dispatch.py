@@ -162,6 +162,11 @@ def _by_name_or_anybody(m: Any, image: Image) -> str:
     return _by_anybody(m, image) if m.transactional_id is None else _by_transactional_id(m, image)
 
 
+def _by_partition_of_first_batch(m: Any, image: Image) -> str:
+    partition: str = m.partition_data[0].partition
+    return partition
+
+
 def _by_first_partition(m: Any, image: Image) -> str:
     partition: str = m.markers[0].partitions[0]
     return partition
@@ -179,6 +184,7 @@ PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.GROUPS: _by_first_group,
     Shard.KEY: _by_key,
     Shard.PARTITION: _by_partition,
+    Shard.PARTITIONS: _by_partition_of_first_batch,
     Shard.FIRST_PARTITION: _by_first_partition,
     Shard.ANY: _by_anybody,
     Shard.BROKER: _by_broker,
@@ -190,8 +196,8 @@ OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHA
 _PARTED = frozenset(
     api.request
     for api in APIS
-    if api.shard in (Shard.GROUPS, Shard.TRANSACTIONS)
-    or issubclass(api.request, InitProducerId | Produce)
+    if api.shard in (Shard.GROUPS, Shard.TRANSACTIONS, Shard.PARTITIONS)
+    or issubclass(api.request, InitProducerId)
 )
 
 
@@ -211,7 +217,9 @@ def _is_parted(message: Message) -> bool:
         return True
     if isinstance(message, AddPartitionsToTxn):
         return len(message.transactions) > 1
-    return (isinstance(message, Produce) and bool(message.further)) or names_several(message)
+    if isinstance(message, Produce):
+        return len(message.partition_data) > 1
+    return names_several(message)
 
 
 def addressee(message: Message, image: Image) -> str:

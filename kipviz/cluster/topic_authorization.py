@@ -10,7 +10,6 @@ from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
-from kipviz.messages.apis.logs.produce import refused_in_each
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import (
     OffsetCommit,
@@ -21,12 +20,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import (
-    Produce,
-    ProduceResponse,
-    merge_requests,
-    merge_responses,
-)
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.releases import takes_several
 from kipviz.messages.several_groups import OfGroups, about, groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
@@ -49,17 +43,25 @@ def narrowed(message: Message, image: Image) -> Message:
     """Return a client's request without the partitions, or groups, of other brokers than its first one's."""
     if names_several(message):
         return _coordinated_together(message, image)
-    if not isinstance(message, ShareFetch | TxnShareAcknowledge | Produce) or not message.further:
+    if isinstance(message, Produce):
+        return _led_together(message, image)
+    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
         return message
     broker = image.leader_of(message.partition)
-    if isinstance(message, Produce):
-        led = tuple(b for b in message.further if image.leader_of(b.partition) == broker)
-        return message.but(further=led)
     if isinstance(message, TxnShareAcknowledge):
         parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
         return message.but(further=parts)
     here = tuple(p for p in message.further if image.leader_of(p) == broker)
     return message.but(further=here)
+
+
+def _led_together(request: Produce, image: Image) -> Produce:
+    batches = request.partition_data
+    if len(batches) == 1:
+        return request
+    broker = image.leader_of(batches[0].partition)
+    led = tuple(each for each in batches if image.leader_of(each.partition) == broker)
+    return request.but(partition_data=led)
 
 
 def _coordinated_together(request: OfGroups, image: Image) -> Message:
@@ -85,8 +87,8 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             starts = tuple(s for s in message.starts if topic_of(s[0]) not in topics)
             return message.but(starts=starts)
         case Produce():
-            kept = (part for part in message.parts if topic_of(part.partition) not in topics)
-            return merge_requests(tuple(kept))
+            kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
+            return message.but(partition_data=tuple(kept))
         case ShareFetch():
             asked = (message.partition, *message.further)
             first, *further = (p for p in asked if topic_of(p) not in topics)
@@ -117,13 +119,7 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     if isinstance(request, AddPartitionsToTxn):
         return serving, _of_transactions(request, serving.answers)
     assert isinstance(request, Produce)
-    asked = tuple(
-        part.partition for part in request.parts if topic_of(part.partition) not in serving.refused
-    )
-    if len(serving.answers) < len(asked):
-        return serving, None
-    there = {p.partition: p for p in serving.answers if isinstance(p, ProduceResponse)}
-    return serving, merge_responses(tuple(there[partition] for partition in asked))
+    return serving, _of_batches(request, serving.answers, serving.refused)
 
 
 def _in_parts(message: Message) -> bool:
@@ -134,7 +130,22 @@ def _in_parts(message: Message) -> bool:
         return len(message.transactions) > 1
     if isinstance(message, AddPartitionsToTxnResponse):
         return len(message.results) > 1
-    return isinstance(message, Produce | ProduceResponse) and bool(message.further)
+    if isinstance(message, ProduceResponse):
+        return len(message.partition_responses) > 1
+    return isinstance(message, Produce) and len(message.partition_data) > 1
+
+
+def _of_batches(
+    request: Produce, answers: tuple[Any, ...], refused: tuple[str, ...]
+) -> Message | None:
+    """Return the response with the results of all authorized batches, in the request's order, once all are there."""
+    batches = (b for b in request.partition_data if topic_of(b.partition) not in refused)
+    asked = tuple(batch.partition for batch in batches)
+    if len(answers) < len(asked):
+        return None
+    there = {each.partition: each for answer in answers for each in answer.partition_responses}
+    results = tuple(there[partition] for partition in asked)
+    return ProduceResponse(results, request.correlation_id)
 
 
 def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
@@ -174,9 +185,12 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
             return answer
         case ProduceResponse():
             assert isinstance(request, Produce)
-            there = {part.partition: part for part in answer.parts}
-            each = (there.get(p.partition) or refused_in_each(p, REFUSED) for p in request.parts)
-            return merge_responses(tuple(each))
+            there = {each.partition: each for each in answer.partition_responses}
+            results = (
+                there.get(batch.partition) or PartitionProduceResponse(batch.partition, REFUSED)
+                for batch in request.partition_data
+            )
+            return answer.but(partition_responses=tuple(results))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             asked_for = (request.partition, *request.further)

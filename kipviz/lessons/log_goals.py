@@ -39,7 +39,7 @@ FAILED = (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NOT_ENOUGH_REPLICAS)
 def _errors(message: Message) -> tuple[Errors, ...]:
     match message:
         case ProduceResponse():
-            return tuple(part.error for part in message.parts)
+            return tuple(each.error for each in message.partition_responses)
         case EndTxnResponse() | InitProducerIdResponse():
             return (message.error,)
         case WriteTxnMarkersResponse():
@@ -113,7 +113,8 @@ def _order_lost(moment: Moment) -> bool:
 def _one_request(moment: Moment) -> bool:
     """A producer has just sent the batches of several partitions in one request."""
     return any(
-        isinstance(message, Produce) and message.further for message in _sent_messages(moment)
+        isinstance(message, Produce) and len(message.partition_data) > 1
+        for message in _sent_messages(moment)
     )
 
 
@@ -139,7 +140,7 @@ def _lost_together(moment: Moment) -> bool:
     refused = [
         message
         for message in _sent_messages(moment)
-        if isinstance(message, ProduceResponse) and message.error is Errors.NOT_ENOUGH_REPLICAS
+        if isinstance(message, ProduceResponse) and Errors.NOT_ENOUGH_REPLICAS in _errors(message)
     ]
     return broken and len(refused) > 1
 
@@ -148,7 +149,7 @@ def _answers_of_two_kinds(moment: Moment) -> bool:
     """One response has just confirmed the batches of some partitions, and rejected those of others."""
     return any(
         isinstance(message, ProduceResponse)
-        and len({part.error is Errors.NONE for part in message.parts}) > 1
+        and len({error is Errors.NONE for error in _errors(message)}) > 1
         for message in _sent_messages(moment)
     )
 
@@ -159,7 +160,7 @@ def _batch_repeated(moment: Moment) -> bool:
     return not appended and any(
         isinstance(event, MessageSent)
         and isinstance(event.message, ProduceResponse)
-        and event.message.error is Errors.NONE
+        and Errors.NONE in _errors(event.message)
         for event in moment.events
     )
 

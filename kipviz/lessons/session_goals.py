@@ -8,7 +8,6 @@ from kipviz.brokers.timers import TransactionLiveness
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
 from kipviz.lessons.moment import Goal, Moment
-from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
@@ -19,7 +18,7 @@ def _batch_refused(moment: Moment) -> bool:
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, ProduceResponse)
-        and event.message.error is not Errors.NONE
+        and any(each.error for each in event.message.partition_responses)
         for event in moment.events
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
 from kipviz.messages.share_groups import ShareAcknowledgeResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
@@ -21,6 +22,8 @@ def error_in(message: object) -> Errors | None:
         return results_of(message)[0].error
     if error is None and isinstance(message, AddPartitionsToTxnResponse):
         return message.results[0].error
+    if error is None and isinstance(message, ProduceResponse):
+        return message.partition_responses[0].error
     return error
 
 
@@ -44,4 +47,7 @@ def with_error(response: Message, error: Errors) -> Message:
         return response.but(results=tuple(each.but(error=error) for each in response.results))
     if isinstance(response, ShareAcknowledgeResponse):
         return response.but(responses=tuple(each.but(error=error) for each in response.responses))
+    if isinstance(response, ProduceResponse):
+        results = tuple(each.but(error=error) for each in response.partition_responses)
+        return response.but(partition_responses=results)
     return response.but(error=error)

@@ -42,11 +42,11 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
                     due = due.set(waiting, False)
             return facts.but(due=due)
         case MessageSent(message=Produce() as request):
-            for batch in request.parts:
-                who = (batch.producer_id, batch.producer_epoch)
-                key = (batch.partition, *who, batch.base_sequence)
+            for batch in request.partition_data:
+                key = (batch.partition, *batch.identity, batch.base_sequence)
                 if key not in facts.sent_in:
-                    now = facts.rounds.get(batch.producer_id, 0) + _begins(facts, batch)
+                    begins = enlists(request) and not _has_open(facts, batch.producer_id)
+                    now = facts.rounds.get(batch.producer_id, 0) + begins
                     facts = facts.but(sent_in=facts.sent_in.set(key, now))
             return facts
         case BatchAppended(partition=partition, producer_id=pid) if event.control:
@@ -57,10 +57,9 @@ def learned_in_order(facts: Facts, event: Event) -> Facts:
             return facts
 
 
-def _begins(facts: Facts, batch: Produce) -> bool:
-    """Return whether a batch starts its producer's next transaction."""
-    is_open = any(undecided and of == batch.producer_id for (_, of), undecided in facts.due.items())
-    return enlists(batch) and not is_open
+def _has_open(facts: Facts, producer_id: int) -> bool:
+    """Return whether a producer has a transaction that is not decided."""
+    return any(undecided and of == producer_id for (_, of), undecided in facts.due.items())
 
 
 def learned_below_2(facts: Facts, event: Event) -> Facts:

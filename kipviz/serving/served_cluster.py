@@ -298,7 +298,9 @@ class ServedCluster:
         if len(groups) > len(known.group_ids):
             known = known.but(group_ids=tuple(groups))
         if isinstance(message, Produce):
-            parts = dict.fromkeys((*known.partitions, *(p.partition for p in message.parts)))
+            parts = dict.fromkeys(
+                (*known.partitions, *(b.partition for b in message.partition_data))
+            )
             there = tuple(p for p in parts if p in self.world.logs)
             if there != known.partitions:
                 known = known.but(partitions=there)

@@ -18,9 +18,10 @@ from kipviz.messages.message import Message
 from kipviz.messages.producing import (
     Fetch,
     FetchResponse,
+    PartitionProduceData,
+    PartitionProduceResponse,
     Produce,
     ProduceResponse,
-    merge_requests,
 )
 from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
@@ -69,14 +70,16 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
         raise Refused(f"acks is -1, 0 or 1, not {said['Acks']}")
     parts = tuple(_parts(said, desk))
     name = said["TransactionalId"] or ""
+    data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
+    transactional = any(part.batch is not None and part.batch.transactional for part in parts)
     # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
-    messages = tuple(_message(name, part, version) for part in parts if part.batch is not None)
+    message = Produce(name if transactional else "", data, version)
 
     def answer(replies: Replies) -> Struct | None:
-        told: dict[str, ProduceResponse] = {}
+        told: dict[str, PartitionProduceResponse] = {}
         for reply in replies:
             assert isinstance(reply, ProduceResponse)
-            told |= {each.partition: each for each in reply.parts}
+            told |= {each.partition: each for each in reply.partition_responses}
         for part in parts:
             if part.partition in told and told[part.partition].error is Errors.NONE:
                 _keep(part, told[part.partition].base_offset, desk)
@@ -84,15 +87,12 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
             return None
         return {"Responses": tuple(_results(said, parts, told))}
 
-    return Asked((merge_requests(messages),) if messages else (), answer)
+    return Asked((message,) if data else (), answer)
 
 
-def _message(name: str, part: _Part, version: int) -> Produce:
-    batch = part.batch
-    assert batch is not None
-    identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
-    given = name if batch.transactional else ""
-    return Produce(given, part.partition, *identity, records_of(batch), version)
+def _data(partition: str, batch: LoggedBatch) -> PartitionProduceData:
+    producer = (batch.producer_id, batch.producer_epoch)
+    return PartitionProduceData(partition, *producer, batch.base_sequence, records_of(batch))
 
 
 def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
@@ -110,7 +110,7 @@ def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
 
 
 def _results(
-    said: Struct, parts: tuple[_Part, ...], told: dict[str, ProduceResponse]
+    said: Struct, parts: tuple[_Part, ...], told: dict[str, PartitionProduceResponse]
 ) -> Iterator[Struct]:
     for place, topic in enumerate(said["TopicData"]):
         found = []

@@ -9,12 +9,13 @@ from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce, ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from kipviz.records.batches import DataRecord
 
 RECORD = (DataRecord("r", "src-0@100"),)
-PRODUCE = Produce("t", "out-0", 9, 0, 0, RECORD, 11)
+PRODUCE = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, RECORD),), 11)
 
 
 class OlderDesk(Desk):
@@ -35,7 +36,7 @@ def leader_desk() -> OlderDesk:
 
 
 def produce(leader, sequence=0, version=11):
-    request = Produce("t", "out-0", 9, 0, sequence, RECORD, version)
+    request = Produce("t", (PartitionProduceData("out-0", 9, 0, sequence, RECORD),), version)
     return leader.ask(pl.on_produce, request)
 
 
@@ -58,4 +59,4 @@ def ended(leader, *, committed=False, epoch=0):
 
 
 def told(leader):
-    return [m.error for _, m in leader.replies if isinstance(m, ProduceResponse)]
+    return [error_in(m) for _, m in leader.replies if isinstance(m, ProduceResponse)]

@@ -17,7 +17,7 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk, source_log
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -121,7 +121,7 @@ class SharePlace(Desk):
 
     def copied(self, error=Errors.NONE):
         """Let the leader of the dead-letter topic answer."""
-        answer = ProduceResponse(error, "dlq.g1-0", -1)
+        answer = ProduceResponse((PartitionProduceResponse("dlq.g1-0", error),))
         self.do(spl.on_dead_letter_answered(self.role, KEY, "0", answer, self.on))
 
     @property

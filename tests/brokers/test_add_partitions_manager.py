@@ -13,7 +13,8 @@ from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -124,7 +125,7 @@ def test_a_question_that_is_on_its_way_makes_no_room(desk: Desk) -> None:
 def test_a_leader_tells_a_batch_apart_from_the_same_one_that_came_before_it() -> None:
     home = f"{TRANSACTION_STATE}-{partition_for('t', 50)}"
     leader = Desk(pl, PartitionLeader(HERE, 0), leaders={HERE: 1, home: 4}, asks_together=True)
-    request = Produce("t", HERE, 9, 0, 0, (DataRecord("a"),))
+    request = Produce("t", (PartitionProduceData(HERE, 9, 0, 0, (DataRecord("a"),)),))
     leader.ask(pl.on_produce, request, "app-1/producer")
     leader.ask(pl.on_produce, request, "app-1/producer")
     questions = [call.message.question for call in leader.local]
@@ -136,5 +137,5 @@ def test_a_leader_tells_a_batch_apart_from_the_same_one_that_came_before_it() ->
     assert leader.replies == [], "the first one is given up, the second one waits"
     yes = refused_partitions(asked.transactions[0], Errors.NONE)
     leader.do(pl.on_enlisted(leader.role, yes, leader.on, "1"))
-    assert leader.last.error is Errors.NONE
+    assert error_in(leader.last) is Errors.NONE
     assert leader.role.verifying == ()

@@ -69,7 +69,7 @@ from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, FetchResponse, Produce
+from kipviz.messages.producing import Fetch, FetchResponse, PartitionProduceData, Produce
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteGroups,
@@ -124,7 +124,7 @@ REQUESTS = {
         EndTxn("t", 9, 0, committed=True),
         TxnHeartbeat("t", 9, 0),
         WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
-        Produce("t", "out-0", 9, 0, 0, ()),
+        Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
         Fetch("out-0", 0, 1, read_committed=True),
         ListOffsets("out-0", -1),
         OffsetFetch("g", "out-0"),
@@ -162,7 +162,7 @@ REQUESTS = {
     )
 }
 REQUESTS[NAMELESS] = InitProducerId(None)
-REQUESTS[OF_A_PLAIN_ONE] = Produce("", "out-0", 9, 0, 0, ())
+REQUESTS[OF_A_PLAIN_ONE] = Produce("", (PartitionProduceData("out-0", 9, 0, 0, ()),))
 REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=3)
 STATE_REQUESTS = (
     ReadShareGroupState,

@@ -24,7 +24,7 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.scenarios.library import scenario
 from tests.brokers.share_place import ARCH, ARCHIVING, KEY, REJECT, SharePlace, durable, said
@@ -67,7 +67,7 @@ def test_a_topic_that_is_not_there_is_made_before_its_first_letter():
     topic(place, 3)
     answers(place, Errors.NONE)
     (copy,) = place.sent(Produce)
-    assert copy.partition == "dlq.g1-0"
+    assert [batch.partition for batch in copy.partition_data] == ["dlq.g1-0"]
     place.copied()
     assert place.writes[-1].batches[0].state.name == "ARCHIVED"
     assert place.sent(Produce) == [copy]
@@ -105,7 +105,9 @@ def test_a_copy_and_a_topic_are_tried_five_times(kind, error):
     """After a leader that moved or a connection that broke (None); of a topic that is there, too."""
     copies = kind is Produce
     place = rejected(there=True, leader=3 if copies else -1)
-    answer = None if error is None else ProduceResponse(error, "dlq.g1-0", -1)
+    answer = (
+        None if error is None else ProduceResponse((PartitionProduceResponse("dlq.g1-0", error),))
+    )
     for attempt in range(1, 6):
         assert len(place.sent(kind)) == attempt
         assert place.states(0, 0) == [ARCHIVING]

@@ -17,6 +17,7 @@ from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset, TransactionMoved
 from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import Fetch
 from kipviz.records.share_group_members import ShareGroupStatePartitionsRecord
 from kipviz.records.share_group_state import ShareTombstone
@@ -118,7 +119,7 @@ def test_a_fetch_that_waits_hears_that_the_topic_is_gone():
     assert desk.ask(pl.on_fetch, Fetch("src-0", 0, 1, True)) is None
     del desk.leaders["src-0"]
     done = pl.on_resigned(desk.role, desk.on)
-    assert [r.message.error for r in done.replies] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
+    assert [error_in(r.message) for r in done.replies] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -185,4 +186,4 @@ def test_a_batch_that_waits_for_its_replicas_hears_that_the_topic_is_gone():
     (connection,) = [
         c for (s, b), c in turn.connections.items() if s == "app-1/producer" and b == 3
     ]
-    assert connection.responses[0].message.error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_in(connection.responses[0].message) is Errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -14,7 +14,8 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
-from kipviz.messages.producing import Produce
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -218,8 +219,10 @@ def leader() -> Desk:
 def test_a_leader_without_enough_replicas_takes_no_batch():
     desk = leader()
     follower(desk, up=False)
-    answer = desk.ask(pl.on_produce, Produce("", "out-0", -1, -1, -1, (DataRecord("a"),)))
-    assert answer.error is Errors.NOT_ENOUGH_REPLICAS
+    answer = desk.ask(
+        pl.on_produce, Produce("", (PartitionProduceData("out-0", -1, -1, -1, (DataRecord("a"),)),))
+    )
+    assert error_in(answer) is Errors.NOT_ENOUGH_REPLICAS
     assert not desk.written("out-0")
 
 

@@ -12,7 +12,8 @@ from kipviz.brokers.logs import verification
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.verification import Verification
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
 from tests.brokers.older_desk import RECORD, OlderDesk, ended, leader_desk, produce
 
@@ -24,19 +25,19 @@ def leader():
 
 def in_vain(leader, sequence, epoch=0):
     """A batch comes, and the connection to the coordinator breaks before it is verified."""
-    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, 11)
+    request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), 11)
     assert leader.ask(pl.on_produce, request) is None
     (asked,) = leader.requests[-1].message.transactions
     lost = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
     leader.do(pl.on_enlisted(leader.role, lost, leader.on))
-    assert leader.last.error is Errors.NOT_ENOUGH_REPLICAS
+    assert error_in(leader.last) is Errors.NOT_ENOUGH_REPLICAS
 
 
 def tried(leader, sequence, error=Errors.NONE):
     assert produce(leader, sequence) is None
     answer = TxnPartitionsResult(error, "t", 9, 0, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, leader.requests[-1].tag))
-    return leader.last.error
+    return error_in(leader.last)
 
 
 def test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first(leader):
@@ -44,7 +45,7 @@ def test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first(l
     in_vain(leader, 0)
     assert tried(leader, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert tried(leader, 0) is Errors.NONE
-    assert produce(leader, 1).error is Errors.NONE
+    assert error_in(produce(leader, 1)) is Errors.NONE
     assert leader.role.verifications == ()
 
 
@@ -71,7 +72,7 @@ def test_the_lowest_of_the_newest_epoch_is_remembered(leader, came, lowest):
 
 def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTION):
     """A batch of an older or a newer client comes, and it is verified in vain."""
-    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+    request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version)
     assert leader.ask(pl.on_produce, request) is None
     (asked,) = leader.requests[-1].message.transactions
     leader.do(pl.on_enlisted(leader.role, refused_partitions(asked, error), leader.on))
@@ -79,13 +80,13 @@ def refused(leader, sequence, epoch=0, version=11, error=Errors.NETWORK_EXCEPTIO
 
 def taken(leader, sequence, epoch=0, version=11):
     """A batch comes, and the coordinator says yes."""
-    request = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+    request = Produce("t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version)
     if (answer := leader.ask(pl.on_produce, request)) is not None:
-        return answer.error
+        return error_in(answer)
     asked = leader.requests[-1]
     answer = TxnPartitionsResult(Errors.NONE, "t", 9, epoch, ("out-0",))
     leader.do(pl.on_enlisted(leader.role, answer, leader.on, asked.tag))
-    return leader.last.error
+    return error_in(leader.last)
 
 
 @pytest.fixture
@@ -123,7 +124,10 @@ def test_a_batch_that_nobody_can_verify_is_remembered_too(real):
     """The entry is made before the coordinator is looked for."""
     with_home = real.leaders
     real.leaders = dict.fromkeys(with_home, NOBODY) | {"out-0": with_home["out-0"]}
-    assert real.ask(pl.on_produce, Produce("t", "out-0", 9, 0, 0, RECORD, 11)) is not None
+    assert (
+        real.ask(pl.on_produce, Produce("t", (PartitionProduceData("out-0", 9, 0, 0, RECORD),), 11))
+        is not None
+    )
     real.leaders = with_home
     assert taken(real, 1) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -169,12 +173,14 @@ def test_what_is_forgotten_changes_no_answer_to_clients_of_one_version(real, tri
             if yes:
                 said.append(taken(desk, sequence, epoch, version))
             else:
-                try_it = Produce("t", "out-0", 9, epoch, sequence, RECORD, version)
+                try_it = Produce(
+                    "t", (PartitionProduceData("out-0", 9, epoch, sequence, RECORD),), version
+                )
                 if desk.ask(pl.on_produce, try_it) is None:
                     (asked,) = desk.requests[-1].message.transactions
                     answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)
                     desk.do(pl.on_enlisted(desk.role, answer, desk.on, desk.requests[-1].tag))
-                said.append(desk.last.error)
+                said.append(error_in(desk.last))
         answers.append(said)
     assert answers[0] == answers[1]
 

@@ -18,7 +18,14 @@ from kipviz.messages.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsets,
 )
-from kipviz.messages.producing import Fetch, Produce
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import (
+    Fetch,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
@@ -40,8 +47,13 @@ def desk():
 
 def produce(desk, epoch=0, first=0, count=1, source=""):
     records = tuple(DataRecord(f"{epoch}:{first + i}") for i in range(count))
-    request = Produce("t", HERE, 9, epoch, first, records)
+    request = Produce("t", (PartitionProduceData(HERE, 9, epoch, first, records),))
     return desk.ask(pl.on_produce, request, source)
+
+
+def offset_in(answer):
+    (result,) = answer.partition_responses
+    return result.base_offset
 
 
 def enlisted(desk, error=Errors.NONE, epoch=0):
@@ -66,14 +78,14 @@ def test_the_first_batch_of_a_transaction_waits_until_the_partition_is_enlisted(
     )
     assert values(desk) == []
     enlisted(desk)
-    assert (desk.last.error, desk.last.base_offset) == (Errors.NONE, 0)
+    assert desk.last == ProduceResponse((PartitionProduceResponse(HERE, Errors.NONE, 0),))
     assert values(desk) == ["0:0"]
 
 
 def test_the_next_batch_of_the_transaction_asks_nobody(desk):
     produce(desk)
     enlisted(desk)
-    assert produce(desk, first=1).base_offset == 1
+    assert offset_in(produce(desk, first=1)) == 1
     assert len(desk.requests) == 1
 
 
@@ -82,7 +94,7 @@ def test_a_batch_of_an_older_epoch_is_refused_before_anybody_is_asked(desk):
     produce(desk)
     enlisted(desk)
     mark(desk)
-    assert produce(desk, first=1).error is Errors.INVALID_PRODUCER_EPOCH
+    assert error_in(produce(desk, first=1)) is Errors.INVALID_PRODUCER_EPOCH
     assert len(desk.requests) == 1
 
 
@@ -102,13 +114,13 @@ def test_a_batch_of_an_older_epoch_is_refused_before_anybody_is_asked(desk):
 def test_what_the_coordinator_says_is_translated_for_the_producer(desk, answer, seen):
     produce(desk)
     enlisted(desk, answer)
-    assert desk.last.error is seen
+    assert error_in(desk.last) is seen
     assert values(desk) == []
 
 
 def test_without_a_coordinator_the_producer_has_to_try_again(desk):
     desk.leaders[HOME] = NOBODY
-    assert produce(desk).error is Errors.NOT_ENOUGH_REPLICAS
+    assert error_in(produce(desk)) is Errors.NOT_ENOUGH_REPLICAS
 
 
 def test_a_yes_that_comes_after_the_abort_marker_is_too_late(desk):
@@ -116,7 +128,7 @@ def test_a_yes_that_comes_after_the_abort_marker_is_too_late(desk):
     produce(desk)
     mark(desk)
     enlisted(desk)
-    assert desk.last.error is Errors.INVALID_PRODUCER_EPOCH
+    assert error_in(desk.last) is Errors.INVALID_PRODUCER_EPOCH
     assert values(desk) == []
 
 
@@ -125,7 +137,7 @@ def test_a_yes_for_a_batch_of_the_marker_s_own_epoch_still_counts(desk):
     produce(desk, epoch=1)
     mark(desk, epoch=1)
     enlisted(desk, epoch=1)
-    assert desk.last.error is Errors.NONE
+    assert error_in(desk.last) is Errors.NONE
 
 
 def test_a_yes_is_too_late_when_a_later_producer_s_marker_passed_by(desk):
@@ -133,7 +145,7 @@ def test_a_yes_is_too_late_when_a_later_producer_s_marker_passed_by(desk):
     produce(desk, epoch=5)
     mark(desk, epoch=4)
     enlisted(desk, epoch=5)
-    assert desk.last.error is Errors.INVALID_TXN_STATE
+    assert error_in(desk.last) is Errors.INVALID_TXN_STATE
 
 
 def test_a_batch_that_is_sent_again_while_it_waits_is_appended_once(desk):
@@ -152,7 +164,7 @@ def test_a_batch_that_two_connections_bring_is_appended_once_and_answered_twice(
     produce(desk, source="new")
     enlisted(desk)
     assert values(desk) == ["0:0"]
-    assert [(m.error, m.base_offset) for _, m in desk.replies] == [(Errors.NONE, 0)] * 2
+    assert [(error_in(m), offset_in(m)) for _, m in desk.replies] == [(Errors.NONE, 0)] * 2
 
 
 def test_an_answer_waits_for_the_replicas_and_so_does_that_to_a_duplicate(desk):
@@ -162,17 +174,17 @@ def test_an_answer_waits_for_the_replicas_and_so_does_that_to_a_duplicate(desk):
     assert produce(desk, count=2) is None
     assert desk.replies == []
     desk.replicate()
-    assert [m.base_offset for _, m in desk.replies] == [0, 0]
-    assert produce(desk, count=2).base_offset == 0
+    assert [offset_in(m) for _, m in desk.replies] == [0, 0]
+    assert offset_in(produce(desk, count=2)) == 0
 
 
 def test_only_the_batches_whose_question_was_lost_have_to_be_sent_again(desk):
     produce(desk)
-    other = Produce("u", HERE, 10, 0, 0, (DataRecord("u"),))
+    other = Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
     desk.ask(pl.on_produce, other)
     lost = refused_partitions(TxnPartitions("t", 9, 0, (HERE,)), Errors.NETWORK_EXCEPTION)
     desk.do(pl.on_enlisted(desk.role, lost, desk.on))
-    assert [m.error for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
+    assert [error_in(m) for _, m in desk.replies] == [Errors.NOT_ENOUGH_REPLICAS]
     assert [w.producer_id for w in desk.role.verifying] == [10]
 
 
@@ -280,7 +292,7 @@ def test_everybody_who_waits_is_told_when_another_broker_leads(desk):
     fetch(desk, source="parked")
     mark(desk, epoch=1)
     done = pl.on_resigned(desk.role, desk.on)
-    errors = {r.to.source: r.message.error for r in done.replies}
+    errors = {r.to.source: error_in(r.message) for r in done.replies}
     assert errors == dict.fromkeys(("verifying", "parked"), Errors.NOT_LEADER_OR_FOLLOWER)
     assert [c.message.error for c in done.local] == [Errors.NOT_LEADER_OR_FOLLOWER]
 
@@ -289,7 +301,9 @@ def test_a_batch_that_is_appended_takes_the_guard_of_its_own_producer_s_other_ep
     """VerificationStateEntry: the entry of a producer id goes when its transaction begins here."""
     produce(desk)
     produce(desk, epoch=1)
-    desk.ask(pl.on_produce, Produce("u", HERE, 10, 3, 0, (DataRecord("u"),)))
+    desk.ask(
+        pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 3, 0, (DataRecord("u"),)),))
+    )
     enlisted(desk)
     assert values(desk) == ["0:0"]
     assert {(w.producer_id, w.producer_epoch): w.guarded for w in desk.role.verifying} == {
@@ -314,47 +328,54 @@ def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, commit
 
 
 def plain(desk, *, producer=9, sequence=0):
-    return desk.ask(pl.on_produce, Produce("", HERE, producer, 0, sequence, (DataRecord("p"),)))
+    return desk.ask(
+        pl.on_produce,
+        Produce("", (PartitionProduceData(HERE, producer, 0, sequence, (DataRecord("p"),)),)),
+    )
 
 
 def test_a_batch_outside_of_transactions_ends_no_verification(desk):
     """UnifiedLog.updateProducers clears the VerificationStateEntry for transactional batches only."""
     produce(desk)
     before = desk.role.verifications
-    assert plain(desk).error is Errors.NONE
+    assert error_in(plain(desk)) is Errors.NONE
     assert desk.role.verifications == before != ()
 
 
 def test_the_epoch_of_a_batch_outside_of_transactions_is_compared_at_its_append_alone(desk):
     """UnifiedLog.maybeStartTransactionVerification is called for transactional batches."""
-    assert plain(desk).error is Errors.NONE
+    assert error_in(plain(desk)) is Errors.NONE
     assert [c.name for c in desk.checks].count("producer epoch") == 1
     mark(desk, epoch=5)
-    assert plain(desk, sequence=1).error is Errors.INVALID_PRODUCER_EPOCH
+    assert error_in(plain(desk, sequence=1)) is Errors.INVALID_PRODUCER_EPOCH
     (compared,) = (c for c in desk.checks if c.name == "producer epoch")
     assert (compared.asked, compared.found) == (0, 5)
-    assert plain(desk, producer=11).error is Errors.NONE
+    assert error_in(plain(desk, producer=11)) is Errors.NONE
     (compared,) = (c for c in desk.checks if c.name == "producer epoch")
     assert compared.found == -1
     desk.image = {"min_insync_replicas": (("output-A", 2),), "offline": (99,)}
-    assert plain(desk, sequence=1).error is Errors.NOT_ENOUGH_REPLICAS
+    assert error_in(plain(desk, sequence=1)) is Errors.NOT_ENOUGH_REPLICAS
 
 
 def test_a_marker_takes_the_guard_of_its_own_producer_s_batches_only(desk):
     """ProducerStateManager.clearVerificationStateEntry removes the entry of one producer id."""
     produce(desk)
-    desk.ask(pl.on_produce, Produce("u", HERE, 10, 0, 0, (DataRecord("u"),)))
+    desk.ask(
+        pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
+    )
     mark(desk)
     desk.do(
         pl.on_enlisted(desk.role, TxnPartitionsResult(Errors.NONE, "u", 10, 0, (HERE,)), desk.on)
     )
-    assert (desk.last.error, values(desk)) == (Errors.NONE, ["u"])
+    assert (error_in(desk.last), values(desk)) == (Errors.NONE, ["u"])
 
 
 def test_a_marker_of_one_producer_makes_no_question_of_another_one_a_second_one(desk):
     produce(desk)
     mark(desk)
-    desk.ask(pl.on_produce, Produce("u", HERE, 10, 0, 0, (DataRecord("u"),)))
+    desk.ask(
+        pl.on_produce, Produce("u", (PartitionProduceData(HERE, 10, 0, 0, (DataRecord("u"),)),))
+    )
     assert [r.tag for r in desk.requests] == ["", ""]
 
 

@@ -16,7 +16,8 @@ from kipviz.brokers.timers import ProducerExpiry
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten
-from kipviz.messages.producing import Produce
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 OUT = "out-0"
@@ -28,12 +29,20 @@ def desk() -> Desk:
     """The leader of out-0, which has three batches of producer 4: sequences 0 to 2 of epoch 1."""
     made = Desk(leader, PartitionLeader(OUT, 0), leaders={OUT: 1}, producer_ids_expire=True)
     for sequence in range(3):
-        assert produce(made, sequence).error is Errors.NONE
+        assert error_in(produce(made, sequence)) is Errors.NONE
     return made
 
 
+def offset_in(answer) -> int:
+    (result,) = answer.partition_responses
+    return result.base_offset
+
+
 def produce(desk: Desk, sequence: int, epoch: int = 1):
-    return desk.ask(leader.on_produce, Produce("", OUT, 4, epoch, sequence, (DataRecord("x"),)))
+    return desk.ask(
+        leader.on_produce,
+        Produce("", (PartitionProduceData(OUT, 4, epoch, sequence, (DataRecord("x"),)),)),
+    )
 
 
 def forget(desk: Desk) -> None:
@@ -67,21 +76,21 @@ def test_what_is_forgotten_is_the_producer_and_not_its_records(desk):
 def test_any_first_sequence_of_a_forgotten_producer_is_taken(desk, sequence):
     """PSM.testPidExpirationTimeout and later: without a current epoch every sequence fits."""
     forget(desk)
-    assert produce(desk, sequence).error is Errors.NONE
-    assert produce(desk, sequence + 2).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert produce(desk, sequence + 1).error is Errors.NONE
+    assert error_in(produce(desk, sequence)) is Errors.NONE
+    assert error_in(produce(desk, sequence + 2)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert error_in(produce(desk, sequence + 1)) is Errors.NONE
 
 
 def test_a_batch_that_comes_again_after_that_is_in_the_log_twice(desk):
-    assert produce(desk, 2).base_offset == 2, "a duplicate, while it is known"
+    assert offset_in(produce(desk, 2)) == 2, "a duplicate, while it is known"
     forget(desk)
-    assert produce(desk, 2).base_offset == 3
+    assert offset_in(produce(desk, 2)) == 3
 
 
 def test_an_epoch_that_was_fenced_is_taken_after_that(desk):
-    assert produce(desk, 0, epoch=0).error is Errors.INVALID_PRODUCER_EPOCH
+    assert error_in(produce(desk, 0, epoch=0)) is Errors.INVALID_PRODUCER_EPOCH
     forget(desk)
-    assert produce(desk, 0, epoch=0).error is Errors.NONE
+    assert error_in(produce(desk, 0, epoch=0)) is Errors.NONE
 
 
 def test_under_transaction_version_2_the_first_sequence_of_a_stranger_is_0(desk):

@@ -11,7 +11,7 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_state import (
     PendingBatch,
@@ -142,7 +142,7 @@ def test_only_the_object_that_asked_for_a_copy_hears_of_it() -> None:
     place.fetch("M1", 2)
     place.acknowledge("M1", said(0, 0, REJECT))
     place.coordinator()
-    answer = ProduceResponse(Errors.NONE, "dlq.g1-0", -1)
+    answer = ProduceResponse((PartitionProduceResponse("dlq.g1-0", Errors.NONE),))
     before = place.role
     place.do(spl.on_dead_letter_answered(place.role, KEY, "7", answer, place.on))
     place.do(spl.on_dead_letter_answered(place.role, "g2:x:0", "0", answer, place.on))

@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.messages.errors import Errors
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from tests.brokers.older_desk import PRODUCE, answered, ended, leader_desk, produce, told, verified
 
@@ -28,7 +29,7 @@ def leader():
 def test_a_leader_asks_whether_the_client_has_added_its_partition(leader, said, answer):
     assert produce(leader) is None
     assert verified(leader, said).transactions[0].verify_only
-    assert leader.last.error is answer
+    assert error_in(leader.last) is answer
     assert leader.logs["out-0"].end_offset == (1 if answer is Errors.NONE else 0)
 
 
@@ -66,7 +67,7 @@ def test_two_markers_tell_three_askings_apart(leader):
     answered(leader, 0)
     assert told(leader) == [Errors.INVALID_TXN_STATE] * 2
     answered(leader, 2)
-    assert leader.last.error is Errors.NONE
+    assert error_in(leader.last) is Errors.NONE
     assert leader.role.verifying == ()
 
 
@@ -101,7 +102,7 @@ def test_an_answer_that_nobody_here_has_asked_for_changes_nothing(leader):
 
 def test_a_leader_that_is_told_not_to_verify_appends_at_once(leader):
     leader.settings = leader.settings.but(partition_verification=False)
-    assert produce(leader).error is Errors.NONE
+    assert error_in(produce(leader)) is Errors.NONE
     assert not leader.sent(AddPartitionsToTxn)
 
 
@@ -114,14 +115,14 @@ def test_enlisting_cannot_be_switched_off(leader):
 def test_an_unknown_producer_may_go_on_with_its_sequence_where_the_epoch_lasts(leader):
     """From version 12 on the first sequence has to be 0 (KAFKA-18202)."""
     leader.settings = leader.settings.but(partition_verification=False)
-    assert produce(leader, sequence=7).error is Errors.NONE
-    assert produce(leader, sequence=9).error is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert error_in(produce(leader, sequence=7)) is Errors.NONE
+    assert error_in(produce(leader, sequence=9)) is Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_a_leader_of_a_release_from_before_kip_890_asks_nobody(leader):
     """Release 3.5 has no ReplicaManager.maybeStartTransactionVerificationForPartition."""
     leader.image = {"releases": ((1, "3.5"),)}
-    assert produce(leader).error is Errors.NONE
+    assert error_in(produce(leader)) is Errors.NONE
     assert not leader.sent(AddPartitionsToTxn)
     leader = leader_desk()
     leader.image = {"releases": ((1, "3.6"),)}
@@ -138,7 +139,7 @@ def test_before_kafka_19690_a_batch_of_an_older_epoch_is_put_to_the_coordinator(
     ended(leader, epoch=1)
     leader.image = {"releases": ((1, release),)}
     said = produce(leader)
-    assert (said.error if said is not None else None) is error
+    assert error_in(said) is error
     assert bool(leader.sent(AddPartitionsToTxn)) is (error is None)
 
 
@@ -148,7 +149,7 @@ def test_a_failed_verification_is_kept_where_it_would_refuse_a_later_batch(seque
     leader = leader_desk()
     leader.settings = leader.settings.but(partition_verification=False)
     for each in (0, 1):
-        assert produce(leader, each).error is Errors.NONE
+        assert error_in(produce(leader, each)) is Errors.NONE
     ended(leader, committed=True)
     leader.settings = leader.settings.but(partition_verification=True)
     assert produce(leader, sequence) is None

@@ -17,6 +17,7 @@ from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
+from kipviz.messages.producing import PartitionProduceData, Produce
 
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
@@ -150,3 +151,9 @@ def send_share_acknowledgements(me: H, *said: Any) -> H:
 def topic_ids_given_up(me: H) -> H:
     """Take offsets back that wait for the id of their topic."""
     return me.but(manager=producer_timers.topic_ids_given_up(me.manager))
+
+
+def batch_of(request: Produce) -> PartitionProduceData:
+    """The batch of a request for one partition."""
+    (batch,) = request.partition_data
+    return batch

@@ -23,7 +23,7 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
 from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce
 from kipviz.messages.transactions import AddPartitionsToTxnResponse, EndTxn, TxnPartitionsResult
 from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
@@ -173,10 +173,10 @@ def test_an_answer_that_nobody_waits_for_changes_nothing():
 
 def test_a_batch_that_fails_because_nobody_leads_its_partition_takes_the_topic_out_of_the_cache():
     me = producer_of("p", "t", metadata=KnownTopics(True, ("out", "other")))
-    gone = ProduceResponse(Errors.UNKNOWN_TOPIC_ID, "out-0", 0)
+    gone = PartitionProduceResponse("out-0", Errors.UNKNOWN_TOPIC_ID)
     after = awaited_topics.after_failure(me, gone, gone.error)
     assert after.metadata.topics == ("other",)
-    fenced = ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0)
+    fenced = PartitionProduceResponse("out-0", Errors.INVALID_PRODUCER_EPOCH)
     assert awaited_topics.after_failure(me, fenced, fenced.error).metadata == me.metadata
 
 

@@ -19,7 +19,7 @@ from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import OffsetFetch
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -154,7 +154,7 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     me = settle(me, RULES)
     assert me.consumer.coordinator.listening
     assert transactional.next_request(me.producer) is None
-    done = answered(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    done = answered(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert transactional.next_request(done.producer) == ASK
     broken = settle(me.with_client(transactional.on_disconnected(me.producer, 3)), RULES)
     assert transactional.next_request(broken.producer) == ASK

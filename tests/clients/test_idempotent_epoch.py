@@ -10,10 +10,10 @@ from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import batch_of, changed, producer_of
 
 GAP = Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
 RETRY = Errors.NOT_LEADER_OR_FOLLOWER
@@ -44,7 +44,7 @@ def all_out(me: Producer):
     while (request := clients.next_request(me)) is not None:
         me, _ = clients.sent(me, request, 1)
         assert isinstance(request, Produce)
-        said += [(part.producer_epoch, part.base_sequence) for part in request.parts]
+        said += [(batch.producer_epoch, batch.base_sequence) for batch in request.partition_data]
     return me, said
 
 
@@ -54,7 +54,9 @@ def answer(
     """Answer the request with the batch of a sequence, or one that is not there."""
     flying = (b for b in me.accumulator.batches if b.partition == partition and b.broker >= 0)
     number = next((b.request for b in flying if b.base_sequence == sequence), -1)
-    return clients.on_response(me, ProduceResponse(error, partition, -1, correlation_id=number))
+    return clients.on_response(
+        me, ProduceResponse((PartitionProduceResponse(partition, error),), number)
+    )
 
 
 def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
@@ -67,7 +69,8 @@ def test_it_asks_for_an_identity_without_a_name_before_its_first_batch():
 
 def test_without_idempotence_it_asks_for_nothing_and_numbers_nothing():
     _, first = out(producer(idempotence=False))
-    assert (first.producer_id, first.base_sequence) == (-1, -1)
+    batch = batch_of(first)
+    assert (batch.producer_id, batch.base_sequence) == (-1, -1)
 
 
 @pytest.mark.parametrize("most", [1, 3, 5])
@@ -117,11 +120,7 @@ def test_a_bump_is_the_clients_own_until_the_epochs_are_used_up():
     assert isinstance(asked, InitProducerId)
     me = clients.on_response(me, InitProducerIdResponse(Errors.NONE, 10, 0))
     _, again = out(me)
-    assert (again.producer_id, again.producer_epoch, again.base_sequence) == (
-        10,
-        0,
-        0,
-    )
+    assert (batch_of(again).identity, batch_of(again).base_sequence) == ((10, 0), 0)
 
 
 def test_another_partition_keeps_its_epoch_until_nothing_of_it_is_on_the_way():
@@ -236,10 +235,8 @@ def test_a_new_id_makes_every_partition_count_anew_also_one_with_nothing_on_the_
     assert isinstance(asked, InitProducerId)
     me = clients.on_response(me, InitProducerIdResponse(Errors.NONE, 10, 0))
     _, request = out(me)
-    assert [(p.partition, p.producer_id, p.base_sequence) for p in request.parts] == [
-        ("out-0", 10, 0),
-        ("other-0", 10, 0),
-    ]
+    found = [(b.partition, b.producer_id, b.base_sequence) for b in request.partition_data]
+    assert found == [("out-0", 10, 0), ("other-0", 10, 0)]
 
 
 def test_without_idempotence_there_is_no_gap_that_could_be_waited_out():

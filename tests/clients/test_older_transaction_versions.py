@@ -11,7 +11,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
@@ -26,6 +26,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
+    batch_of,
     begin_transaction,
     changed,
     init_transactions,
@@ -56,8 +57,8 @@ def added(me, error=Errors.NONE, partitions=("out-0",)):
     )
 
 
-def produced(me, error=Errors.NONE, sequence=0):
-    return p.on_response(me, ProduceResponse(error, "out-0", sequence))
+def produced(me, error=Errors.NONE):
+    return p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", error),)))
 
 
 def written():
@@ -105,7 +106,7 @@ def test_identity_and_sequences_go_on_in_the_next_transaction():
     request, me = sends(me)
     assert isinstance(request, AddPartitionsToTxn), "every transaction adds its partitions anew"
     request, _ = sends(added(me))
-    assert request.base_sequence == 1
+    assert batch_of(request).base_sequence == 1
 
 
 def test_a_transaction_that_no_coordinator_has_heard_of_ends_at_home():

@@ -15,7 +15,7 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -30,6 +30,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
+    batch_of,
     begin_transaction,
     changed,
     init_transactions,
@@ -71,8 +72,8 @@ def sends_both(broker=3):
     return produce, offsets, me
 
 
-def produced(me, error=Errors.NONE, sequence=0):
-    return p.on_response(me, ProduceResponse(error, "out-0", sequence))
+def produced(me, error=Errors.NONE):
+    return p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", error),)))
 
 
 def test_a_transaction_begins_locally():
@@ -102,7 +103,8 @@ def test_the_answer_to_the_end_is_the_identity_of_the_next_transaction():
         True,
     )
     request, _ = sends(p.send(begin_transaction(me), "out-0", RECORD))
-    assert (request.producer_id, request.producer_epoch, request.base_sequence) == (12, 0, 0)
+    batch = batch_of(request)
+    assert (batch.identity, batch.base_sequence) == ((12, 0), 0)
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -131,10 +133,11 @@ def test_only_one_transactional_request_is_on_the_wire():
 def test_batches_of_a_partition_go_one_after_the_other_and_of_two_side_by_side():
     me = p.send(p.send(p.send(begun(), "out-0", RECORD), "out-0", RECORD), "out-1", RECORD)
     both, me = sends(me)
-    assert [(r.partition, r.base_sequence) for r in both.parts] == [("out-0", 0), ("out-1", 0)]
+    numbered = [(batch.partition, batch.base_sequence) for batch in both.partition_data]
+    assert numbered == [("out-0", 0), ("out-1", 0)]
     assert p.next_request(me) is None
     third, _ = sends(produced(me))
-    assert (third.partition, third.base_sequence) == ("out-0", 1)
+    assert (batch_of(third).partition, batch_of(third).base_sequence) == ("out-0", 1)
 
 
 # What each error does to the producer: R try again, A abort, F give the producer up.
@@ -181,7 +184,7 @@ def asking(column):
             return sends(produced(me))[1], EndTxnResponse
         case "Produce":
             _, me = sends(p.send(begun(), "out-0", RECORD))
-            return me, lambda error: ProduceResponse(error, "out-0", 0)
+            return me, lambda error: ProduceResponse((PartitionProduceResponse("out-0", error),))
         case "TxnShareAck":
             me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
             return sends(me)[1], lambda error: TxnShareAcknowledgeResponse(error, "src-0")
@@ -197,7 +200,7 @@ def test_every_error_is_retried_aborts_the_transaction_or_ends_the_producer(erro
     if cell == "R":
         assert after.manager.state is me.manager.state
         request = p.next_request(after)
-        assert asked == (request.records if isinstance(request, Produce) else request)
+        assert asked == (batch_of(request).records if isinstance(request, Produce) else request)
     else:
         assert after.manager.state is {"A": S.ABORTABLE_ERROR, "F": S.FATAL_ERROR}[cell]
         assert after.done
@@ -355,7 +358,7 @@ def test_a_batch_that_expires_in_an_abort_asks_for_a_bump_only_if_it_can_have_ar
 def test_behind_an_end_everything_of_the_transaction_is_forgotten():
     me = p.send(begun(), "out-0", RECORD)
     produce, me = sends(me)
-    me = p.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    me = p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     me = p.end_transaction(me, committed=True)
     _, me = sends(me)
     me = p.on_response(me, EndTxnResponse(Errors.NONE, 9, 1))

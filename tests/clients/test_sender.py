@@ -11,7 +11,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -52,7 +52,10 @@ def test_what_was_on_the_wire_when_it_went_out_stays_there():
     me, _ = goes_out(writing(), Produce)
     me, _ = goes_out(send_offsets(me, *OFFSETS), TxnOffsetCommit)
     assert (
-        clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0)).accumulator.batches == ()
+        clients.on_response(
+            me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
+        ).accumulator.batches
+        == ()
     )
 
 
@@ -60,7 +63,7 @@ def test_the_end_waits_for_batches_and_lets_them_go_first():
     me = clients.end_transaction(writing(), committed=True)
     me, _ = goes_out(me, Produce)
     assert clients.next_request(me) is None
-    me = clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    me = clients.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     goes_out(me, EndTxn)
 
 
@@ -118,7 +121,9 @@ def test_an_error_that_ends_the_transaction_ends_the_rest():
     me, _ = goes_out(writing(backs_off=True), Produce)
     me, _ = goes_out(send_offsets(me, *OFFSETS), TxnOffsetCommit)
     me = clients.on_response(me, TxnOffsetCommitResponse(Errors.NOT_COORDINATOR))
-    me = clients.on_response(me, ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0))
+    me = clients.on_response(
+        me, ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
+    )
     assert (me.manager.state, clients.timers(me)) == (S.ABORTABLE_ERROR, ())
 
 

@@ -16,7 +16,11 @@ from kipviz.cluster.specs.spec import ApplicationSpec, PlainSpec, SessionSpec
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset
-from kipviz.messages.producing import Produce, ProduceResponse, merge_responses
+from kipviz.messages.producing import (
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -28,6 +32,7 @@ from kipviz.messages.transactions import (
 )
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import (
+    batch_of,
     begin_transaction,
     changed,
     init_transactions,
@@ -79,12 +84,20 @@ def all_out(me: Producer):
     said = []
     while isinstance(request := clients.next_request(me), Produce):
         me, _ = clients.sent(me, request, 1)
-        said.append((request.records[0].value, request.base_sequence))
+        batch = batch_of(request)
+        said.append((batch.records[0].value, batch.base_sequence))
     return me, said
 
 
+def numbered(request: Produce):
+    """The partitions of a request, with the sequences of their batches."""
+    return [(batch.partition, batch.base_sequence) for batch in request.partition_data]
+
+
 def answer(me: Producer, serial: int, error: Errors = Errors.NONE) -> Producer:
-    return clients.on_response(me, ProduceResponse(error, "out-0", -1, correlation_id=serial))
+    return clients.on_response(
+        me, ProduceResponse((PartitionProduceResponse("out-0", error),), serial)
+    )
 
 
 @pytest.mark.parametrize("most", [2, 3, 5])
@@ -164,7 +177,7 @@ def test_the_next_transaction_counts_from_0_with_its_own_epoch():
     assert me.partition_map == TxnPartitionMap()
     me = clients.send(begin_transaction(me), "out-0", (DataRecord("b"),))
     request = clients.next_request(me)
-    assert (request.producer_epoch, request.base_sequence) == (5, 0)
+    assert (batch_of(request).producer_epoch, batch_of(request).base_sequence) == (5, 0)
 
 
 @pytest.mark.parametrize(("version", "bumps"), [(2, False), (1, True)])
@@ -346,20 +359,22 @@ def test_equal_situations_have_equal_numbers():
 def test_the_batches_of_several_partitions_go_in_one_request_and_have_an_answer_each():
     me = clients.send(writing("ab", max_in_flight=2), "out-1", (DataRecord("x"),))
     me, request = out(me)
-    assert [(p.partition, p.base_sequence) for p in request.parts] == [("out-0", 0), ("out-1", 0)]
+    assert numbered(request) == [("out-0", 0), ("out-1", 0)]
     assert kinds.has_room(me, 1), "two batches, one request"
     me, second = out(me)
-    assert (second.partition, second.further) == ("out-0", ())
+    assert numbered(second) == [("out-0", 1)]
     assert not kinds.has_room(me, 1)
-    parts = (
-        ProduceResponse(Errors.NONE, "out-0", -1, 0, request.correlation_id),
-        ProduceResponse(RETRY, "out-1", -1, -1, request.correlation_id),
+    results = (
+        PartitionProduceResponse("out-0", Errors.NONE, 0),
+        PartitionProduceResponse("out-1", RETRY),
     )
-    me = clients.on_response(me, merge_responses(parts))
+    me = clients.on_response(me, ProduceResponse(results, request.correlation_id))
     assert [(b.records[0].value, b.broker) for b in me.accumulator.batches] == [("b", 1), ("x", -1)]
     me, again = out(me)
-    assert (again.partition, again.further, again.base_sequence) == ("out-1", (), 0)
-    alone = ProduceResponse(Errors.NONE, "out-1", -1, 0, again.correlation_id)
+    assert numbered(again) == [("out-1", 0)]
+    alone = ProduceResponse(
+        (PartitionProduceResponse("out-1", Errors.NONE, 0),), again.correlation_id
+    )
     assert [b.records[0].value for b in clients.on_response(me, alone).accumulator.batches] == ["b"]
 
 
@@ -369,7 +384,7 @@ def test_a_lost_request_loses_the_batches_of_all_its_partitions():
     me = clients.on_disconnected(me, 1)
     assert [(b.broker, b.request, b.retried) for b in me.accumulator.batches] == [(-1, 0, True)] * 2
     _, again = out(me)
-    assert [p.base_sequence for p in again.parts] == [0, 0]
+    assert numbered(again) == [("out-0", 0), ("out-1", 0)]
 
 
 def test_the_next_life_has_every_setting_of_this_one():

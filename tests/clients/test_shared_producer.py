@@ -28,7 +28,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.explanations import exceptions
 from kipviz.views.role_cards.owners import clients as card_of
-from tests.clients.parts import changed, producer_of
+from tests.clients.parts import batch_of, changed, producer_of
 from tests.scenarios.story import after, nodes, played
 
 FORGOTTEN = scenario("kip-98-threads-timed-out")
@@ -189,7 +189,7 @@ def test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction():
     assert "in no transaction" in str(fact)
     trace, _ = played(STRAY.name, "kafka")
     sent = [
-        e.message.records
+        batch_of(e.message).records
         for n in nodes(trace)
         for e in n.events
         if isinstance(e, MessageSent) and isinstance(e.message, Produce)
@@ -258,7 +258,7 @@ def test_a_record_goes_along_with_a_commit_whose_end_waits_for_its_partition():
     assert run.raised[0].startswith("IllegalStateException: send(), because commitTransaction()")
     assert len(run.producer.accumulator.batches) == 2
     run.quiet().take(FIRST)
-    assert [r.value for m in run.sent(Produce) for r in m.records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_send_that_gets_room_when_its_transaction_is_over_throws_and_goes_alon
     assert run.why_not(SECOND) is None
     run.take(SECOND)
     assert run.raised[-1].startswith("IllegalStateException: send(), because commitTransaction()")
-    assert [r.value for m in run.sent(Produce) for r in m.records] == ["f(a)", "f(b)"]
+    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(a)", "f(b)"]
 
 
 def test_what_gets_room_behind_the_end_of_a_transaction_is_left():
@@ -370,7 +370,7 @@ def test_a_send_whose_topic_comes_in_time_goes_on_in_its_own_thread():
     while run.why_not(SECOND) is not None:
         run.take(next_by_itself(run.model, run.world) or BACK_OFF)
     run.take(SECOND).goes(FIRST)
-    assert [r.value for m in run.sent(Produce) for r in m.records] == ["f(b)"]
+    assert [r.value for m in run.sent(Produce) for r in batch_of(m).records] == ["f(b)"]
     assert run.producer.manager.results == ()
 
 

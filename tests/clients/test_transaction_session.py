@@ -29,7 +29,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
 from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.producing import FetchedRecord, Produce, ProduceResponse
+from kipviz.messages.producing import (
+    FetchedRecord,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -41,7 +46,7 @@ from kipviz.messages.transactions import (
     TxnPartitionsResult,
 )
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import changed, producer_of, send_offsets, session_of
+from tests.clients.parts import batch_of, changed, producer_of, send_offsets, session_of
 
 S, C = ProducerState, Call
 REPAIRED = design("repaired").client_rules()
@@ -125,7 +130,9 @@ def test_session_lifecycle() -> None:
     me, _ = step(me)
     seen.append(me.session.state_name)
     me, _ = step(me)
-    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    _, me = answered(
+        me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
+    )
     me, _ = step(me)
     seen.append(me.session.state_name)
     request, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5))
@@ -156,7 +163,9 @@ def test_initialize_and_the_end_of_a_transaction_ask_the_coordinator_and_begin_d
     me, _ = step(me)
     assert (me.session.state_name, s.next_request(me.session)) == ("IN_TRANSACTION", None)
     me, _ = step(me)
-    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    _, me = answered(
+        me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
+    )
     me, _ = step(me)
     assert s.next_request(me.session) == EndTxn("t", 9, 4, committed)
 
@@ -164,7 +173,7 @@ def test_initialize_and_the_end_of_a_transaction_ask_the_coordinator_and_begin_d
 def test_a_bound_producer_writes_with_the_identity_of_its_session() -> None:
     request = p.next_request(sent_one().producer)
     assert isinstance(request, Produce)
-    assert (request.transactional_id, request.producer_id, request.producer_epoch) == ("t", 9, 4)
+    assert (request.transactional_id, batch_of(request).identity) == ("t", (9, 4))
 
 
 def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the_transaction() -> (
@@ -173,7 +182,9 @@ def test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the
     """KIP-1310 3.2, Responsibilities."""
     me = sent_one()
     assert (len(me.producer.accumulator.batches), hasattr(me.session, "accumulator")) == (1, False)
-    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0))
+    _, me = answered(
+        me, "app-1/producer", ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),))
+    )
     assert dict(me.producer.partition_map.sequences.items()) == {"out-0": 1}
     me, _ = step(me)
     assert p.next_request(me.producer) is None
@@ -291,7 +302,12 @@ def test_what_close_does_with_an_open_transaction_is_a_question_of_design(
 ) -> None:
     rules = design(under).client_rules()
     begun = sent_one(rules)
-    _, begun = answered(begun, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+    _, begun = answered(
+        begun,
+        "app-1/producer",
+        ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
+        rules,
+    )
     begun = begun.but(program=(on_session(C.CLOSE),), line=0)
     taken_up = process(on_session(C.RESUME, target="t 9 4"), on_session(C.CLOSE))
     taken_up, _ = step(taken_up, rules)
@@ -336,7 +352,12 @@ def prepared(*program, rules=REPAIRED, two_phase=True):
     me, raised = step(me, rules)
     if two_phase:
         assert me.session.state_name == "IN_TRANSACTION"  # it waits for the batch
-        _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+        _, me = answered(
+            me,
+            "app-1/producer",
+            ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
+            rules,
+        )
         me, raised = step(me, rules)
     return me, raised
 
@@ -384,7 +405,7 @@ def test_a_failure_while_a_session_prepares_ends_the_preparing() -> None:
     me = me.with_client(changed(me.session, two_phase_commit=True))
     me, _ = step(me.but(program=(on_session(C.PREPARE_TRANSACTION),), line=0))
     assert me.session.manager.preparing
-    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     _, me = answered(me, "app-1/producer", refused)
     assert (me.session.state_name, me.session.manager.preparing) == ("ABORTABLE_ERROR", False)
 
@@ -418,7 +439,7 @@ def test_a_commit_waits_for_the_unsent_batch_of_a_bound_producer_or_does_not_kno
 
 
 def test_the_failure_of_a_batch_is_the_sessions_or_the_producers_alone() -> None:
-    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     for rules, state in ((REPAIRED, "ABORTABLE_ERROR"), (WRITTEN, "IN_TRANSACTION")):
         _, me = answered(sent_one(rules), "app-1/producer", refused, rules)
         assert me.producer.manager.state is S.ABORTABLE_ERROR
@@ -429,7 +450,12 @@ def test_the_failure_of_a_batch_is_the_sessions_or_the_producers_alone() -> None
 
 def committed(rules):
     me = sent_one(rules)
-    _, me = answered(me, "app-1/producer", ProduceResponse(Errors.NONE, "out-0", 0), rules)
+    _, me = answered(
+        me,
+        "app-1/producer",
+        ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)),
+        rules,
+    )
     me, _ = step(me, rules)
     _, me = answered(me, "app-1/session", EndTxnResponse(Errors.NONE, 9, 5), rules)
     return step(me, rules)[0]
@@ -453,7 +479,8 @@ def test_what_the_next_batch_of_a_bound_producer_carries_after_a_commit(
     me, _ = step(me, rules)
     request = p.next_request(me.producer)
     assert isinstance(request, Produce)
-    assert (request.producer_epoch, request.base_sequence) == (epoch, sequence)
+    batch = batch_of(request)
+    assert (batch.producer_epoch, batch.base_sequence) == (epoch, sequence)
 
 
 def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> None:
@@ -472,7 +499,7 @@ def test_two_producers_of_one_session_count_apart_together_or_not_at_all() -> No
                 me.with_client(p.sent(mine, requests[-1], 1)[0]) if mine.accumulator.batches else me
             )
             me = binding.settle(me, rules)
-        return [request.base_sequence for request in requests], raised
+        return [batch_of(request).base_sequence for request in requests], raised
 
     assert first_sequences("kip-1310") == ([0, 0], [""])
     together = "kip-1310+session_sequences=counted_together"
@@ -489,7 +516,7 @@ def test_a_producer_of_a_resumed_session_sends_from_sequence_0_or_not_at_all() -
         me, (raised,) = step(me, rules)
         assert text in raised
         request = p.next_request(me.producer)
-        assert (request is None) if text else (request.base_sequence == 0)
+        assert (request is None) if text else (batch_of(request).base_sequence == 0)
 
 
 # -- heartbeats ---------------------------------------------------------------------------------
@@ -548,7 +575,7 @@ def test_below_version_2_a_failed_batch_makes_the_session_bump_its_epoch() -> No
         me, _ = step(me)
     done = AddPartitionsToTxnResponse((TxnPartitionsResult(Errors.NONE, "t", 9, 4, ("out-0",)),))
     _, me = answered(me, "app-1/session", done)
-    refused = ProduceResponse(Errors.INVALID_TXN_STATE, "out-0", 0)
+    refused = ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_TXN_STATE),))
     _, me = answered(me, "app-1/producer", refused)
     assert (me.session.state_name, me.session.manager.bump) == ("ABORTABLE_ERROR", True)
     for _ in range(2):

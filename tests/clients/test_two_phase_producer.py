@@ -17,7 +17,7 @@ from kipviz.clients.transactions.prepared_txn_state import (
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
 from kipviz.messages.transactions import EndTxn, EndTxnResponse
 from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.batches import DataRecord
@@ -79,14 +79,16 @@ def test_keeping_without_two_phase_commit_asks_for_the_usual_time_limit():
 def test_preparing_waits_until_no_batch_is_left_and_sends_nothing():
     me = p.prepare_transaction(written())
     assert (me.manager.state, me.done, p.next_request(me)) == (S.IN_TRANSACTION, False, None)
-    me = p.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    me = p.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert (me.manager.state, me.done, p.next_request(me)) == (S.PREPARED_TRANSACTION, True, None)
     assert str(me.manager.prepared) == "9:0"
 
 
 def test_preparing_fails_with_the_batch_that_it_waits_for():
     me = p.prepare_transaction(written())
-    me = p.on_response(me, ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, "out-0", 0))
+    me = p.on_response(
+        me, ProduceResponse((PartitionProduceResponse("out-0", Errors.INVALID_PRODUCER_EPOCH),))
+    )
     assert (me.manager.state, me.done, me.manager.preparing) == (S.ABORTABLE_ERROR, True, False)
     assert me.manager.prepared == NONE
 

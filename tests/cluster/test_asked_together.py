@@ -19,6 +19,7 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
@@ -62,8 +63,8 @@ def test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered() 
 
 
 def test_one_lost_answer_refuses_what_was_asked_together_and_every_batch_is_written_once() -> None:
-    refused = [m for m in sent(ProduceResponse) if m.error]
-    assert [m.error for m in refused] == [Errors.NOT_ENOUGH_REPLICAS] * 2
+    refused = [m for m in sent(ProduceResponse) if error_in(m)]
+    assert [error_in(m) for m in refused] == [Errors.NOT_ENOUGH_REPLICAS] * 2
     trace, _ = played(NAME, "kafka")
     appended = [e for n in nodes(trace) for e in n.events if isinstance(e, BatchAppended)]
     data = [e.producer_id for e in appended if e.partition == "output-A-0" and not e.control]
@@ -75,7 +76,7 @@ def test_who_waits_for_a_broker_that_crashes_is_refused_and_asks_the_next_one() 
     before = after(NAME, "kafka", "app-2 retries")
     outcome = model.step(before, CrashBroker(1))
     answers = [
-        e.message.error
+        error_in(e.message)
         for e in outcome.events
         if isinstance(e, MessageSent) and isinstance(e.message, ProduceResponse)
     ]

@@ -13,7 +13,7 @@ from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.producing import Fetch, Produce, merge_requests
+from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.batches import Batch, DataRecord
@@ -30,8 +30,9 @@ TXN, GROUP = IMAGE.home_of("__transaction_state", T), IMAGE.home_of("__consumer_
 OFFSET = (GroupOffset("src-0", 1),)
 
 
-def produce(partition: str) -> Produce:
-    return Produce(T, partition, 9, 0, 0, (DataRecord("a"),))
+def produce(*partitions: str) -> Produce:
+    data = (PartitionProduceData(each, 9, 0, 0, (DataRecord("a"),)) for each in partitions)
+    return Produce(T, tuple(data))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def produce(partition: str) -> Produce:
         (TxnOffsetCommit(T, G, 9, 0, "m", 1, OFFSET), role_key(5, GROUP)),
         (OffsetFetch(G, "src-0"), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
-        (merge_requests((produce("src-0"), produce("output-A-0"))), (5, "kafka_apis", "")),
+        (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
         (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),
         (ShareFetch("g1", "M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
         (acknowledges("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),

@@ -18,7 +18,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent, NotSent
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
 from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
@@ -65,7 +65,7 @@ def test_a_binary_knows_what_its_branch_has() -> None:
     assert knows(release("3.6"), verify)
     staging = TxnShareAcknowledge("t", "g", 9, 0, "M1", 1, "src-0", ())
     assert [known.name for known in RELEASES if knows(known, staging)] == [NEW]
-    produce = Produce("t", "out-0", 9, 0, 0, ())
+    produce = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),))
     assert spoken(release("3.6"), produce).spoken == 9
     assert spoken(release("3.6"), EndTxn("t", 9, 0, True)).spoken == 3
     with pytest.raises(UnknownRelease, match=r"the releases are 2\.4, 3\.5"):

@@ -48,7 +48,7 @@ def answers(story: str) -> list[tuple[tuple[str, Errors], ...]]:
         if isinstance(e, MessageSent)
     )
     found = [m for m in sent if isinstance(m, ProduceResponse)]
-    return [tuple((part.partition, part.error) for part in m.parts) for m in found]
+    return [tuple((each.partition, each.error) for each in m.partition_responses) for m in found]
 
 
 def requests(story: str) -> list[tuple[str, ...]]:
@@ -58,7 +58,7 @@ def requests(story: str) -> list[tuple[str, ...]]:
         for e in node.events
         if isinstance(e, MessageSent)
     )
-    return [tuple(p.partition for p in m.parts) for m in sent if isinstance(m, Produce)]
+    return [tuple(b.partition for b in m.partition_data) for m in sent if isinstance(m, Produce)]
 
 
 def test_one_request_is_appended_in_one_partition_and_refused_in_the_other():
@@ -89,7 +89,7 @@ def test_whatever_goes_wrong_each_record_is_committed_once_in_both_or_in_none(
             wrong = wrong_in(outcome.world) + wrong_between(before, outcome.world)
             assert not wrong, (seed, action, wrong)
             sent = (e.message for e in outcome.events if isinstance(e, MessageSent))
-            together += any(isinstance(m, Produce) and bool(m.further) for m in sent)
+            together += any(isinstance(m, Produce) and len(m.partition_data) > 1 for m in sent)
         committed = {p: written(outcome.world, p, closed=True) for p in BOTH}
         for partition in BOTH:
             mine = committed[partition]
@@ -134,7 +134,7 @@ def test_a_producer_without_a_name_sends_several_partitions_in_one_request_that_
         world = outcome.world
         sent = (e.message for e in outcome.events if isinstance(e, MessageSent))
         out += [
-            [(p.partition, p.base_sequence) for p in m.parts]
+            [(b.partition, b.base_sequence) for b in m.partition_data]
             for m in sent
             if isinstance(m, Produce)
         ]

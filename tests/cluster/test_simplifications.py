@@ -22,7 +22,7 @@ from kipviz.messages.events import MessageSent
 from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import FetchedRecord, Produce
+from kipviz.messages.producing import FetchedRecord, PartitionProduceData, Produce
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, refused_partitions
 from kipviz.records.batches import DataRecord
@@ -190,7 +190,7 @@ def remembers(simple: bool) -> object:
         asks_together=False,
         remembers_verifications=keeps,
     )
-    batch = Produce("t", "out-0", 9, 0, 0, (DataRecord("r", "src-0@100"),))
+    batch = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, (DataRecord("r", "src-0@100"),)),))
     assert leader.ask(partition_leader.on_produce, batch) is None
     (asked,) = leader.requests[-1].message.transactions
     answer = refused_partitions(asked, Errors.NETWORK_EXCEPTION)

@@ -31,7 +31,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -501,5 +501,5 @@ def test_30_a_commit_is_not_sent_before_every_batch_is_answered():
     assert isinstance(batch, Produce)
     me, _ = clients.sent(me, batch, 1)
     assert clients.next_request(me) is None
-    me = clients.on_response(me, ProduceResponse(Errors.NONE, "out-0", 0))
+    me = clients.on_response(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert clients.next_request(me) == EndTxn("t", PID, 0, committed=True)

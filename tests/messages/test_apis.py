@@ -38,6 +38,7 @@ FIELD_OF = {
     Shard.TRANSACTIONS: "transactions",
     Shard.GROUP: "group_id",
     Shard.KEY: "key",
+    Shard.PARTITIONS: "partition_data",
     Shard.FIRST_PARTITION: "markers",
 }
 

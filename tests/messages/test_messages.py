@@ -180,6 +180,6 @@ def test_runs_of_offsets_become_batches_and_batches_give_back_the_offsets():
 
 
 def test_the_number_of_a_request_is_told_only_where_its_sender_counts() -> None:
-    answer = producing.ProduceResponse(Errors.NONE, "out-0", 3)
+    answer = producing.ProduceResponse((producing.PartitionProduceResponse("out-0", Errors.NONE),))
     assert "correlation_id" not in answer.told
     assert answer.but(correlation_id=7).told == (*answer.told, "correlation_id")

@@ -40,10 +40,10 @@ from kipviz.messages.producing import (
     Fetch,
     FetchedRecord,
     FetchResponse,
+    PartitionProduceData,
+    PartitionProduceResponse,
     Produce,
     ProduceResponse,
-    merge_requests,
-    merge_responses,
 )
 from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
 from kipviz.messages.share_groups import (
@@ -341,7 +341,7 @@ def shipped(schema: Schema) -> Schema:
 
 def test_a_batch_is_one_that_another_reader_takes() -> None:
     records = (DataRecord("a", "src-0@100"), DataRecord("ü"))
-    produce = Produce("t", "out-0", 9, 1, 7, records)
+    produce = Produce("t", (PartitionProduceData("out-0", 9, 1, 7, records),))
     raw = body(produce)["TopicData"][0]["PartitionData"][0]["Records"]
     (batch,) = list_of(raw)
     assert batch.validate_crc()
@@ -356,16 +356,16 @@ def test_a_batch_is_one_that_another_reader_takes() -> None:
 @pytest.mark.parametrize("version", [11, 13])
 def test_one_produce_request_has_batches_of_several_partitions_of_several_topics(version) -> None:
     places = ("out-0", "other-1", "out-1")
-    parts = (Produce("t", p, 9, n, n, (DataRecord(p),), version) for n, p in enumerate(places))
-    produce = merge_requests(tuple(parts))
+    data = (PartitionProduceData(p, 9, n, n, (DataRecord(p),)) for n, p in enumerate(places))
+    produce = Produce("t", tuple(data), version)
     topics = body(produce)["TopicData"]
     assert [[p["Index"] for p in topic["PartitionData"]] for topic in topics] == [[0, 1], [1]]
     batches = [list_of(p["Records"])[0] for topic in topics for p in topic["PartitionData"]]
     assert [(b.producer_epoch, b.base_sequence) for b in batches] == [(0, 0), (2, 2), (1, 1)]
     errors = (Errors.NONE, Errors.NOT_ENOUGH_REPLICAS, Errors.NONE)
-    results = (ProduceResponse(e, p, 0, 5) for e, p in zip(errors, places, strict=True))
+    results = (PartitionProduceResponse(p, e, 5) for e, p in zip(errors, places, strict=True))
     around = AROUND.but(request=produce)
-    answers = body(merge_responses(tuple(results)), around)["Responses"]
+    answers = body(ProduceResponse(tuple(results)), around)["Responses"]
     assert [[p["ErrorCode"] for p in each["PartitionResponses"]] for each in answers] == [
         [0, 0],
         [Errors.NOT_ENOUGH_REPLICAS],

@@ -17,7 +17,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.features import Features
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.one_epoch import (
     batch_of,
@@ -82,7 +82,7 @@ APPENDED = BatchAppended("out-0", 3, BATCH.records, 9, 1, "")
 
 
 def sent(version: int) -> MessageSent:
-    batch = Produce("my-txn", "out-0", 9, 1, 0, BATCH.records, version)
+    batch = Produce("my-txn", (PartitionProduceData("out-0", 9, 1, 0, BATCH.records),), version)
     return MessageSent("app-1/producer", 3, "request", batch)
 
 

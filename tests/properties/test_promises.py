@@ -31,7 +31,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.features import Features
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
@@ -451,7 +451,12 @@ def test_a_batch_that_joins_the_transaction_after_its_own_breaks_its_promise() -
     logs = Table.of({"out-0": SimpleNamespace(batches=(batch,))})
     image = SimpleNamespace(features=Features(1))
     world = SimpleNamespace(logs=logs, roles=Table.of(), image=image, budget=WORLD.budget)
-    sent = MessageSent("A1/producer", 3, "request", Produce("t", "out-0", 9, 0, 0, batch.records))
+    sent = MessageSent(
+        "A1/producer",
+        3,
+        "request",
+        Produce("t", (PartitionProduceData("out-0", 9, 0, 0, batch.records),)),
+    )
     begun = TransactionMoved(
         "t", 9, 0, TransactionState.COMPLETE_ABORT, TransactionState.ONGOING, ("out-0",)
     )

@@ -14,6 +14,7 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.liveness import TxnHeartbeatResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
 from kipviz.messages.transactions import EndTxnResponse, WriteTxnMarkersResponse
@@ -39,7 +40,7 @@ def test_a_batch_waits_twice_as_long_each_time_and_nobody_hears_of_it() -> None:
     name = "kip-98-batch-backs-off"
     assert [e.ms for e in events(name, "kafka", TimePassed)] == [100, 200, 400]
     refused = Errors.NOT_ENOUGH_REPLICAS
-    assert [a.error for a in arrived(name, "kafka", ProduceResponse)] == [
+    assert [error_in(a) for a in arrived(name, "kafka", ProduceResponse)] == [
         *[refused] * 3,
         Errors.NONE,
     ]
@@ -70,7 +71,7 @@ def test_what_was_sent_first_is_first_in_the_log_though_it_was_verified_in_vain(
         nodes(trace)[chapters[1].end].world.roles[3, "partition_leader", "output-A-0"].verifications
     )
     assert [each.lowest for each in remembered] == [0]
-    errors = [a.error for a in arrived("kip-890-in-vain", "kafka-tv1", ProduceResponse)]
+    errors = [error_in(a) for a in arrived("kip-890-in-vain", "kafka-tv1", ProduceResponse)]
     assert errors.count(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER) == 2
     data = (r for b in trace.world.logs["output-A-0"].batches for r in b.records)
     assert [r.value for r in data if isinstance(r, DataRecord)] == ["f(a)", "f(b)", "f(c)"]

@@ -80,7 +80,8 @@ def test_a_success_proves_no_ownership():
         ("app-1", "Produce: INVALID_PRODUCER_EPOCH")
     ]
     sent = [e.message for n in nodes(trace) for e in n.events if isinstance(e, MessageSent)]
-    assert [m.producer_epoch for m in sent if isinstance(m, Produce)] == [0, 1]
+    batches = [batch for m in sent if isinstance(m, Produce) for batch in m.partition_data]
+    assert [batch.producer_epoch for batch in batches] == [0, 1]
 
 
 def test_markers_of_the_coordinator_before_are_refused():

@@ -33,7 +33,8 @@ def line_of(event):
     who = client if host == "app-1" else event.source
     match request:
         case Produce():
-            return f"{who}: Produce to {request.partition}"
+            to = ", ".join(batch.partition for batch in request.partition_data)
+            return f"{who}: Produce to {to}"
         case EndTxn():
             return f"{who}: EndTxn, {'COMMIT' if request.committed else 'ABORT'}"
     return f"{who}: {name}"

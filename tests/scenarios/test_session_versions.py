@@ -12,6 +12,7 @@ from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
 from kipviz.properties.verdict import BROKEN, HOLDS
@@ -95,7 +96,7 @@ def test_what_the_application_names_is_added_before_anything_is_written() -> Non
 def test_a_partition_of_which_nobody_told_the_session_is_refused_and_the_offset_committed() -> None:
     draft, _ = played("kip-1310-unnamed-partition", "kip-1310")
     answers = [
-        e.message.error
+        error_in(e.message)
         for node in nodes(draft)
         for e in node.events
         if isinstance(e, MessageSent) and isinstance(e.message, ProduceResponse)

@@ -10,6 +10,7 @@ from kipviz.clients.sessions.transaction_session import MANAGER, SENDERS, SESSIO
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
 from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import EndTxnResponse
@@ -226,7 +227,7 @@ def answers(story, under, kind):
 
 def test_a_batch_of_a_second_producer_is_refused_as_out_of_order() -> None:
     first, second = answers("kip-1310-two-senders", "kip-1310", ProduceResponse)
-    assert (first.error, second.error) == (Errors.NONE, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
+    assert (error_in(first), error_in(second)) == (Errors.NONE, Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 
 def test_a_batch_of_a_second_producer_is_taken_for_a_duplicate_and_lost() -> None:

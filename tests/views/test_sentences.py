@@ -79,6 +79,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
+from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.choices import FAULTS
@@ -454,6 +455,23 @@ def test_the_fields_of_a_result_with_an_error_are_named_and_those_of_a_pair_are_
     assert detail(MetadataResponse(Errors.NONE, topics)).endswith(f": error=NONE, topics=[{said}]")
     committed = groups.OffsetCommit("g", "m", 1, (groups.GroupOffset("src-0", 3),))
     assert "offsets=[(src-0, 3)]" in detail(committed)
+
+
+def test_a_produce_request_and_its_response_name_the_fields_of_each_partition() -> None:
+    batch = producing.PartitionProduceData("out-0", 9, 0, 0, (DataRecord("a"),))
+    said = "partition=out-0, producer_id=9, producer_epoch=0, base_sequence=0, records=[(value=a)]"
+    asked = producing.Produce("t", (batch, batch.but(partition="out-1", records=())))
+    others = said.replace("out-0", "out-1").replace(", records=[(value=a)]", ", records=[]")
+    assert detail(asked).endswith(
+        f": transactional_id=t, partition_data=[({said}), ({others})], version=13"
+    )
+    results = (
+        producing.PartitionProduceResponse("out-0", Errors.NONE, 7),
+        producing.PartitionProduceResponse("out-1", Errors.NOT_ENOUGH_REPLICAS),
+    )
+    said = "(partition=out-0, error=NONE, base_offset=7), "
+    said += "(partition=out-1, error=NOT_ENOUGH_REPLICAS, base_offset=-1)"
+    assert detail(producing.ProduceResponse(results)).endswith(f": partition_responses=[{said}]")
 
 
 @pytest.mark.parametrize("kind", all_messages(), ids=lambda kind: kind.__name__)

@@ -215,16 +215,16 @@ def on_txn_offset_commit(
     if alone is not None:
         return Effects(me, replies=(Reply(reply_to, alone),), checks=_nothing_left(alone.error))
     lost = offset_topics.unresolved(request, on.image, on.rules)
-    log = on.log(me.shard)
+    log, producer = on.log(me.shard), (request.producer_id, request.producer_epoch)
     checks = one_after_another(
-        lambda: (has_loaded(me.loading),), lambda: add_to_transaction.fence_checks(request, log, on)
+        lambda: (has_loaded(me.loading),),
+        lambda: add_to_transaction.fence_checks(request, producer, log, on),
     )
     missing = offset_topics.missing_checks(lost)
     if error_of(checks) is not Errors.NONE:
         return _answer(me, reply_to, checks, lost).after(missing)
-    identity = (request.producer_id, request.producer_epoch)
-    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
-    if not add_to_transaction.is_new(request, log, on):
+    waiting = Enlisting(request, reply_to, *producer, (me.shard,))
+    if not add_to_transaction.is_new(request, producer, log, on):
         return _stage(me, waiting, on).after((*missing, *checks))
     waiting = add_to_transaction.number_question(me.enlisting, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)

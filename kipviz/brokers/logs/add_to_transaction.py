@@ -110,18 +110,23 @@ def checks_epoch_first(on: Context) -> bool:
 
 @in_order
 def fence_checks(
-    request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context
+    request: Produce | TxnOffsetCommit, producer: tuple[int, int], log: PartitionLog, on: Context
 ) -> Iterator[Check]:
-    """Compare a transaction's epoch with the log's, if the release does that before it asks the coordinator."""
+    """Compare a producer's epoch with the log's, if the release does that before it asks the coordinator.
+
+    `producer` is the producer id and epoch that the batch or the commit for this log names.
+    """
     if request.transactional_id and checks_epoch_first(on):
-        yield logs.epoch_check(log, request.producer_id, request.producer_epoch, on.rules)
+        yield logs.epoch_check(log, *producer, on.rules)
 
 
-def is_new(request: Produce | TxnOffsetCommit, log: PartitionLog, on: Context) -> bool:
-    """Return whether the coordinator has to be asked about a log, because the transaction starts there."""
+def is_new(
+    request: Produce | TxnOffsetCommit, producer: tuple[int, int], log: PartitionLog, on: Context
+) -> bool:
+    """Return whether the coordinator has to be asked about a log, because the producer's transaction starts there."""
     if not request.transactional_id or not is_asked(request, on):
         return False
-    return not logs.has_ongoing_transaction(log, request.producer_id, request.producer_epoch)
+    return not logs.has_ongoing_transaction(log, *producer)
 
 
 def client_adds_participant(transactional_id: str, on: Context) -> bool:

@@ -57,7 +57,14 @@ from kipviz.messages.list_offsets import (
     ListOffsets,
     ListOffsetsResponse,
 )
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse, Produce, ProduceResponse
+from kipviz.messages.producing import (
+    Fetch,
+    FetchedRecord,
+    FetchResponse,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
@@ -107,20 +114,19 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     below the high watermark (acks=all).
     Clause: KIP-890 "Produce", ReplicaManager.maybeSendPartitionsToTransactionCoordinator.
     """
-    log = on.log(me.shard)
-    fence = add_to_transaction.fence_checks(request, log, on)
+    log, (batch,) = on.log(me.shard), request.partition_data
+    fence = add_to_transaction.fence_checks(request, batch.identity, log, on)
     if error_of(fence) is not Errors.NONE:
         return _refuse(me, request, reply_to, fence)
-    if not add_to_transaction.is_new(request, log, on):
+    if not add_to_transaction.is_new(request, batch.identity, log, on):
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
-    identity = (request.producer_id, request.producer_epoch)
-    waiting = Enlisting(request, reply_to, *identity, (me.shard,))
+    waiting = Enlisting(request, reply_to, *batch.identity, (me.shard,))
     waiting = add_to_transaction.number_question(me.verifying, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
     asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
     me = _verifying(me, request)
     if asked is None:
-        me = _remembering(me, request.producer_id, on)
+        me = _remembering(me, batch.producer_id, on)
         return _refuse(me, request, reply_to, add_to_transaction.no_coordinator_checks())
     enlisted = (*fence, looked_at("enlisted", False))
     waits = Effects(
@@ -147,15 +153,15 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     Clause: ReplicaManager.handleProduceAppend.
     """
     request = call.request
+    (batch,) = request.partition_data
     if call.error is not Errors.NONE:
         refused = add_to_transaction.no_coordinator_checks()
-        me = _remembering(_verifying(me, request), request.producer_id, on)
+        me = _remembering(_verifying(me, request), batch.producer_id, on)
         return _refuse(me, request, call.ticket, refused)
     if not call.question:
         return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
-    identity = (request.producer_id, request.producer_epoch)
     waiting = Enlisting(
-        request, call.ticket, *identity, call.question, asking=add_to_transaction.TOGETHER
+        request, call.ticket, *batch.identity, call.question, asking=add_to_transaction.TOGETHER
     )
     if me.shard in call.question:
         me = _verifying(me, request)
@@ -320,12 +326,13 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> FetchResponse:
 
 
 def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
+    (sent,) = request.partition_data
     return Batch(
         log.end_offset,
-        request.records,
-        request.producer_id,
-        request.producer_epoch,
-        request.base_sequence,
+        sent.records,
+        sent.producer_id,
+        sent.producer_epoch,
+        sent.base_sequence,
         transactional=bool(request.transactional_id),
     )
 
@@ -356,10 +363,9 @@ def _append(
             return _refuse(me, request, reply_to, checks)
         base_offset, appends = batch.base_offset, True
         me = _drop_verification(me, batch) if batch.transactional else me
-    answer = ProduceResponse(
-        Errors.NONE, me.shard, request.base_sequence, base_offset, request.correlation_id
-    )
-    last = base_offset + len(request.records) - 1
+    result = PartitionProduceResponse(me.shard, Errors.NONE, base_offset)
+    answer = ProduceResponse((result,), request.correlation_id)
+    last = base_offset + len(batch.records) - 1
     if last < log.high_watermark:
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     wait = WaitingForReplicas(last, Reply(reply_to, answer))
@@ -384,12 +390,8 @@ def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) 
 
 def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
     """Store that the batch of a request is about to be verified."""
-    new = Verification(
-        request.producer_id,
-        request.producer_epoch,
-        request.base_sequence,
-        add_to_transaction.enlists(request),
-    )
+    (batch,) = request.partition_data
+    new = Verification(*batch.identity, batch.base_sequence, add_to_transaction.enlists(request))
     return me.but(verifications=verifying(me.verifications, new))
 
 
@@ -449,10 +451,6 @@ def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Ch
     means = PRODUCE_ERROR if add_to_transaction.enlists(request) else VERIFIED_ERROR
     error = error_of(checks)
     checks = translated(checks, "error to a producer", None, means.get(error, error))
-    answer = ProduceResponse(
-        error_of(checks),
-        me.shard,
-        request.base_sequence,
-        correlation_id=request.correlation_id,
-    )
+    result = PartitionProduceResponse(me.shard, error_of(checks))
+    answer = ProduceResponse((result,), request.correlation_id)
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -24,7 +24,12 @@ from kipviz.brokers.local_calls import AppendPart, PartVerified
 from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
 
 
@@ -42,42 +47,39 @@ def on_produce(
     if isinstance(me, PartitionLeader):
         return partition_leader.on_produce(me, request, reply_to, on)
     refused: list[Reply] = []
-    mine: list[Produce] = []
+    mine: list[PartitionProduceData] = []
+    new: list[PartitionProduceData] = []
     made: list[Check] = []
-    for part in request.parts:
-        checks = part_checks(part, on)
+    for batch in request.partition_data:
+        checks = batch_checks(request, batch, on)
         error = error_of(checks)
-        made += (looked_at("partition", part.partition), *checks)
-        if error is Errors.NONE:
-            mine.append(part)
-            made.append(
-                looked_at(
-                    "enlisted", not add_to_transaction.is_new(part, on.log(part.partition), on)
-                )
-            )
-        else:
-            answer = ProduceResponse(
-                error, part.partition, part.base_sequence, correlation_id=part.correlation_id
-            )
-            refused.append(Reply(reply_to, answer))
-    new = (part for part in mine if add_to_transaction.is_new(part, on.log(part.partition), on))
-    question = tuple(part.partition for part in new)
+        made += (looked_at("partition", batch.partition), *checks)
+        if error is not Errors.NONE:
+            result = PartitionProduceResponse(batch.partition, error)
+            refused.append(Reply(reply_to, ProduceResponse((result,), request.correlation_id)))
+            continue
+        mine.append(batch)
+        log = on.log(batch.partition)
+        if add_to_transaction.is_new(request, batch.identity, log, on):
+            new.append(batch)
+        made.append(looked_at("enlisted", batch not in new))
+    question = tuple(batch.partition for batch in new)
     coordinator = (
         add_to_transaction.coordinator_of(request.transactional_id, on) if question else NOBODY
     )
-    calls = tuple(_call(part, reply_to, question, coordinator) for part in mine)
+    calls = tuple(_call(request, batch, reply_to, question, coordinator) for batch in mine)
     done = Effects(me, replies=tuple(refused), local=calls, checks=tuple(made))
     if coordinator == NOBODY:
         return done
     tag = _tag(reply_to)
+    # All batches of a transaction name the same producer.
     asked = TxnPartitions(
         request.transactional_id,
-        request.producer_id,
-        request.producer_epoch,
+        *new[0].identity,
         question,
         verify_only=not add_to_transaction.enlists(request),
     )
-    waits = AskedTogether(reply_to, tag, tuple(part.partition for part in mine), question)
+    waits = AskedTogether(reply_to, tag, tuple(batch.partition for batch in mine), question)
     done = done.but(state=me.but(asking=(*me.asking, waits)))
     message = AddPartitionsToTxn((asked,))
     return add_to_transaction.ask(
@@ -100,29 +102,30 @@ def on_enlisted(me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: st
 
 
 @in_order
-def part_checks(part: Produce, on: Context) -> Iterator[Check]:
-    """Check the batch of a partition before the coordinator is asked: it exists, is led here, and is not fenced."""
-    yield Check(
-        "topic there",
-        None,
-        part.partition in on.image.leaders,
-        deleted_topics.error_of(part, on.image),
-    )
-    leader = on.image.leader_of(part.partition)
+def batch_checks(request: Produce, batch: PartitionProduceData, on: Context) -> Iterator[Check]:
+    """Check a batch before the coordinator is asked: its partition exists and is led here, and it is not fenced."""
+    there = batch.partition in on.image.leaders
+    yield Check("topic there", None, there, deleted_topics.produce_error(request, batch, on.image))
+    leader = on.image.leader_of(batch.partition)
     here = leader == on.broker
     yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
-    yield from add_to_transaction.fence_checks(part, on.log(part.partition), on)
+    log = on.log(batch.partition)
+    yield from add_to_transaction.fence_checks(request, batch.identity, log, on)
 
 
 def _call(
-    part: Produce, reply_to: ReplyTo, question: tuple[str, ...], coordinator: int
+    request: Produce,
+    batch: PartitionProduceData,
+    reply_to: ReplyTo,
+    question: tuple[str, ...],
+    coordinator: int,
 ) -> LocalCall:
     """Pass a batch to its leader, which keeps it while the coordinator is asked."""
-    lost = part.partition in question and coordinator == NOBODY
+    lost = batch.partition in question and coordinator == NOBODY
     error = Errors.COORDINATOR_NOT_AVAILABLE if lost else Errors.NONE
     waits_for = question if coordinator != NOBODY else ()
-    call = AppendPart(reply_to, part, waits_for, error)
-    return LocalCall(partition_leader.ROLE, part.partition, call)
+    call = AppendPart(reply_to, request.but(partition_data=(batch,)), waits_for, error)
+    return LocalCall(partition_leader.ROLE, batch.partition, call)
 
 
 def _tag(reply_to: ReplyTo) -> str:

@@ -23,7 +23,8 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.producing import PartitionProduceData, Produce, ProduceResponse
 from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of, topic_of
@@ -82,18 +83,18 @@ def answered(
     Retriable errors are retried, up to the limit of attempts. Source: ShareGroupDLQStateManager.handleProduceResponse,
     handleCreateTopicsResponse.
     """
-    letter = me.dead_letters[0]
+    letter, error = me.dead_letters[0], error_in(answer)
     if letter.creations:
-        asks_again = answer is None or answer.error in TOPIC_RETRY
+        asks_again = error is None or error in TOPIC_RETRY
         led = on.image.leader_of(_target(me, on)) != NOBODY
-        made = answer is not None and answer.error is Errors.NONE and led
+        made = error is Errors.NONE and led
         if made:
             letter = letter.but(creations=0)
         if made or (asks_again and letter.creations < ATTEMPTS_MAX):
             return _send(me.but(dead_letters=(letter, *me.dead_letters[1:])), on)
         return _start_next_copy(_finish_first(me, NOT_COPIED), on)
-    copied = answer is not None and answer.error is Errors.NONE
-    asks_again = answer is None or answer.error in COPY_RETRY
+    copied = error is Errors.NONE
+    asks_again = error is None or error in COPY_RETRY
     if asks_again and letter.attempts < ATTEMPTS_MAX:
         again = letter.but(attempts=letter.attempts + 1)
         return _send(me.but(dead_letters=(again, *me.dead_letters[1:])), on)
@@ -123,8 +124,8 @@ def _send(me: SharePartition, on: Context) -> Copying:
         if _usable(topic, on) and broker != NOBODY:
             letter = me.dead_letters[0]
             if leader != NOBODY:
-                copies = _copies(me, letter, on)
-                message: Produce | CreateTopics = Produce("", target, -1, -1, -1, copies)
+                batch = PartitionProduceData(target, -1, -1, -1, _copies(me, letter, on))
+                message: Produce | CreateTopics = Produce("", (batch,))
                 letter = letter.but(creations=0)
             else:
                 message = CreateTopics(topic, TOPIC_CONFIGS)

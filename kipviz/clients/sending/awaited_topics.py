@@ -16,7 +16,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
 
@@ -103,10 +103,10 @@ def released(me: P) -> P:
     )
 
 
-def after_failure(me: P, about: Message, error: Errors) -> P:
+def after_failure(me: P, about: Message | PartitionProduceResponse, error: Errors) -> P:
     """End the wait of a send(), and forget a topic whose batch failed because no broker leads it."""
     me = released(me)
-    if not isinstance(about, ProduceResponse) or error not in NOBODY_LEADS:
+    if not isinstance(about, PartitionProduceResponse) or error not in NOBODY_LEADS:
         return me
     left = tuple(t for t in me.metadata.topics if t != topic_of(about.partition))
     return me.but(metadata=me.metadata.but(topics=left))

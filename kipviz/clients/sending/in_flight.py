@@ -24,7 +24,7 @@ from kipviz.clients.sending.record_accumulator import Unanswered
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.records.sequences import as_java_int, sequence_after
 
 if TYPE_CHECKING:
@@ -106,23 +106,16 @@ def next_batches(me: Producer, partitions: Iterable[str]) -> tuple[OutgoingBatch
     return tuple(_number_batch(me, batch) for batch in found if batch is not None)
 
 
-def request_of(me: Producer, batch: OutgoingBatch, version: int) -> Produce:
-    """Return the request that carries one batch."""
-    return Produce(
-        me.manager.transactional_id,
-        batch.partition,
-        *(me.manager.identity if me.is_transactional else batch.identity),
-        batch.base_sequence,
-        batch.records,
-        version,
-        batch.serial,
-    )
+def data_of(me: Producer, batch: OutgoingBatch) -> PartitionProduceData:
+    """Return a batch as its request carries it."""
+    identity = me.manager.identity if me.is_transactional else batch.identity
+    return PartitionProduceData(batch.partition, *identity, batch.base_sequence, batch.records)
 
 
 def put_on_wire(me: P, request: Produce, broker: int) -> P:
     """Note that the next batch of each partition of a request is in flight, under its correlation id."""
-    for part in request.parts:
-        me = _put_on_wire(me, part.partition, broker, request.correlation_id)
+    for batch in request.partition_data:
+        me = _put_on_wire(me, batch.partition, broker, request.correlation_id)
     return me
 
 
@@ -197,9 +190,9 @@ def expired(me: P, batch: OutgoingBatch) -> P:
     return me.but(accumulator=kept.but(unanswered=(*kept.unanswered, left)))
 
 
-def answered(me: P, answer: ProduceResponse) -> P:
+def answered(me: P, partition: str, request: int) -> P:
     """Handle the response for a batch that expired: no caller waits for it."""
-    asked, kept = (answer.correlation_id, answer.partition), me.accumulator
+    asked, kept = (request, partition), me.accumulator
     left = tuple(each for each in kept.unanswered if (each.request, each.partition) != asked)
     return me.but(accumulator=kept.but(unanswered=left)) if kept.unanswered else me
 

@@ -30,7 +30,7 @@ from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.messages.features import Features
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.records.batches import DataRecord
 
 S = ProducerState
@@ -131,7 +131,7 @@ def send_timed_out(me: P) -> P:
     """
     held, blocked = me.metadata.held, me.accumulator.blocked
     (partition, _), *_ = held or blocked
-    refused = Failure(ProduceResponse(EXPIRED, partition, -1), EXPIRED)
+    refused = Failure(PartitionProduceResponse(partition, EXPIRED), EXPIRED)
     free = me.but(accumulator=me.accumulator.but(blocked=()))
     if why_no_error_state(me):
         return (

@@ -25,7 +25,7 @@ from kipviz.messages.features import LAST_PRODUCE
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import MetadataResponse
-from kipviz.messages.producing import Produce, ProduceResponse, merge_requests
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
@@ -79,9 +79,11 @@ def _next_produce(me: Producer) -> Produce | None:
     partitions = dict.fromkeys(b.partition for b in me.accumulator.batches)
     allowed = (p for p in partitions if manager.implicit or p in manager.partitions)
     found = in_flight.next_batches(me, allowed)
+    if not found:
+        return None
     version = 13 if manager.implicit else LAST_PRODUCE
-    parts = (in_flight.request_of(me, b, version) for b in found)
-    return merge_requests(tuple(parts)) if found else None
+    data = tuple(in_flight.data_of(me, batch) for batch in found)
+    return Produce(manager.transactional_id, data, version, found[0].serial)
 
 
 def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
@@ -102,8 +104,8 @@ def on_response(me: P, message: Message) -> P:
     Clause: KIP-98 "Producer"; TransactionManager.handleCompletedBatch, handleFailedBatch.
     """
     if isinstance(message, ProduceResponse):
-        for part in message.parts:
-            me = _on_produced(me, part)
+        for result in message.partition_responses:
+            me = _on_produced(me, result, message.correlation_id)
     elif me.is_transactional:
         me = _on_answer(me, message)
     else:
@@ -111,20 +113,20 @@ def on_response(me: P, message: Message) -> P:
     return settled(me)
 
 
-def _on_produced(me: P, answer: ProduceResponse) -> P:
-    """Handle the response for a batch; a dropped batch ignores it."""
-    asked = (answer.partition, answer.correlation_id)
+def _on_produced(me: P, result: PartitionProduceResponse, request: int) -> P:
+    """Handle the result for a batch of a request, which its correlation id identifies; a dropped batch ignores it."""
+    asked = (result.partition, request)
     flying = (b for b in me.accumulator.batches if b.broker >= 0)
     batch = next((b for b in flying if (b.partition, b.request) == asked), None)
     if batch is None:
-        return in_flight.answered(me, answer)
-    if answer.error is Errors.NONE:
+        return in_flight.answered(me, result.partition, request)
+    if result.error is Errors.NONE:
         return prepared_when_flushed(in_flight.acknowledged(me, batch))
     if not me.is_transactional:
-        return idempotent_epoch.on_refused(me, batch, answer.error)
-    if answer.error in RETRIABLE or in_flight.comes_early(me, batch, answer.error):
+        return idempotent_epoch.on_refused(me, batch, result.error)
+    if result.error in RETRIABLE or in_flight.comes_early(me, batch, result.error):
         return in_flight.taken_back(me, (batch,))
-    me = fail(without(me, batch), Failure(answer, answer.error))
+    me = fail(without(me, batch), Failure(result, result.error))
     return me if me.manager.state is S.FATAL_ERROR else in_flight.closed_up(me, batch)
 
 
@@ -146,7 +148,8 @@ def _on_metadata(me: P, answer: MetadataResponse) -> P:
     refused = awaited_topics.why_refused(me.metadata, answer)
     if refused is Errors.NONE:
         return awaited_topics.told(me, answer)
-    return fail(me, Failure(ProduceResponse(refused, me.metadata.held[0][0], -1), refused))
+    partition = me.metadata.held[0][0]
+    return fail(me, Failure(PartitionProduceResponse(partition, refused), refused))
 
 
 def on_disconnected(me: P, broker: int) -> P:
@@ -187,7 +190,7 @@ def expired(me: P) -> P:
     else:
         me = in_flight.expired(me, batch)
     if me.is_transactional:
-        why = ProduceResponse(EXPIRED, batch.partition, batch.base_sequence)
+        why = PartitionProduceResponse(batch.partition, EXPIRED)
         me = fail(me, Failure(why, EXPIRED))
     else:
         me = idempotent_epoch.failed(me, (batch,), EXPIRED)

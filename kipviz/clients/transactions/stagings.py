@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     PartitionAcknowledgements,
@@ -58,7 +59,9 @@ def send_share_acknowledgements(
     return me.but(queue=(*me.queue, request), transaction_started=started)
 
 
-def dropping(me: TransactionManager, *gone: Message) -> TransactionManager:
+def dropping(
+    me: TransactionManager, *gone: Message | PartitionProduceResponse
+) -> TransactionManager:
     """Note which failed requests are stagings: their consumer must learn of it."""
     dropped = tuple(request for request in gone if isinstance(request, TxnShareAcknowledge))
     return me.but(dropped=(*me.dropped, *dropped)) if dropped else me

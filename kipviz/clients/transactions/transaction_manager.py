@@ -39,6 +39,7 @@ from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommit
 from kipviz.messages.liveness import TxnHeartbeatResponse
 from kipviz.messages.message import Message
 from kipviz.messages.metadata import Metadata, MetadataResponse
+from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
@@ -138,9 +139,9 @@ class TransactionManager(Part, frozen=True):
 
 
 class Failure(Value, frozen=True):
-    """A failed request, or the response to one, and its error."""
+    """A failed request, or the response to one, and its error; of a batch, the result for its partition."""
 
-    about: Message
+    about: Message | PartitionProduceResponse
     error: Errors
 
 
@@ -533,8 +534,8 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
     about, error = failure.about, failure.error
     if me.state is S.FATAL_ERROR:
         return me
-    name = type(about).__name__.removesuffix("Response")
-    of_batch = name == "Produce"
+    of_batch = isinstance(about, PartitionProduceResponse)
+    name = "Produce" if of_batch else type(about).__name__.removesuffix("Response")
     if error is Errors.INVALID_PRODUCER_EPOCH and not of_batch:
         error = Errors.PRODUCER_FENCED  # transactional requests treat the two as one
     fenced_by_group = bool(me.group_id) and error is Errors.PRODUCER_FENCED

@@ -9,7 +9,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -71,9 +71,9 @@ def _asked_again(exchange: Exchange) -> bool:
     return all(error_named(code) in NOT_IN_OFFICE for code in codes)
 
 
-def same_copies(batch: Batch, message: Produce) -> bool:
+def same_copies(batch: Batch, sent: PartitionProduceData) -> bool:
     """Return whether a batch holds the copies of a request, with the same headers."""
-    return tuple(map(_letter, batch.records)) == tuple(map(_letter, message.records))
+    return tuple(map(_letter, batch.records)) == tuple(map(_letter, sent.records))
 
 
 def _letter(record: Any) -> tuple[str, tuple[tuple[str, str], ...]]:

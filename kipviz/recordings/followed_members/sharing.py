@@ -32,7 +32,7 @@ from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.reset_policy import EARLIEST, LATEST
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.share_state import (
@@ -522,14 +522,16 @@ class Sharing:
         self, way: Follower, key: str, tag: str, message: Produce, on: Context
     ) -> Follower | None:
         """Write a copy to the dead-letter queue if it is the next one there."""
-        log = on.logs.get(message.partition)
-        last = self._contexts[-1][1].logs.get(message.partition)
+        (sent,) = message.partition_data
+        log = on.logs.get(sent.partition)
+        last = self._contexts[-1][1].logs.get(sent.partition)
         batches = () if last is None else tuple(last.batches)
-        at = way.copies.get(message.partition, 0)
-        if log is None or at >= len(batches) or not same_copies(batches[at], message):
+        at = way.copies.get(sent.partition, 0)
+        if log is None or at >= len(batches) or not same_copies(batches[at], sent):
             return None
-        way = way.but(copies=way.copies.set(message.partition, at + 1))
-        answer = ProduceResponse(Errors.NONE, message.partition, -1, batches[at].base_offset)
+        way = way.but(copies=way.copies.set(sent.partition, at + 1))
+        offset = batches[at].base_offset
+        answer = ProduceResponse((PartitionProduceResponse(sent.partition, Errors.NONE, offset),))
         done = share_partition_leader.on_dead_letter_answered(way.leader, key, tag, answer, on)
         return self._apply_effects(way, done, on)
 

@@ -14,7 +14,7 @@ from typing import Any
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, named
@@ -107,7 +107,8 @@ def produced(
 
 def _of_batch(name: str, partition: str, batch: Batch, version: int) -> Produce:
     identity = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
-    return Produce(name, partition, *identity, batch.records, version)  # type: ignore[arg-type]
+    data = PartitionProduceData(partition, *identity, batch.records)  # type: ignore[arg-type]
+    return Produce(name, (data,), version)
 
 
 def _list_rejected(
@@ -115,7 +116,8 @@ def _list_rejected(
 ) -> Iterator[Produce]:
     for producer_id, epoch in identities.get(name, ((-1, -1),)):
         sequence = -1 if producer_id < 0 else 0
-        yield Produce(name, partition, producer_id, epoch, sequence, (), version)
+        data = PartitionProduceData(partition, producer_id, epoch, sequence, ())
+        yield Produce(name, (data,), version)
 
 
 def moved_meanwhile(
@@ -137,7 +139,8 @@ def moved_meanwhile(
 
 def produce_said(reply: Any) -> Said:
     """Return the part of the model's reply that is compared with the recorded answer."""
-    return (("error", reply.error.name), ("at", reply.base_offset))
+    (result,) = reply.partition_responses
+    return (("error", result.error.name), ("at", result.base_offset))
 
 
 def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:

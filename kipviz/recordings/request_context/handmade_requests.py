@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.recordings.recorded import Exchange, Recording
 from kipviz.recordings.replayed_roles.answer_text import by_id
 from kipviz.records.batches import DataRecord
@@ -26,15 +26,14 @@ class Sent(Value, frozen=True):
 
     def message(self, transactional_id: str, version: int) -> Produce:
         """Return the request about this partition as the model has it."""
-        return Produce(
-            transactional_id,
+        data = PartitionProduceData(
             self.partition,
             self.producer_id,
             self.producer_epoch,
             self.base_sequence,
             tuple(DataRecord(value) for value in self.values),
-            version,
         )
+        return Produce(transactional_id, (data,), version)
 
 
 def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:

@@ -27,7 +27,7 @@ from kipviz.brokers.logs.verification import (
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import World, role_key
 from kipviz.core.values import Value
-from kipviz.messages.producing import Produce
+from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.arrival import span_of
@@ -79,21 +79,22 @@ class VerificationMemory:
 
     def worlds_of(self, world: World, exchange: Exchange, message: Produce) -> Iterator[World]:
         """Yield the worlds with what the leader of a batch's partition may remember when it handles that batch."""
-        key = role_key(world.image.leader_of(message.partition), message.partition)
+        (batch,) = message.partition_data
+        key = role_key(world.image.leader_of(batch.partition), batch.partition)
         role = world.roles.get(key)
-        log = world.logs.get(message.partition)
+        log = world.logs.get(batch.partition)
         if not isinstance(role, PartitionLeader) or log is None:
             yield world
             return
-        for known in self._list_before(request_of(exchange), message, log):
+        for known in self._list_before(request_of(exchange), batch, log):
             remembering = role.but(verifications=known)
             yield world.but(roles=world.roles.set(key, remembering)) if known else world
 
     def _list_before(
-        self, request: Request, message: Produce, log: PartitionLog
+        self, request: Request, batch: PartitionProduceData, log: PartitionLog
     ) -> tuple[Verifications, ...]:
         """Return what the leader may remember when a batch arrives at its log in the present state."""
-        place = (message.partition, message.producer_id)
+        place = (batch.partition, batch.producer_id)
         known = self._arrivals.get(place, ())
         own = next((each for each in known if each.request == request), None)
         if own is None:
@@ -154,15 +155,16 @@ class VerificationMemory:
         self, known: Verifications, message: Produce, following: int | None, cleared: list[int]
     ) -> Verifications:
         """Note a batch, unless its epoch is rejected first or the log already has its transaction open."""
+        (batch,) = message.partition_data
         until = following if following is not None else (cleared[-1] + 1 if cleared else 0)
-        log = self._log_after(message.partition, until)
-        who = (message.producer_id, message.producer_epoch)
+        log = self._log_after(batch.partition, until)
         if log is not None:
-            producer = log.producers.get(message.producer_id)
-            fenced = producer is not None and message.producer_epoch < producer.epoch
-            if fenced or has_ongoing_transaction(log, *who):
+            producer = log.producers.get(batch.producer_id)
+            fenced = producer is not None and batch.producer_epoch < producer.epoch
+            if fenced or has_ongoing_transaction(log, *batch.identity):
                 return known
-        return verifying(known, Verification(*who, message.base_sequence, enlists(message)))
+        new = Verification(*batch.identity, batch.base_sequence, enlists(message))
+        return verifying(known, new)
 
     def _forget_producer(self, known: Verifications, at: int) -> Verifications:
         batch = self._entries[at].batch

@@ -16,6 +16,7 @@ from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import EndTxnResponse, named_transactions
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
@@ -102,7 +103,7 @@ def fencing() -> Table:
                 *("maybe app-2 goes on", "quiet", "maybe app-2 goes on", "quiet"),
             ),
         )
-        late = [e.message.error.name for e in sent(trace, ProduceResponse)][1:]
+        late = [error_of_response(e.message).name for e in sent(trace, ProduceResponse)][1:]
         told = "; ".join(dict.fromkeys(late)) or "nothing"
         values = committed(trace.world, "output-A-0")
         asked = _requests_of(ledger(trace), "app-2")

@@ -273,11 +273,11 @@ def _errors(message: Message) -> Iterator[Guard]:
     if isinstance(message, HAS_RESULTS):
         for result in message.results:
             yield short_name(result.partition), result.error.name
-    if (error := error_in(message)) is not None:
+    if isinstance(message, ProduceResponse) and len(message.partition_responses) > 1:
+        for each in message.partition_responses:
+            yield short_name(each.partition), each.error.name
+    elif (error := error_in(message)) is not None:
         yield "error", error.name
-    if isinstance(message, ProduceResponse):
-        for part in message.parts[1:]:
-            yield short_name(part.partition), part.error.name
     if isinstance(message, ShareAcknowledgeResponse):
         for result in message.responses[1:]:
             yield short_name(result.partition), result.error.name

@@ -129,7 +129,8 @@ def _find_delayed(role: BrokerRole, message: Message) -> Enlisting | None:
 def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> Reason:
     """Return what a request waits for that is handled part by part."""
     if isinstance(message, Produce):
-        return _in_parts(world, broker, message.parts)
+        of_each = (message.but(partition_data=(batch,)) for batch in message.partition_data)
+        return _in_parts(world, broker, tuple(of_each))
     if isinstance(message, AddPartitionsToTxn):
         alone = (message.but(transactions=(each,)) for each in message.transactions)
         return _in_parts(world, broker, tuple(alone))

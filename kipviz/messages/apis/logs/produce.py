@@ -113,14 +113,14 @@ PRODUCE_RESPONSE = Schema(
 
 def _produce(m: model.Produce, around: Around) -> Struct:
     data = []
-    for part in m.parts:
+    for each in m.partition_data:
         batch = encode_batch(
-            tuple(enumerate(part.records)),
-            producer_id=part.producer_id,
-            producer_epoch=part.producer_epoch,
-            base_sequence=part.base_sequence,
+            tuple(enumerate(each.records)),
+            producer_id=each.producer_id,
+            producer_epoch=each.producer_epoch,
+            base_sequence=each.base_sequence,
         )
-        data.append((part.partition, {"Index": index_of(part.partition), "Records": batch}))
+        data.append((each.partition, {"Index": index_of(each.partition), "Records": batch}))
     return {
         "TransactionalId": m.transactional_id or None,
         "Acks": -1,
@@ -130,13 +130,13 @@ def _produce(m: model.Produce, around: Around) -> Struct:
 
 def _encode_response(m: model.ProduceResponse, around: Around) -> Struct:
     results = []
-    for part in m.parts:
+    for each in m.partition_responses:
         result = {
-            "Index": index_of(part.partition),
-            "ErrorCode": part.error,
-            "BaseOffset": part.base_offset,
+            "Index": index_of(each.partition),
+            "ErrorCode": each.error,
+            "BaseOffset": each.base_offset,
         }
-        results.append((part.partition, result))
+        results.append((each.partition, result))
     found = around.by_topics(around.version_of(m), 13, results, "PartitionResponses")
     return {"Responses": found}
 
@@ -146,9 +146,8 @@ OF_A_PLAIN_ONE = "Produce, no transactional id"
 
 def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceResponse:
     """Return the response to a Produce request that has an error for each of its partitions."""
-    asked = ((part.partition, part.base_sequence) for part in request.parts)
-    parts = (model.ProduceResponse(error, *each, -1, request.correlation_id) for each in asked)
-    return model.merge_responses(tuple(parts))
+    results = (model.PartitionProduceResponse(p.partition, error) for p in request.partition_data)
+    return model.ProduceResponse(tuple(results), request.correlation_id)
 
 
 APIS: tuple[Api, ...] = (
@@ -160,7 +159,7 @@ APIS: tuple[Api, ...] = (
         ),
         response_bytes=Kind(PRODUCE_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
-        shard=Shard.PARTITION,
+        shard=Shard.PARTITIONS,
         appends=True,
         needs=(WRITE_ID, WRITE_EACH),
         cases=(Case(OF_A_PLAIN_ONE, lambda m: not m.transactional_id, (WRITE_EACH,)),),
