@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import Load
 from kipviz.lessons.moment import Goal, Moment
@@ -28,7 +29,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.records.batches import NO_TIMESTAMP, DataRecord
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 SEVERAL = 3
@@ -94,19 +95,24 @@ def _out_of_order(moment: Moment) -> bool:
     )
 
 
+def _list_origins(log: PartitionLog) -> list[str]:
+    """Return the input record of each output in a log, in the order of the log."""
+    records = (record for batch in log.batches for record in batch.records)
+    return [r.origin for r in records if isinstance(r, DataRecord) and r.origin]
+
+
 def _order_lost(moment: Moment) -> bool:
     """An output is in a log after one that was made from a later record of the same partition."""
     for name, log in moment.world.logs.items():
         if topic_of(name) in INTERNAL_TOPICS:
             continue
         newest: dict[str, int] = {}
-        for batch in log.batches:
-            for record in batch.records:
-                source, _, offset = getattr(record, "origin", "").rpartition("@")
-                if source and int(offset) < newest.get(source, -1):
-                    return True
-                if source:
-                    newest[source] = int(offset)
+        for origin in _list_origins(log):
+            source, _, offset = origin.rpartition("@")
+            if source and int(offset) < newest.get(source, -1):
+                return True
+            if source:
+                newest[source] = int(offset)
     return False
 
 
@@ -185,8 +191,7 @@ def _record_twice(moment: Moment) -> bool:
     """An output of one input record is in a log twice."""
     for name, log in moment.world.logs.items():
         if topic_of(name) not in INTERNAL_TOPICS:
-            made = [getattr(r, "origin", "") for batch in log.batches for r in batch.records]
-            made = [origin for origin in made if origin]
+            made = _list_origins(log)
             if len(set(made)) < len(made):
                 return True
     return False

@@ -25,6 +25,7 @@ from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions import WriteTxnMarkersResponse
 from kipviz.scenarios.library import scenario
 
 Rule = tuple[str, str, str]
@@ -63,11 +64,10 @@ class Coverage:
         """Count what fires in one step; only `run` counts slots."""
         self._note("action", type(action).__name__)
         for event in outcome.events:
-            message = getattr(event, "message", None)
             if isinstance(event, MessageDelivered) and event.way == "request":
                 self._note(*_handler(type(event.message)))
             elif isinstance(event, MessageSent) and event.way == "response":
-                self._count_answer(message)
+                self._count_answer(event.message)
 
     def rows(self) -> tuple[Fired, ...]:
         """Return every rule with its count, ordered by name."""
@@ -90,7 +90,7 @@ class Coverage:
         key = (role, rule, guard)
         self._times[key] = self._times.get(key, 0) + 1
 
-    def _count_answer(self, message: Any) -> None:
+    def _count_answer(self, message: Message) -> None:
         api = API_OF.get(type(message))
         if api is not None and isinstance(message, api.response):
             for error in _errors(message):
@@ -150,14 +150,16 @@ def _handler(message: type[Message]) -> tuple[str, str]:
     return handler.__module__.rpartition(".")[2], message.__name__
 
 
-def _errors(message: Any) -> tuple[str, ...]:
+def _errors(message: Message) -> tuple[str, ...]:
     error = error_in(message)
     if error is not None:
         return (error.name,)
-    return tuple(result.error.name for result in getattr(message, "results", ()))
+    if isinstance(message, WriteTxnMarkersResponse):
+        return tuple(result.error.name for result in message.results)
+    return ()
 
 
-def _in_words(answer: Any) -> str:
+def _in_words(answer: object) -> str:
     if isinstance(answer, Enum):
         return answer.name
     if isinstance(answer, bool):

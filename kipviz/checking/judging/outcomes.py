@@ -7,7 +7,6 @@ each record, and how many transactions committed and aborted. A run is over when
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.search.explore import ProgressTold, Search
@@ -27,7 +26,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import BatchAppended, LeaderMoved, TransactionDecided
 from kipviz.properties import outputs
 from kipviz.properties.outputs import Open, Output
-from kipviz.properties.verdict import HOLDS, Finding
+from kipviz.properties.verdict import HOLDS, Finding, States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
 
@@ -61,7 +60,7 @@ class Group(Value, frozen=True):
     count: int
     steps: int
     task: Task | None = None
-    actions: tuple[Any, ...] = ()
+    actions: tuple[ClusterAction, ...] = ()
 
 
 class Outcomes(Value, frozen=True):
@@ -98,11 +97,11 @@ class Decided:
     name = "decided"
     sentence = "What was decided is remembered."
 
-    def initial(self, world: Any) -> Tally:
+    def initial(self, world: World) -> Tally:
         """Start without decisions."""
         return Tally()
 
-    def observe(self, state: Tally, action: Any, outcome: Step) -> Tally:
+    def observe(self, state: Tally, action: ClusterAction, outcome: Step) -> Tally:
         """Record one step."""
         for event in outcome.events:
             match event:
@@ -213,7 +212,7 @@ def group_interleavings(
 
 def endings(
     model: ClusterModel, bounds: Bounds, progress: ProgressTold | None = None
-) -> tuple[dict[Ended, tuple[int, tuple[Any, ...]]], Explored]:
+) -> tuple[dict[Ended, tuple[int, tuple[ClusterAction, ...]]], Explored]:
     """Search a model and return, for each outcome, the number of final states and a shortest run."""
     search = _Finals(model)
     explored = search.run(bounds, progress)
@@ -230,7 +229,7 @@ class _Finals(Search):
         self.finals: dict[Ended, tuple[int, int]] = {}
         super().__init__(model, (_DECIDED,))
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: World, states: States, depth: int) -> None:
         """Record a final state; the search is breadth first, so the first state of an outcome has a shortest run."""
         if is_over(self.model, world):
             ended = _describe_end(world, states[0])

@@ -7,11 +7,11 @@ cluster and fault budget was visited; otherwise it "holds so far".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.search.explore import ProgressTold, Search
 from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
@@ -60,7 +60,7 @@ class Cell(Value, frozen=True):
     asked: str
     verdict: str
     reason: str = ""
-    actions: tuple[Any, ...] = ()
+    actions: tuple[ClusterAction, ...] = ()
     blame: str = ""
 
     @property

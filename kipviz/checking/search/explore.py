@@ -32,11 +32,11 @@ from kipviz.core.serialization import NotAValue
 from kipviz.core.values import digest_of
 from kipviz.designs.own_rule import BadRule
 from kipviz.properties.pending import NothingPending
-from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding, Property, States
 from kipviz.scenarios.scenario import PROPERTIES
 
 ProgressTold = Callable[[int, int], bool]
-Waiting = tuple[int, Any, tuple[Any, ...], int]
+Waiting = tuple[int, Any, States, int]
 
 PROGRESS_EVERY = 256
 FULL_STATES_MAX = 100_000
@@ -117,7 +117,7 @@ class Search:
         self.noted: set[tuple[str, str]] = set()
         self._failure = ""
         self._forever: Forever | None = None
-        self._full: list[tuple[Any, tuple[Any, ...]]] | None = [] if full_states else None
+        self._full: list[tuple[Any, States]] | None = [] if full_states else None
         self._shared = getattr(model, "shared", lambda world: world)
         self._alike = Alike(_of_states)
         self.progress_at = _place_of(NothingPending.name, properties)
@@ -194,7 +194,7 @@ class Search:
             queue.popleft()
         return ""
 
-    def _expand(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def _expand(self, number: int, world: Any, states: States, depth: int) -> None:
         graph, model = self.graph, self.model
         for at, action, after, observed in self.successors(world, states):
             self.transitions += 1
@@ -210,9 +210,7 @@ class Search:
             if model.kind(action) in FREE_KINDS:
                 graph.link(number, next_number)
 
-    def successors(
-        self, world: Any, states: tuple[Any, ...]
-    ) -> Iterator[tuple[int, Any, Any, tuple[Any, ...]]]:
+    def successors(self, world: Any, states: States) -> Iterator[tuple[int, Any, Any, States]]:
         """Yield the possible successors, or only one step if nothing can interfere with it."""
         model = self.model
         enabled = model.enabled(world)
@@ -233,7 +231,7 @@ class Search:
         if name and isinstance(self.model, TimersAtRest):
             self.noted.add((name, self.model.when(world, action)))
 
-    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+    def take(self, world: Any, states: States, action: Any) -> tuple[Any, States]:
         """Return the world and the memory of the properties after one action."""
         outcome = self.model.step(world, action)
         observed, same = [], True
@@ -250,14 +248,14 @@ class Search:
 
     # -- states --------------------------------------------------------------------------------
 
-    def key(self, world: Any, states: tuple[Any, ...]) -> bytes:
+    def key(self, world: Any, states: States) -> bytes:
         """Return the sixteen bytes that identify a state."""
         if self._renamed is not None:
             return self._renamed(self._shared(world), self._intern_states(states)[0])
         mark = self.model.search_key(world)
         return digest_of(mark + self._intern_states(states)[1]) if states else mark
 
-    def _intern_states(self, states: tuple[Any, ...]) -> tuple[tuple[Any, ...], bytes]:
+    def _intern_states(self, states: States) -> tuple[States, bytes]:
         """Return the first equal copy of the properties' memory, and its digests."""
         try:
             return self._alike.first(states)
@@ -267,7 +265,7 @@ class Search:
                     raise _PropertyForgets(prop.name, state) from None
             raise
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: Any, states: States, depth: int) -> None:
         """Judge a new state, and queue it if there is more to find below it."""
         broken = False
         judged = zip(self.properties, self.findings(states), strict=True)
@@ -286,7 +284,7 @@ class Search:
             # Queued states share equal parts: each takes 1.4 kB instead of 4.9.
             self.queue.append((number, self._shared(world), self._intern_states(states)[0], depth))
 
-    def findings(self, states: tuple[Any, ...]) -> Iterator[Finding]:
+    def findings(self, states: States) -> Iterator[Finding]:
         """Yield each property's finding about a state."""
         for prop, state in zip(self.properties, states, strict=True):
             try:
@@ -303,7 +301,7 @@ class Search:
             world = self.model.step(world, action).world
         return tuple(actions)
 
-    def state(self, number: int) -> tuple[Any, tuple[Any, ...]]:
+    def state(self, number: int) -> tuple[Any, States]:
         """Rebuild a state: its world and the properties' memory."""
         world = self.model.initial()
         states = tuple(p.initial(world) for p in self.properties)
@@ -311,11 +309,11 @@ class Search:
             world, states = self.take(world, states, self.model.enabled(world)[place])
         return world, states
 
-    def _keep(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+    def _keep(self, number: int, world: Any, states: States) -> None:
         if self._full is not None and number < FULL_STATES_MAX:
             self._full.append((self._shared(world), states))
 
-    def _compare(self, number: int, world: Any, states: tuple[Any, ...]) -> None:
+    def _compare(self, number: int, world: Any, states: States) -> None:
         if self._full is None or number >= len(self._full):
             return
         if self._full[number] != (self._shared(world), states):
@@ -344,7 +342,7 @@ def _cluster_of(model: Model) -> ClusterSpec | None:
     return spec if isinstance(spec, ClusterSpec) else None
 
 
-def _of_states(states: tuple[Any, ...]) -> bytes:
+def _of_states(states: States) -> bytes:
     return b"".join([state.digest for state in states])
 
 

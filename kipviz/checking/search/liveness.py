@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.cluster.actions import ClusterAction
-from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
+from kipviz.core.model import Model
 from kipviz.core.values import Value
 from kipviz.properties.harm import SEVERAL_UNRESOLVED, UNRESOLVED
 from kipviz.properties.pending import NothingPending, Open, without_former_leaders
@@ -80,7 +80,7 @@ class Settled(Value, frozen=True):
 
 
 def settle(
-    model: ClusterModel,
+    model: Model,
     world: World,
     pending: Open,
     futures: Futures | None = None,
@@ -99,7 +99,7 @@ def settle(
     return _search(model, world, pending, futures, go_on)
 
 
-def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -> int | None:
+def _go_on(model: Model, world: World, pending: Open, futures: Futures) -> int | None:
     """Follow one plausible continuation; return its length if it resolves everything."""
     seen: dict[bytes, Situation] = {}
     for steps in range(SETTLE_MAX):
@@ -121,7 +121,7 @@ def _go_on(model: ClusterModel, world: World, pending: Open, futures: Futures) -
 
 
 def _search(
-    model: ClusterModel,
+    model: Model,
     world: World,
     pending: Open,
     futures: Futures,
@@ -170,6 +170,6 @@ def _due(pending: Open) -> str:
     return ", ".join(f"{thing} is {how}" for thing, how in pending.things.items())
 
 
-def _order_actions(model: ClusterModel, world: World) -> list[ClusterAction]:
-    actions: list[Any] = [a for a in model.enabled(world) if a.KIND in ORDER]
+def _order_actions(model: Model, world: World) -> list[ClusterAction]:
+    actions = [a for a in model.enabled(world) if a.KIND in ORDER]
     return sorted(actions, key=lambda a: ORDER.index(a.KIND))

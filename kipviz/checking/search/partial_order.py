@@ -18,8 +18,6 @@ counterexample that is found is an ordinary run, but not necessarily a shortest 
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.clients.application import Application
 from kipviz.clients.kinds import next_request
 from kipviz.cluster.actions import ClusterAction, Deliver, Send, Step
@@ -38,7 +36,7 @@ class LoneSteps:
 
     def __init__(self) -> None:
         """Start without a model."""
-        self._model: ClusterModel | None = None
+        self._fitted: ClusterModel | None = None
 
     def fit(self, model: Model, *, full_states: bool) -> None:
         """Accept any cluster; how much the reduction helps depends on the faults that are left.
@@ -61,7 +59,7 @@ class LoneSteps:
                 "with timers of clients the reduction 'order' is not sound: a request sent first starts "
                 "its interval sooner"
             )
-        self._model = model
+        self._fitted = model
 
     def alone(self, world: World, enabled: tuple[ClusterAction, ...]) -> ClusterAction | None:
         """Return a step that may be taken before all others, or None."""
@@ -99,14 +97,17 @@ class LoneSteps:
             case _:
                 return False
 
+    @property
+    def _model(self) -> ClusterModel:
+        assert self._fitted is not None, "a search calls fit() first"
+        return self._fitted
+
     def _goes_forward(self, world: World, app: Application, action: Step) -> bool:
-        model: Any = self._model
-        after = model.step(world, action).world.applications[app.name]
-        return bool((after.line, after.waiting) > (app.line, app.waiting))
+        after = self._model.step(world, action).world.applications[app.name]
+        return (after.line, after.waiting) > (app.line, app.waiting)
 
     def _leaders_stay(self, world: World) -> bool:
-        model: Any = self._model
-        return not world.budget.move_leader and len(world.up) == len(model.spec.brokers)
+        return not world.budget.move_leader and len(world.up) == len(self._model.spec.brokers)
 
 
 def _wires(world: World) -> tuple[set[str], dict[str, int]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.world import World
 from kipviz.core.model import Model
+from kipviz.properties.verdict import States
 
 
 class Reduction(Protocol):
@@ -16,11 +19,11 @@ class Reduction(Protocol):
         """The name in a verdict."""
 
     @property
-    def key(self) -> Callable[[Any, tuple[Any, ...]], bytes] | None:
+    def key(self) -> Callable[[World, States], bytes] | None:
         """The key of a state, if states that differ only in names count as one."""
 
     @property
-    def alone(self) -> Callable[[Any, tuple[Any, ...]], Any | None] | None:
+    def alone(self) -> Callable[[World, tuple[ClusterAction, ...]], ClusterAction | None] | None:
         """Return the one step that is enough in a world, if the reduction finds such steps."""
 
     def fit(self, model: Model, *, full_states: bool) -> None:

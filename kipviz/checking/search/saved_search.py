@@ -18,7 +18,7 @@ from kipviz.checking.search.reductions import Reduction
 from kipviz.core import atomic_write, untrusted_file
 from kipviz.core.model import Model
 from kipviz.core.values import DIGEST_SIZE
-from kipviz.properties.verdict import Property
+from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import PROPERTIES
 
 FORMAT = "kipviz search 2"
@@ -87,10 +87,10 @@ def load(
     return search
 
 
-def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
+def _again(search: Search, graph: Graph, kept: _Kept, path: str | os.PathLike[str]) -> None:
     """Take every state's first step again, so that each queued state has its world."""
     search.queue.clear()
-    worlds: dict[int, tuple[Any, tuple[Any, ...], int]] = {0: (*search.state(0), 0)}
+    worlds: dict[int, tuple[Any, States, int]] = {0: (*search.state(0), 0)}
     parent, enabled = -1, ()
     search.graph, search.transitions = graph, kept.transitions
     for key, number in graph.numbers.items():
@@ -115,7 +115,7 @@ def _again(search: Search, graph: Graph, kept: _Kept, path: Any) -> None:
             search.queue.pop()
 
 
-def _render_other_model(path: Any, number: int) -> str:
+def _render_other_model(path: str | os.PathLike[str], number: int) -> str:
     return (
         f"{path} belongs to another model: state {number:,} comes out differently; search again from "
         "the start"

@@ -30,6 +30,7 @@ from kipviz.core.log import Log
 from kipviz.core.model import Model
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value, digest_of, memory_of
+from kipviz.properties.verdict import States
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
 
 Names = tuple[str, str, str]
@@ -209,14 +210,14 @@ class Symmetry:
         for names in (n for cls in self.classes for n in cls):
             self._colours[names[0]] = Renaming(dict(zip(names, ("", "t", "m"), strict=True)))
 
-    def key(self, world: World, states: tuple[Any, ...]) -> bytes:
+    def key(self, world: World, states: States) -> bytes:
         """Return sixteen bytes that are equal for worlds that differ only in names."""
         return min(
             digest_of(renaming.world(world) + b"".join([renaming.digest(s) for s in states]))
             for renaming in self._candidates(world)
         )
 
-    def orbit(self, world: World, states: tuple[Any, ...]) -> int:
+    def orbit(self, world: World, states: States) -> int:
         """Return how many different states have the same key: the size of the orbit."""
         every = [list(permutations(range(len(cls)))) for cls in self.classes]
         return len(

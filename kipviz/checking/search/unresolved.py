@@ -10,10 +10,13 @@ many others. Only the nearest state that does not settle is reported, so no stat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kipviz.checking.search.liveness import CANCELLED, FOR_EVER, UNDECIDED, Futures, settle
 from kipviz.checking.search.search_result import Counterexample
+from kipviz.cluster.world import World
+from kipviz.core.model import Model
+from kipviz.properties.pending import Open
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import Search
@@ -66,9 +69,8 @@ class Forever:
         """Record for a state, and for all whose answer follows from it, whether they settle."""
         if not go_on():
             return False
-        search: Any = self._search
-        world, states = search.state(number)
-        answer = settle(search.model, world, states[self._at], self._futures, go_on).answer
+        world, states = self._search.state(number)
+        answer = settle(self._search.model, world, states[self._at], self._futures, go_on).answer
         if answer == CANCELLED:
             return False
         self.undecided += answer == UNDECIDED
@@ -81,13 +83,13 @@ class Forever:
         return True
 
     def _tell(self, number: int) -> None:
-        search: Any = self._search
+        search = self._search
         world, states = search.state(number)
         name = search.properties[self._at].name
         why = stuck_because(search.model, world, states[self._at])
         search.found[name] = Counterexample(name, why, search.story(number))
 
 
-def stuck_because(model: Any, world: Any, pending: Any) -> str:
+def stuck_because(model: Model, world: World, pending: Open) -> str:
     """Return the reason why a state that never settles breaks the property."""
     return settle(model, world, pending).for_ever

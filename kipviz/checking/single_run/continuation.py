@@ -8,7 +8,6 @@ the end of a story is judged along one plausible continuation, and a property th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from kipviz.checking.single_run.quiescence import AGAIN, WORK, TimersAtRest
 from kipviz.cluster.actions import ClusterAction
@@ -17,7 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
-from kipviz.properties.verdict import BROKEN, Property
+from kipviz.properties.verdict import BROKEN, Property, States
 
 # Long enough for every story of the library; a cluster that works for longer will not become idle.
 STEPS_MAX = 600
@@ -43,7 +42,7 @@ class Later(Value, frozen=True):
 
 
 def breaks_later(
-    model: ClusterModel, world: World, states: Sequence[Any], properties: Sequence[Property]
+    model: ClusterModel, world: World, states: States, properties: Sequence[Property]
 ) -> tuple[Later, ...]:
     """Return the properties that hold in a world and break when it continues by itself.
 

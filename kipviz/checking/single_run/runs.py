@@ -518,7 +518,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
     if type(run.model) is not ClusterModel or run.error:
         return judged
     trace = run.trace.last()
-    states = [_observe_branch(trace, prop)[-1] for prop in PROPERTIES]
+    states = tuple(_observe_branch(trace, prop)[-1] for prop in PROPERTIES)
     later = {
         each.promise: each for each in breaks_later(run.model, trace.world, states, PROPERTIES)
     }

@@ -6,7 +6,6 @@ Plain Python: the same task has the same verdict in a loop, in a pool and on a S
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging import faults as profiles
@@ -30,7 +29,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.atomic import silent_sources
-from kipviz.properties.verdict import BROKEN
+from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -103,7 +102,7 @@ class Moment(Value, frozen=True):
     before: World
     action: ClusterAction
     outcome: Outcome
-    observations: tuple[Any, ...]
+    observations: States
 
 
 def moments(task: Task, model: ClusterModel | None = None) -> Iterator[Moment]:
@@ -284,16 +283,14 @@ def _completes(event: Event) -> bool:
     return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
 
 
-def _broken(states: tuple[Any, ...], step: int) -> Iterator[tuple[str, int, str]]:
+def _broken(states: States, step: int) -> Iterator[tuple[str, int, str]]:
     for prop, state in zip(PROPERTIES, states, strict=True):
         finding = prop.finding(state)
         if finding.status == BROKEN:
             yield prop.name, step, finding.reason
 
 
-def _stuck(
-    model: ClusterModel, world: World, states: tuple[Any, ...]
-) -> tuple[str, int, str] | None:
+def _stuck(model: ClusterModel, world: World, states: States) -> tuple[str, int, str] | None:
     settled = settle(model, world, states[1])
     if settled.answer != FOR_EVER:
         return None

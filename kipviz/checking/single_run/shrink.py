@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
-from typing import Any
 
 from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search.liveness import FOR_EVER, Futures, settle
@@ -20,7 +19,7 @@ from kipviz.cluster.network.network_partition import narrowed
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.values import Value
-from kipviz.properties.pending import NothingPending
+from kipviz.properties.pending import NothingPending, Open
 from kipviz.properties.verdict import BROKEN
 
 Actions = tuple[ClusterAction, ...]
@@ -36,7 +35,7 @@ class Story(Value, frozen=True):
     """A run from which no single action can be left out, and the number of runs tried to find it."""
 
     property: str
-    actions: tuple[Any, ...]
+    actions: tuple[ClusterAction, ...]
     tried: int
 
 
@@ -47,7 +46,7 @@ class Saving(Value, frozen=True):
     """
 
     at: int
-    action: Any
+    action: ClusterAction
     lost: int
 
 
@@ -171,7 +170,7 @@ class _Judge:
             raise NotBroken(f"the {len(actions)} actions do not break {self._property.name!r}")
         return story
 
-    def _for_ever(self, world: World, pending: Any) -> bool:
+    def _for_ever(self, world: World, pending: Open) -> bool:
         if not self._settles or not pending.things:
             return False
         key = (self._model.search_key(world), pending.digest)

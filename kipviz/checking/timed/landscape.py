@@ -12,7 +12,6 @@ NOT MODELLED: a lock that is renewed during processing (KIP-1222).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import CANCELLED, Search
@@ -20,10 +19,14 @@ from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis, BadLandscape, check_axis, settings_of
+from kipviz.cluster.actions import ClusterAction
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
+from kipviz.designs.design import Design
 from kipviz.messages.events import TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
 from kipviz.scenarios.library import scenario as scenario_named
@@ -163,11 +166,11 @@ class _Commits:
     def __init__(self) -> None:
         self.seen = False
 
-    def initial(self, world: Any) -> _Nothing:
+    def initial(self, world: World) -> _Nothing:
         """Start with an empty memory."""
         return _NOTHING
 
-    def observe(self, state: _Nothing, action: Any, outcome: Outcome) -> _Nothing:
+    def observe(self, state: _Nothing, action: ClusterAction, outcome: Outcome) -> _Nothing:
         """Record whether a step decided to commit."""
         decided = [e for e in outcome.events if isinstance(e, TransactionDecided)]
         self.seen = self.seen or any(event.committed for event in decided)
@@ -223,7 +226,9 @@ def landscape(
                     return
 
 
-def _model(question: Question, design: Any, budget: FaultBudget, down: int, across: int) -> Any:
+def _model(
+    question: Question, design: Design, budget: FaultBudget, down: int, across: int
+) -> ClusterModel:
     story = scenario_named(question.scenario)
     spec, under = changed(story.spec, design, question.settings(down, across))
     return story.but(spec=spec).model(under, budget)

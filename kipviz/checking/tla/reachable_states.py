@@ -17,7 +17,7 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.designs.design import Design
-from kipviz.properties.verdict import Property
+from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting_changes import changed
 
@@ -142,7 +142,7 @@ class _Gathered:
         """Add a search."""
         model, graph, first = search.model, search.graph, self._count
         self._properties = search.properties
-        worlds: list[tuple[World, tuple[Any, ...]]] = []
+        worlds: list[tuple[World, States]] = []
         for number in range(len(graph)):
             world, states = _state(search, worlds, number)
             worlds.append((world, states))
@@ -180,7 +180,7 @@ class _Gathered:
             frozenset(self._broken),
         )
 
-    def _note(self, search: Search, world: World, states: tuple[Any, ...]) -> None:
+    def _note(self, search: Search, world: World, states: States) -> None:
         number = self._count
         promises = zip(search.properties, states, strict=True)
         remembered = (((PROMISE, prop.name), state) for prop, state in promises)
@@ -192,9 +192,7 @@ class _Gathered:
         self._count += 1
 
 
-def _state(
-    search: Search, worlds: list[tuple[World, tuple[Any, ...]]], number: int
-) -> tuple[World, tuple[Any, ...]]:
+def _state(search: Search, worlds: list[tuple[World, States]], number: int) -> tuple[World, States]:
     """Rebuild a state of a search from the state that it was first reached from."""
     graph, model = search.graph, search.model
     if not number:

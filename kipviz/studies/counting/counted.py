@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging.budgets import budget_of
@@ -14,6 +13,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
 from kipviz.scenarios.library import scenario
@@ -65,7 +65,7 @@ class _Window(Search):
         self.states = self.pending = self.held = 0
         super().__init__(model, ())
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: World, states: States, depth: int) -> None:
         """Count a new state."""
         app = next(iter(world.applications.values()))
         # The response to EndTxn contained the next epoch.

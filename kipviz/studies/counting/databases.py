@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from kipviz.cluster.actions import CrashBroker, CrashClient, Send, StartBroker, StartClient, Step
+from kipviz.cluster.actions import (
+    ClusterAction,
+    CrashBroker,
+    CrashClient,
+    Send,
+    StartBroker,
+    StartClient,
+    Step,
+)
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.trace import Trace
@@ -54,7 +61,7 @@ def run(model: ClusterModel, schedule: str) -> Trace:
     trace = Trace.start(model, PROPERTIES)
     for _ in range(LONGEST):
         enabled = model.enabled(trace.world)
-        steps: list[Any] = [a for a in enabled if isinstance(a, Step)]
+        steps: list[ClusterAction] = [a for a in enabled if isinstance(a, Step)]
         # Requests that are not sent yet follow a staging: Kafka's sender has an order.
         hasty = [a for a in enabled if isinstance(a, Send)] + steps
         if schedule == HASTY and hasty:

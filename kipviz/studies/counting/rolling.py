@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
+from kipviz.cluster.world import host_of
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, TransactionMoved
@@ -80,7 +82,7 @@ def stages(design: str = "repaired") -> Table:
     )
 
 
-def _after_all(events: list[Any]) -> str:
+def _after_all(events: Sequence[Event]) -> str:
     """Return the final outcome of a client: a round that started at the previous stage may fail first."""
     thrown = [at for at, e in enumerate(events) if isinstance(e, CallReturned) and e.raised]
     at_last = outcome(events[thrown[-1] + 1 :]) if thrown else ""
@@ -109,17 +111,21 @@ def _follow_steps(trace: Trace, model: ClusterModel, steps: tuple[str, ...]) -> 
     return trace
 
 
-def _filter_events(events: list[Any], name: str) -> list[Any]:
+def _filter_events(events: Sequence[Event], name: str) -> tuple[Event, ...]:
     """Return the events of a run that belong to one client, and the transactions, which are app-1's."""
-    mine: list[Any] = []
-    for event in events:
-        owner = getattr(event, "application", "") or getattr(event, "source", "").partition("/")[0]
-        if isinstance(event, CallReturned | MessageSent) and owner == name:
-            mine.append(event)
-        elif isinstance(event, TransactionMoved):
-            theirs = event.transactional_id.endswith("-2")
-            mine += [event] if theirs == (name == "app-2") else []
-    return mine
+    return tuple(event for event in events if _is_of(event, name))
+
+
+def _is_of(event: Event, name: str) -> bool:
+    match event:
+        case CallReturned():
+            return event.application == name
+        case MessageSent():
+            return host_of(event.source) == name
+        case TransactionMoved():
+            return event.transactional_id.endswith("-2") == (name == "app-2")
+        case _:
+            return False
 
 
 def verification() -> Table:
@@ -146,10 +152,11 @@ def _late(coordinator: str, leader: str, version: int = 0) -> str:
     trace, _ = play(Trace.start(model, (Atomic(),)), model, beats)
     log = trace.world.logs["output-A-0"]
     asked = any(
-        isinstance(event, MessageDelivered) and isinstance(event.message, AddPartitionsToTxn)
+        isinstance(event, MessageDelivered)
+        and isinstance(event.message, AddPartitionsToTxn)
+        and event.source.startswith("B3/")
         for number in trace.line[-4:]
         for event in trace.node(number).events
-        if getattr(event, "source", "").startswith("B3/")
     )
     what = "appended, and hangs" if log.open else "refused"
     return f"{what}; {'asked' if asked else 'did not ask'}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.checking.judging.outcomes import Decided, is_over
@@ -12,9 +11,9 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
+from kipviz.properties.verdict import States
 from kipviz.scenarios.library import scenario
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching
 
@@ -65,7 +64,7 @@ class Endings(Search):
         self.over = self.again = self.twice = self.nothing = 0
         super().__init__(model, (Decided(),))
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: World, states: States, depth: int) -> None:
         """Count a final state."""
         if is_over(self.model, world):
             outputs = states[0].committed
@@ -79,9 +78,7 @@ class Endings(Search):
 def _is_past(world: World, record: str) -> bool:
     """Return whether a group's committed offset is past a record."""
     partition, _, offset = record.rpartition("@")
-    offsets: list[Table[Any, Any]] = [
-        role.offsets for role in world.roles.values() if isinstance(role, GroupCoordinator)
-    ]
+    offsets = [role.offsets for role in world.roles.values() if isinstance(role, GroupCoordinator)]
     return any(
         known.offset > int(offset)
         for table in offsets

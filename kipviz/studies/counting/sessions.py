@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
@@ -13,12 +13,15 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.kafka_defaults import default_in_flight
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.world import World, host_of
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
+from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import Produce, ProduceResponse
 from kipviz.messages.transactions import EndTxnResponse, named_transactions
+from kipviz.properties.verdict import States
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
 from kipviz.records.transaction_state import (
     LAST_CLIENT_EPOCH,
@@ -27,13 +30,14 @@ from kipviz.records.transaction_state import (
 )
 from kipviz.scenarios import programs, session_programs
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting import GROUP, TRANSACTIONAL_ID, home
 from kipviz.studies.review_findings.event_predicates import committed
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 TURN = ("goes on", "quiet", "goes on")
+SentMessage = TypeVar("SentMessage", bound=Message)
 
 
 def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
@@ -46,12 +50,14 @@ def played(spec: ClusterSpec, under: str, steps: tuple[str, ...]) -> Trace:
     return trace
 
 
-def sent(trace: Trace, kind: type) -> Iterator[Any]:
-    """Yield the events of messages of a kind that were sent in a run."""
+def sent(trace: Trace, kind: type[SentMessage], host: str = "") -> Iterator[SentMessage]:
+    """Yield the messages of a kind that were sent in a run; with `host` only those of one host's connections."""
     for number in trace.line:
         for event in trace.node(number).events:
-            if isinstance(event, MessageSent) and isinstance(event.message, kind):
-                yield event
+            if not isinstance(event, MessageSent) or host not in ("", host_of(event.source)):
+                continue
+            if isinstance(event.message, kind):
+                yield event.message
 
 
 def by(app: str, *steps: str) -> tuple[str, ...]:
@@ -103,7 +109,7 @@ def fencing() -> Table:
                 *("maybe app-2 goes on", "quiet", "maybe app-2 goes on", "quiet"),
             ),
         )
-        late = [error_of_response(e.message).name for e in sent(trace, ProduceResponse)][1:]
+        late = [error_of_response(each).name for each in sent(trace, ProduceResponse)][1:]
         told = "; ".join(dict.fromkeys(late)) or "nothing"
         values = committed(trace.world, "output-A-0")
         asked = _requests_of(ledger(trace), "app-2")
@@ -215,9 +221,7 @@ def _first_answer(truth: str, steps: tuple[str, ...], version: int) -> str:
     )
     held = ask if "WriteTxnMarkers" not in steps[-1] else (*ask[:3], "EndTxn arrives at B1")
     trace = played(spec, under, (*steps, *held))
-    answers = [
-        e.message.error.name for e in sent(trace, EndTxnResponse) if e.source.startswith("app-2/")
-    ]
+    answers = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
     return answers[0] if answers else "no answer yet"
 
 
@@ -246,11 +250,7 @@ def one_identity() -> Table:
         spec = story.spec.but(applications=apps, **levels)
         recovery = ("app-2 goes on", "app-2 goes on", "quiet")
         trace = played(spec, under, (*COMMITTED, *between, *recovery))
-        said = [
-            e.message.error.name
-            for e in sent(trace, EndTxnResponse)
-            if e.source.startswith("app-2/")
-        ]
+        said = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
         values = committed(trace.world, "output-A-0")
         rows.append((label, under, said[0], ", ".join(values), _yes(len(values) > 1)))
     heads = (
@@ -305,7 +305,7 @@ def costs() -> Table:
     return heads, tuple(rows)
 
 
-def _together(story: Any) -> int:
+def _together(story: Scenario) -> int:
     """Count the connections if the coordinator is on the broker that leads the output."""
     at = home(TRANSACTION_STATE, TRANSACTIONAL_ID)
     placements = tuple(
@@ -401,7 +401,7 @@ class _Queueing(Search):
         self.sent = self.behind = 0
         super().__init__(model, ())
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: World, states: States, depth: int) -> None:
         """Count a new state."""
         queues = [
             [e.message for e in (c.serving, *c.requests) if e is not None]

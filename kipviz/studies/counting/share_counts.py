@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.logs.partition_log import is_aborted
 from kipviz.brokers.settings import READ_COMMITTED, READ_UNCOMMITTED, GroupConfig
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
@@ -16,6 +14,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, Placement
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.verdict import States
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for, share_partition_key
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios import programs
@@ -35,7 +34,7 @@ class _Ends(Search):
         self._idle = idle
         super().__init__(model, ())
 
-    def note(self, number: int, world: Any, states: tuple[Any, ...], depth: int) -> None:
+    def note(self, number: int, world: World, states: States, depth: int) -> None:
         """Keep a new state if it is final."""
         if all(self._idle == action.KIND for action in self.model.enabled(world)):
             self.ends.append(world)

@@ -74,11 +74,7 @@ def answers(situation: Situation, version: int) -> tuple[str, str, str]:
         "kafka",
         (*BEGUN, "app-1 crashes", *change, *once, "app-2 crashes", "app-2 starts", *once),
     )
-    said = [
-        event.message.error.name
-        for event in sent(trace, EndTxnResponse)
-        if event.source.startswith("app-2/")
-    ]
+    said = [each.error.name for each in sent(trace, EndTxnResponse, "app-2")]
     first, second = (*said, NO_ANSWER, NO_ANSWER)[:2]
     return first, second, ", ".join(committed(trace.world, "output-A-0")) or "nothing"
 

@@ -8,7 +8,7 @@ the story and checks it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.continuation import breaks_later
@@ -94,7 +94,7 @@ def refused_is_not_staged(trace: Trace, events: Events) -> bool:
 
 def all_or_none(trace: Trace, events: Events) -> bool:
     """If a part of a call is rejected, no part of it is staged any more when the response is sent."""
-    nodes: Any = (trace.node(number) for number in trace.line)
+    nodes = (trace.node(number) for number in trace.line)
     return not any(story_predicates.half_of_a_call(node.world, node.events) for node in nodes)
 
 
@@ -328,7 +328,7 @@ def _happens(trace: Trace, events: Events, reason: str) -> str:
 
 
 def _events(trace: Trace) -> Events:
-    nodes: Any = (trace.node(number) for number in trace.line)
+    nodes = (trace.node(number) for number in trace.line)
     return tuple(event for node in nodes for event in node.events)
 
 

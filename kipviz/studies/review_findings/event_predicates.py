@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.brokers.logs import partition_log as logs
+from kipviz.clients.sessions.transaction_session import TransactionSession
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -101,7 +103,7 @@ def closed_and_open(world: World, events: Sequence[Event]) -> bool:
     """Return whether, after a close(), no client has work left although a log has an open transaction."""
     idle = not any(connection.requests for connection in world.connections.values())
     closed = any(
-        getattr(client, "closed", False)
+        isinstance(client, ShareConsumer | TransactionSession) and client.closed
         for app in world.applications.values()
         for client in app.others.values()
     )

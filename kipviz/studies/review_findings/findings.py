@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -220,7 +219,7 @@ def _play_to_moment(finding: Finding, look: Look) -> Shown:
     """Play the story up to the first moment that the predicate recognises."""
     run = runs.play(finding.scenario, finding.design)
     for step, number in enumerate(run.trace.line):
-        node: Any = run.trace.node(number)
+        node = run.trace.node(number)
         if look(node.world, node.events):
             return Shown(finding, SEEN, finding.matter, _cut_run(run, step))
     return Shown(finding, NOT_BROKEN, f"the story {finding.scenario} never reaches such a moment")
@@ -231,7 +230,7 @@ def _play_to_break(finding: Finding) -> Shown:
     run, prop = runs.play(finding.scenario, finding.design), property_named(finding.promise)
     state = prop.initial(run.trace.node(0).world)
     for step, number in enumerate(run.trace.line):
-        node: Any = run.trace.node(number)
+        node = run.trace.node(number)
         if step:
             state = prop.observe(state, node.action, Outcome(node.world, node.events))
         found = prop.finding(state)

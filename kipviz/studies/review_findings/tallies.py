@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -12,9 +11,12 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import ProgressTold, Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.application import Call
+from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
+from kipviz.cluster.world import World
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.apis.rights import Operation, Resource
@@ -29,6 +31,7 @@ from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
+from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario
@@ -75,7 +78,7 @@ class _Tally(Search):
         self.answered: dict[str, int] = {}
         super().__init__(model, ())
 
-    def take(self, world: Any, states: tuple[Any, ...], action: Any) -> tuple[Any, tuple[Any, ...]]:
+    def take(self, world: World, states: States, action: ClusterAction) -> tuple[World, States]:
         """Take one step, and count what it does."""
         outcome = self.model.step(world, action)
         for event in outcome.events:
@@ -288,7 +291,7 @@ def keys_on_the_wire() -> str:
     )
 
 
-def _events(trace: Trace) -> Iterator[Any]:
+def _events(trace: Trace) -> Iterator[Event]:
     for number in trace.line:
         yield from trace.node(number).events
 

@@ -8,10 +8,10 @@ as late as possible: the coordinator looks for late transactions every 10 s.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.cluster.actions import ExpireLock, Tick, TimeOutTransaction
 from kipviz.cluster.timing.clock import Clock
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
@@ -91,7 +91,7 @@ def _gauge(trace: Trace) -> Gauge:
     return Gauge(longest, expired, len(staged))
 
 
-def _events(trace: Trace) -> Iterator[Any]:
+def _events(trace: Trace) -> Iterator[Event]:
     for number in trace.line:
         yield from trace.node(number).events
 

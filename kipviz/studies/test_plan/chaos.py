@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from kipviz.checking.search.liveness import FOR_EVER, settle
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
@@ -61,11 +61,11 @@ def sweep(design: str, story: str = STORY) -> Iterator[Crash]:
             yield Crash(step, before, broker, *judged(ended, model))
 
 
-def _is_staging(event: Any) -> bool:
+def _is_staging(event: Event) -> bool:
     return isinstance(event, MessageDelivered) and isinstance(event.message, TxnShareAcknowledge)
 
 
-def _label(trace: Trace, steps: Any, step: int) -> str:
+def _label(trace: Trace, steps: tuple[int, ...], step: int) -> str:
     if step >= len(steps):
         return "the end"
     before, node = trace.node(steps[step - 1]), trace.node(steps[step])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from kipviz.clients.application import Line
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
@@ -47,7 +49,9 @@ def matrix(design: str = "repaired") -> Table:
     return ("cluster", *(f"{name} client" for name, _ in CLIENTS)), tuple(rows)
 
 
-def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then: int) -> str:
+def _cell(
+    design: str, program: tuple[Line, ...], lacking: tuple[int, ...], start: int, then: int
+) -> str:
     """Run one round: initTransactions(), a change of the feature level if there is one, and the loop."""
     story = scenario("kip-1289-corner-9")
     (app,) = story.spec.applications
@@ -67,7 +71,7 @@ def _cell(design: str, program: Any, lacking: tuple[int, ...], start: int, then:
     return outcome([e for number in trace.line for e in trace.node(number).events])
 
 
-def outcome(events: list[Any]) -> str:
+def outcome(events: Sequence[Event]) -> str:
     """Return the result of a round for a client: it works, or what it throws and what was sent before."""
     thrown = [e.raised for e in events if isinstance(e, CallReturned) and e.raised]
     sent = sum(

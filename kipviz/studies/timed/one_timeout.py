@@ -11,10 +11,9 @@ it); with KIP-939 a transaction has no limit from its start.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
+from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.timing.clock import TIMED, Clock, ms
@@ -101,11 +100,11 @@ class _Watch:
         self.commits = False
         self.aborts = False
 
-    def initial(self, world: Any) -> _Wait:
+    def initial(self, world: World) -> _Wait:
         """Start without waiting readers."""
         return _Wait()
 
-    def observe(self, state: _Wait, action: Any, outcome: Outcome) -> _Wait:
+    def observe(self, state: _Wait, action: ClusterAction, outcome: Outcome) -> _Wait:
         """Add the time that passed while readers waited, and record how the transaction ends."""
         world: World = outcome.world
         waited = state.waited
