@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
@@ -32,6 +30,7 @@ from kipviz.cluster.world import World, host_of, role_of
 from kipviz.core.written import ActionReader, action_to_json
 from kipviz.messages.features import STAGING_LEVEL
 from kipviz.views.explanations.sentences import summary, title
+from kipviz.views.page_parts import ChoicePart
 
 FAULTS = ("fault", "expiry", "repair")
 _actions = ActionReader(ClusterAction)
@@ -55,7 +54,7 @@ def action_of(choice: str) -> ClusterAction:
     return action
 
 
-def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[dict[str, Any]]:
+def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> list[ChoicePart]:
     """Return everything that can happen in a world, then what cannot, with the reason.
 
     The action that was taken is included even if it is not offered, such as a network partition between sets of hosts.
@@ -70,8 +69,8 @@ def choices(model: ClusterModel, world: World, taken: ClusterAction | None) -> l
     return items
 
 
-def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]:
-    item: dict[str, Any] = {
+def _item(world: World, action: ClusterAction, *, taken: bool) -> ChoicePart:
+    return {
         "id": choice_id(action),
         "text": _text(world, action),
         "sub": _sub(world, action),
@@ -80,7 +79,6 @@ def _item(world: World, action: ClusterAction, *, taken: bool) -> dict[str, Any]
         "why": "",
         "taken": taken,
     }
-    return item
 
 
 def _impossible(world: World) -> list[ClusterAction]:

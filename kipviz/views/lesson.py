@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kipviz.brokers.checks import possible_errors
 from kipviz.cluster.actions import ClusterAction
@@ -25,8 +25,7 @@ from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.views.choices import choice_id
 from kipviz.views.explanations.checks import checks_of
-
-Part = dict[str, Any]
+from kipviz.views.page_parts import ChoicePart, Part
 
 # With fewer possible actions than this, faults are offered beside them in a question.
 FEW = 2
@@ -50,7 +49,7 @@ class LessonTelling:
         """Watch for the goals of a scenario's checkpoints."""
         self._model = model
         self._spans = Spans(goals)
-        self._items: dict[int, tuple[World, list[Part]]] = {}
+        self._items: dict[int, tuple[World, list[ChoicePart]]] = {}
         self._taken: list[tuple[int, str, ClusterAction]] = []
         self._asked: dict[tuple[str, int], list[tuple[_Taken, Message]]] = {}
         self._before: World | None = None
@@ -76,7 +75,9 @@ class LessonTelling:
             elif isinstance(event, ConnectionLost):
                 self._asked.pop((event.source, event.broker), None)
 
-    def choices(self, k: int, world: World, items: list[Part], taken: ClusterAction | None) -> None:
+    def choices(
+        self, k: int, world: World, items: list[ChoicePart], taken: ClusterAction | None
+    ) -> None:
         """Keep the choices of a step for its question, and the one that this branch takes."""
         self._items[k] = (world, items)
         if taken is not None:
@@ -98,7 +99,7 @@ class LessonTelling:
             "asks": _pack_questions([(k, one) for k, one in found if one is not None]),
         }
 
-    def _possible(self, k: int, world: World, items: list[Part]) -> list[Possible]:
+    def _possible(self, k: int, world: World, items: list[ChoicePart]) -> list[Possible]:
         """Return what can happen, including faults only if little else can, and what cannot.
 
         An action that happens elsewhere on this branch and is not possible here is among the latter: a learner who has

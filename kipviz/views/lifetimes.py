@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-Cells = Mapping[str, Any]
+from kipviz.views.page_parts import Part, RowPart, Shown
+
+Cells = Shown
 Card = Mapping[str, Cells]
 Snapshot = Mapping[str, Card]
-Row = dict[str, Any]
-Close = list[Any]
+Row = RowPart
+Close = list[str | int]
 
 TONE = "tone"
 CALM = "calm"
@@ -88,7 +89,7 @@ class Lifetimes:
         branch = Lifetimes()
         branch._parent, branch._at, branch._step = self, at, at
         for row in self.alive(at):
-            inherited = {**row, "to": None}
+            inherited: Row = {**row, "to": None}
             branch._inherited.append(inherited)
             branch._open.setdefault(row["card"], {})[row["id"]] = _Open(inherited, None)
         return branch
@@ -113,8 +114,14 @@ class Lifetimes:
             shown[row_id] = self._begin(card_id, row_id, cells)
 
     def _begin(self, card_id: str, row_id: str, cells: Cells) -> _Open:
-        row = {"card": card_id, "id": row_id, "from": self._step, "to": None}
-        row["cells"], row["tone"] = _bare(cells), cells.get(TONE, CALM)
+        row: Row = {
+            "card": card_id,
+            "id": row_id,
+            "from": self._step,
+            "to": None,
+            "cells": _bare(cells),
+            "tone": cells.get(TONE, CALM),
+        }
         self.rows.append(row)
         return _Open(row, cells)
 
@@ -139,10 +146,10 @@ class _Open:
         return same_tone and bool(self.row["cells"] == _bare(cells))
 
 
-def _bare(cells: Cells) -> dict[str, Any]:
+def _bare(cells: Cells) -> Part:
     return {name: value for name, value in cells.items() if name != TONE}
 
 
-def covers(row: Mapping[str, Any], step: int) -> bool:
+def covers(row: Shown, step: int) -> bool:
     """Return whether something with a lifetime exists at a step."""
     return bool(row["from"] <= step and (row["to"] is None or step < row["to"]))

@@ -14,9 +14,9 @@ from kipviz.brokers.share_leaders import in_flight
 from kipviz.clients.transactions import producer_state
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
+from kipviz.views.page_parts import Part
 from kipviz.views.role_cards.card_rows import Card
 
-Part = dict[str, Any]
 Pair = tuple[str, str]
 Point = tuple[float, float]
 

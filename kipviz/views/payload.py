@@ -11,7 +11,7 @@ from typing import Any
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.checking.single_run.permalink import encode_pick, mark_text
 from kipviz.checking.single_run.quiescence import WORK
-from kipviz.cluster.actions import Deliver
+from kipviz.cluster.actions import ClusterAction, Deliver
 from kipviz.cluster.behaviour.catalogue import lane_of
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
@@ -20,6 +20,7 @@ from kipviz.cluster.real.served_run import clients_of
 from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
+from kipviz.core.model import Event
 from kipviz.core.trace import Trace
 from kipviz.designs.design import Design
 from kipviz.lessons.glossary import terms_in
@@ -32,7 +33,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
-from kipviz.properties.verdict import BROKEN
+from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import Scenario
@@ -53,6 +54,17 @@ from kipviz.views.explanations.step_roles import by_role
 from kipviz.views.lesson import LessonTelling, goals_of, lesson
 from kipviz.views.lifetimes import Lifetimes
 from kipviz.views.machines import drawing
+from kipviz.views.page_parts import (
+    ChoicePart,
+    ChoicesPart,
+    DownPart,
+    HoldPart,
+    MessagePart,
+    MomentPart,
+    NotePart,
+    Part,
+    VerdictPart,
+)
 from kipviz.views.reasons.beliefs import Beliefs
 from kipviz.views.reasons.blockers import Hold, findings
 from kipviz.views.reasons.causes import Causes, is_accident
@@ -65,8 +77,6 @@ from kipviz.views.role_cards.real_clients import ClientLogs
 from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
 from kipviz.views.waypoints import rests
 from kipviz.views.wire import WORDS, Wire
-
-Part = dict[str, Any]
 
 
 class Telling:
@@ -90,22 +100,22 @@ class Telling:
         self._logs = ClientLogs(model)
         self.lives = lives
         self.steps: list[Part] = []
-        self.messages: dict[str, Part] = {}
-        self.notes: list[Part] = []
-        self.downs: list[Part] = []
-        self.verdicts: list[Part] = []
-        self.choices: list[Part] = []
-        self.moments: list[Part] = []
+        self.messages: dict[str, MessagePart] = {}
+        self.notes: list[NotePart] = []
+        self.downs: list[DownPart] = []
+        self.verdicts: list[VerdictPart] = []
+        self.choices: list[ChoicesPart] = []
+        self.moments: list[MomentPart] = []
         self._wire: dict[tuple[str, int, str], list[str]] = {}
         self._sent: dict[str, tuple[Message, Message | None, str]] = {}
         self._serving: dict[tuple[str, int], Message] = {}
         self._count = 0
         self._watched: tuple[Any, ...] = ()
-        self._open_verdicts: dict[str, Part] = {}
-        self._open_faults: dict[str, Part] = {}
+        self._open_verdicts: dict[str, VerdictPart] = {}
+        self._open_faults: dict[str, ChoicesPart] = {}
         self._heads = LaneHeads({lane: sub for lane, _, sub in _lanes_of_spec(model)})
-        self.holds: list[Part] = []
-        self._open_holds: dict[tuple[str, str], Part] = {}
+        self.holds: list[HoldPart] = []
+        self._open_holds: dict[tuple[str, str], HoldPart] = {}
 
     def line(
         self,
@@ -148,7 +158,13 @@ class Telling:
     # -- pieces --------------------------------------------------------------------------------
 
     def _step(
-        self, k: int, node: str, before: World, action: Any, world: World, events: Any
+        self,
+        k: int,
+        node: str,
+        before: World,
+        action: ClusterAction,
+        world: World,
+        events: tuple[Event, ...],
     ) -> None:
         """Add a step; a step that the page knows is only followed, for the sake of later ones."""
         told = k > self._since
@@ -162,7 +178,13 @@ class Telling:
         self._downs(k, before, world)
 
     def _encode_step(
-        self, k: int, node: str, before: World, action: Any, world: World, events: Any
+        self,
+        k: int,
+        node: str,
+        before: World,
+        action: ClusterAction,
+        world: World,
+        events: tuple[Event, ...],
     ) -> Part:
         if k == 0:
             return {**_start(node), "mark": mark_text(world), "pick": 0}
@@ -189,7 +211,7 @@ class Telling:
             | ({"role": list(role)} if role is not None else {})
         )
 
-    def _messages(self, k: int, events: Any) -> None:
+    def _messages(self, k: int, events: tuple[Event, ...]) -> None:
         for event in events:
             if isinstance(event, MessageSent):
                 self._count += 1
@@ -227,7 +249,7 @@ class Telling:
                     for name in self._wire.pop((event.source, event.broker, way), []):
                         self.messages[name] = {**self.messages[name], "lost": k}
 
-    def _notes(self, k: int, lane: str, events: Any) -> None:
+    def _notes(self, k: int, lane: str, events: tuple[Event, ...]) -> None:
         states: dict[tuple[str, RecordState], list[int]] = {}
         for event in events:
             if isinstance(event, TransactionMoved) and event.before is not event.after:
@@ -262,7 +284,7 @@ class Telling:
                 open_down = next(d for d in self.downs if d["lane"] == host and d["to"] is None)
                 open_down["to"] = k
 
-    def _verdicts(self, k: int, observations: tuple[Any, ...]) -> None:
+    def _verdicts(self, k: int, observations: States) -> None:
         for prop, state in zip(self._watched, observations, strict=True):
             found = prop.finding(state)
             self._verdict(k, prop.name, found.status, found.reason)
@@ -330,7 +352,7 @@ class Telling:
                 }
                 self.holds.append(self._open_holds[key])
 
-    def _choices(self, k: int, items: list[Part]) -> None:
+    def _choices(self, k: int, items: list[ChoicePart]) -> None:
         """Record faults as items with their own lifetime: they hardly change."""
         now = [self._with_message(i) for i in items if i["group"] == "next" or i["taken"]]
         self.choices.append({"from": k, "to": k + 1, "items": now})
@@ -344,7 +366,7 @@ class Telling:
                 self._open_faults[name] = {"from": k, "to": None, "items": [item]}
                 self.choices.append(self._open_faults[name])
 
-    def _with_message(self, item: Part) -> Part:
+    def _with_message(self, item: ChoicePart) -> ChoicePart:
         """Add the message in flight that a choice would deliver."""
         action = action_of(item["id"])
         if not isinstance(action, Deliver):
@@ -457,7 +479,7 @@ def branch(
     return {**telling.suffix(), "rows": lives.rows, "closes": lives.closes, "bigs": []}, lives
 
 
-def _cut(verdicts: list[Part], first: int) -> list[Part]:
+def _cut(verdicts: list[VerdictPart], first: int) -> list[VerdictPart]:
     """Return the verdicts from a step on; those that are alive there begin with it."""
     return [
         {**verdict, "from": max(verdict["from"], first)}

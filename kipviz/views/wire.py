@@ -26,8 +26,7 @@ from kipviz.messages.wire.frame import (
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field
 from kipviz.records.share_group_state import RecordState
-
-Part = dict[str, Any]
+from kipviz.views.page_parts import Part
 
 SHIPPED = "shipped"
 

@@ -8,7 +8,6 @@ repair what is restored.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.share_leaders import share_partition_leader
@@ -71,6 +70,7 @@ from kipviz.views.explanations.client_clauses import clause_of_call
 from kipviz.views.explanations.coordinator_guards import uncompared_values
 from kipviz.views.explanations.operators import found_out
 from kipviz.views.explanations.several_guards import waiting_for
+from kipviz.views.page_parts import Part
 from kipviz.views.role_cards import remaining_time
 
 SHARES = share_partition_leader.ROLE
@@ -80,7 +80,7 @@ HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDe
 GIVES_EPOCH = (InitProducerIdResponse, TxnPartitionsResult, EndTxnResponse)
 
 
-def why(model: ClusterModel, before: World, action: ClusterAction) -> dict[str, Any]:
+def why(model: ClusterModel, before: World, action: ClusterAction) -> Part:
     """Return the rule that fires, its guards, its clause and how far that is decided, and the Kafka class."""
     clause = _clause(before, action)
     return {

@@ -8,11 +8,12 @@ from kipviz.cluster.actions import ClusterAction, Cut, Heal
 from kipviz.cluster.network.network_partition import across, still_apart
 from kipviz.cluster.network.partition_sides import are_two
 from kipviz.cluster.world import World
+from kipviz.views.page_parts import LaneNote
 
 NAMED_MAX = 4  # the number of hosts that fit on a lane
 
 
-def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[dict[str, str]]:
+def notes_of_hosts(before: World, action: ClusterAction) -> Iterator[LaneNote]:
     """Yield the notes on the lanes of the hosts when a network partition between sets begins or heals."""
     if not isinstance(action, Cut | Heal) or are_two(action.one, action.other):
         return

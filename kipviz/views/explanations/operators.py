@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.timing.clock import ms
@@ -19,18 +18,21 @@ from kipviz.messages.admin import (
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribeGroupsResponse,
+    FetchedGroup,
     ListGroupsResponse,
     OffsetFetchOfGroupsResponse,
 )
-from kipviz.messages.several_groups import GroupsResponse, results_of
+from kipviz.messages.message import Message
+from kipviz.messages.several_groups import GroupResult, GroupsResponse, results_of
 from kipviz.messages.share_admin import (
+    DeletedGroup,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
 )
 from kipviz.records.batches import NO_TIMESTAMP
 
 
-def found_out(message: Any) -> Iterator[tuple[str, str]]:
+def found_out(message: Message) -> Iterator[tuple[str, str]]:
     """Yield what an operator learns from a response, which may cover several groups."""
     if isinstance(message, OffsetFetchOfGroupsResponse):
         yield from _list_committed(message)
@@ -40,7 +42,11 @@ def found_out(message: Any) -> Iterator[tuple[str, str]]:
         yield from _found_out(message)
         return
     for each in results:
-        yield each.group_id, each.error.name if each.error else getattr(each, "state", "deleted")
+        yield each.group_id, each.error.name if each.error else _render_state(each)
+
+
+def _render_state(group: GroupResult) -> str:
+    return "deleted" if isinstance(group, DeletedGroup | FetchedGroup) else group.state
 
 
 def _list_committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
@@ -52,7 +58,7 @@ def _list_committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str,
             yield f"{each.group_id} {fetched.partition}", told
 
 
-def _found_out(message: Any) -> Iterator[tuple[str, str]]:
+def _found_out(message: Message) -> Iterator[tuple[str, str]]:
     match message:
         case ListTransactionsResponse(transactions=found):
             for one in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -177,7 +177,7 @@ def _ok(text: str, message: Message) -> str:
     return text if error is Errors.NONE else error.name
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, Errors):
         return value.name
     if isinstance(value, tuple):
@@ -201,7 +201,7 @@ def _list_told(row: Value) -> tuple[str, ...]:
 
 
 @cache
-def _defaults_of(kind: type[Value]) -> dict[str, Any]:
+def _defaults_of(kind: type[Value]) -> dict[str, object]:
     """Return the fields of a class with their defaults: every record of every message of a page asks for them."""
     return {each.name: each.default for each in msgspec.structs.fields(kind)}
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from kipviz.records.fields import Fields
-
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import Shown
 
 HEX_MAX = 8
 
@@ -24,7 +23,7 @@ class Place(NamedTuple):
     data: bytes
 
 
-def places_of(message: Part, tables: Part) -> Iterator[Place]:
+def places_of(message: Shown, tables: Shown) -> Iterator[Place]:
     """Yield every field of a payload's message in the order of its bytes."""
     shape = tables["shapes"][message["bytes"][0]]
     kind = tables["kinds"][shape["kind"]]
@@ -49,7 +48,7 @@ def places_of(message: Part, tables: Part) -> Iterator[Place]:
         at += size
 
 
-def dump(message: Part, tables: Part) -> str:
+def dump(message: Shown, tables: Shown) -> str:
     """Render a payload's message as lines of text.
 
     `tables` are the payload's `wire`; a branch's message needs those of its branch, too.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from kipviz.checking.single_run.runs import Judgement
 from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
-
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import Shown, VerdictPart
 
 SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
@@ -23,7 +21,7 @@ _SPECIAL = str.maketrans({c: f"\\{c}" for c in _SIGNS_OF_MARKDOWN} | {"&": "&amp
 _MARKED = re.compile(rf"\\([{re.escape(_SIGNS_OF_MARKDOWN.replace('|', ''))}])|&amp;")
 
 
-def markdown(payload: Part, judged: Sequence[Judgement]) -> str:
+def markdown(payload: Shown, judged: Sequence[Judgement]) -> str:
     """Render the main branch of a payload: its title, its steps with their verdicts, and the final verdicts."""
     properties = list(dict.fromkeys(v["property"] for v in payload["verdicts"]))
     design = payload["design"]
@@ -65,7 +63,7 @@ def _render_judgement(judgement: Judgement) -> str:
     return f"{words} {plain(judgement.reason)}".rstrip() + blame
 
 
-def _sign(verdicts: Sequence[Part], name: str, step: int) -> str:
+def _sign(verdicts: Sequence[VerdictPart], name: str, step: int) -> str:
     for verdict in verdicts:
         if verdict["property"] == name and covers(verdict, step):
             return SIGNS[verdict["state"]]

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import MessagePart, NotePart, Shown
 
 # Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-def mermaid(payload: Part) -> str:
+def mermaid(payload: Shown) -> str:
     """Return the main branch of a payload as the text of a diagram."""
     names = {lane["id"]: f"L{number}" for number, lane in enumerate(payload["lanes"])}
     ends = list(names.values())
@@ -55,19 +54,19 @@ def plain(text: str) -> str:
     return "".join(f"#{ord(c)};" if c in '#;<>&"%{}' else c for c in one_line)
 
 
-def _arrow(message: Part, names: Mapping[str, str], *, lost: bool) -> str:
+def _arrow(message: MessagePart, names: Mapping[str, str], *, lost: bool) -> str:
     dashed = message["kind"] == "response"
     line = ("--x" if dashed else "-x") if lost else ("-->>" if dashed else "->>")
     source, target = names[message["from"]], names[message["to"]]
     return f"  {source}{line}{target}: {plain(message['label'])}"
 
 
-def _note(note: Part, names: Mapping[str, str]) -> str:
+def _note(note: NotePart, names: Mapping[str, str]) -> str:
     text = f"{note['text']} ({note['sub']})" if note["sub"] else note["text"]
     return f"  Note over {names[note['lane']]}: {plain(text)}"
 
 
-def _downs(payload: Part, names: Mapping[str, str], step: int) -> list[str]:
+def _downs(payload: Shown, names: Mapping[str, str], step: int) -> list[str]:
     said = []
     for down in payload.get("downs", []):
         if down["from"] == step:

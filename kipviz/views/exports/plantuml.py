@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import MessagePart, NotePart, Shown
 
 # Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -20,7 +19,7 @@ _READ = re.compile(
 )
 
 
-def plantuml(payload: Part) -> str:
+def plantuml(payload: Shown) -> str:
     """Return the main branch of a payload as the text of a PlantUML diagram."""
     names = {lane["id"]: f"L{number}" for number, lane in enumerate(payload["lanes"])}
     ends = list(names.values())
@@ -65,12 +64,12 @@ def plain(text: str) -> str:
     return _READ.sub(lambda found: f"<U+{ord(found[0]):04X}>", one_line)
 
 
-def _arrow(message: Part, names: Mapping[str, str], *, lost: bool) -> str:
+def _arrow(message: MessagePart, names: Mapping[str, str], *, lost: bool) -> str:
     line = ("--" if message["kind"] == "response" else "-") + (">x" if lost else ">")
     source, target = names[message["from"]], names[message["to"]]
     return f"{source} {line} {target}: {plain(message['label'])}"
 
 
-def _note(note: Part, names: Mapping[str, str]) -> str:
+def _note(note: NotePart, names: Mapping[str, str]) -> str:
     text = f"{note['text']} ({note['sub']})" if note["sub"] else note["text"]
     return f"note over {names[note['lane']]}: {plain(text)}"

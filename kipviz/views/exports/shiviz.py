@@ -11,9 +11,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import Shown
 
 # An event has two lines: its host with the clock as JSON, and its text.
 EXPRESSION = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
@@ -22,7 +21,7 @@ CLUSTER = "cluster"
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u2028\u2029\ud800-\udfff]")
 
 
-def shiviz(payload: Part) -> str:
+def shiviz(payload: Shown) -> str:
     """Return the main branch of a payload as a log for ShiViz."""
     lines = [EXPRESSION, ""]
     for host, clock, text in events(payload):
@@ -30,7 +29,7 @@ def shiviz(payload: Part) -> str:
     return "\n".join(lines) + "\n"
 
 
-def events(payload: Part) -> Iterator[tuple[str, dict[str, int], str]]:
+def events(payload: Shown) -> Iterator[tuple[str, dict[str, int], str]]:
     """Yield the events of the main branch: host, vector clock and text."""
     clocks: dict[str, dict[str, int]] = {}
     sent: dict[str, dict[str, int]] = {}

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kipviz.views.exports.letters import BOLD, REGULAR
-
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import DownPart, MessagePart, NotePart, Shown
 
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 GAP = 16
@@ -35,7 +34,7 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 def svg(
-    payload: Part,
+    payload: Shown,
     *,
     cursor: int | None = None,
     around: int | None = None,
@@ -117,7 +116,7 @@ NARROW = _Grid(lane=100, side=54, stub=30, least=408)
 class _Drawing:
     """Draws the steps from top to bottom; `y` is the current height."""
 
-    def __init__(self, payload: Part, lanes: Sequence[Part], grid: _Grid) -> None:
+    def __init__(self, payload: Shown, lanes: Sequence[Shown], grid: _Grid) -> None:
         self.payload = payload
         self.grid = grid
         self.width = max(grid.least, 2 * grid.side + grid.lane * (len(lanes) - 1))
@@ -217,7 +216,7 @@ class _Drawing:
         self.parts.append(_label(14, y, design, fill=DIM, anchor="start"))
         return y
 
-    def _heads(self, lanes: Sequence[Part], above: int) -> int:
+    def _heads(self, lanes: Sequence[Shown], above: int) -> int:
         """Write the names of the lanes below a height; return where their lines begin."""
         below = above + 40
         for lane in lanes:
@@ -229,7 +228,7 @@ class _Drawing:
                 self.parts.append(_label(x, above + 40 + 15 * n, line, fill=DIM))
         return below + 10
 
-    def _down(self, down: Part) -> str:
+    def _down(self, down: DownPart) -> str:
         """Draw the time during which a lane's host is down as dashes over its line."""
         first, last = min(self.tops), max(self.tops)
         to = last + 1 if down["to"] is None else down["to"]
@@ -253,7 +252,7 @@ class _Drawing:
             self.parts.append(_label(14, y, line, weight=650, fill=ink, anchor="start", edge=""))
         self.y += height + 6
 
-    def _span(self, message: Part) -> tuple[int, int] | None:
+    def _span(self, message: MessagePart) -> tuple[int, int] | None:
         """Return where an arrow begins and ends; a lane that is not drawn leaves a stub."""
         source, target = self.x.get(message["from"]), self.x.get(message["to"])
         if source is None and target is None:
@@ -264,7 +263,7 @@ class _Drawing:
         stub = here - self.grid.stub if left else here + self.grid.stub
         return (source if source is not None else stub, target if target is not None else stub)
 
-    def _message(self, message: Part, *, lost: bool) -> bool:
+    def _message(self, message: MessagePart, *, lost: bool) -> bool:
         """Draw a message; return whether one of its ends is on a lane of the picture."""
         span = self._span(message)
         if span is None:
@@ -293,7 +292,7 @@ class _Drawing:
         self.parts += [line, tip, self._name(message, span, " ✗ lost" if lost else "")]
         return True
 
-    def _name(self, message: Part, span: tuple[int, int], more: str) -> str:
+    def _name(self, message: MessagePart, span: tuple[int, int], more: str) -> str:
         """Write the label of a message above its arrow, or beside a stub with its other end."""
         one, other = min(span), max(span)
         if message["from"] in self.x and message["to"] in self.x:
@@ -318,7 +317,7 @@ class _Drawing:
         x, anchor = (one - 8, "end") if left else (other + 8, "start")
         return _label(x, self.y + 4, words, fill=DIM, anchor=anchor)
 
-    def _flying(self, message: Part) -> None:
+    def _flying(self, message: MessagePart) -> None:
         span = self._span(message)
         if span is None:
             return
@@ -332,7 +331,7 @@ class _Drawing:
         )
         self.parts.append(self._name(message, span, " (in flight)"))
 
-    def _local(self, step: Part) -> None:
+    def _local(self, step: Shown) -> None:
         ink = TONES.get(step["tone"], TONES["calm"])[0]
         x = self.x.get(step["actor"], 14)
         self.y += 18
@@ -343,7 +342,7 @@ class _Drawing:
         anchor = "end" if left else "start"
         self.parts.append(_label(x - 9 if left else x + 9, self.y, words, fill=DIM, anchor=anchor))
 
-    def _notes(self, notes: Sequence[Part]) -> None:
+    def _notes(self, notes: Sequence[NotePart]) -> None:
         below: dict[str, int] = {}
         for note in notes:
             y = below.get(note["lane"], self.y + 7)
@@ -368,7 +367,7 @@ class _Drawing:
         self.y = max(below.values()) + 2
 
 
-def _on_wire(message: Part, step: int) -> bool:
+def _on_wire(message: MessagePart, step: int) -> bool:
     ended = message["arrived"] if message["arrived"] is not None else message["lost"]
     return bool(message["sent"] <= step and (ended is None or ended > step))
 

@@ -8,8 +8,6 @@ clock, also as the rate of a Kafka client's metric. The alert is the KIP's: TxnP
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call
 from kipviz.cluster.world import World
@@ -89,7 +87,7 @@ class ProposedMetrics:
         self._told_of: dict[str, tuple[int, str]] = {}
         self.card: Card = self._render_card()
 
-    def observe(self, world: Any, events: tuple[Event, ...]) -> None:
+    def observe(self, world: World, events: tuple[Event, ...]) -> None:
         """Record one step; without anything new the card stays the same object."""
         self._step += bool(events)
         for event in events:

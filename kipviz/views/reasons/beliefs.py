@@ -22,7 +22,7 @@ from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
-from kipviz.cluster.world import World, host_of, role_key
+from kipviz.cluster.world import Envelope, World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
@@ -405,7 +405,7 @@ def _identity_words(producer_id: int, producer_epoch: int) -> str:
     return f"id {producer_id}, epoch {producer_epoch}" if producer_id >= 0 else "no identity"
 
 
-def _name(envelope: Any) -> str:
+def _name(envelope: Envelope) -> str:
     return type(envelope.message).__name__
 
 

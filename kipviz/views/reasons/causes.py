@@ -8,7 +8,7 @@ step that delivers it. The steps of a cone alone, taken in order, produce the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain as joined
 from typing import Any, TypeAlias, assert_never
 
@@ -61,6 +61,7 @@ from kipviz.core.watched import KEYS, Notes, Place, Watched
 from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
 from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.views.page_parts import Shown
 
 # A step that led to another one, and what the latter used from it.
 Cause: TypeAlias = list[Any]
@@ -241,7 +242,7 @@ def cone(causes: Sequence[Sequence[Cause]], step: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def chain(steps: Sequence[Mapping[str, Any]], step: int) -> tuple[tuple[int, str], ...]:
+def chain(steps: Sequence[Shown], step: int) -> tuple[tuple[int, str], ...]:
     """Return the main chain of causes, newest first: each step, and what was used from it.
 
     It ends with a fault, which has no cause, or with the first step. `steps` are the payload's.

@@ -7,8 +7,7 @@ one's "after".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from kipviz.core.model import Event
 from kipviz.messages.events import (
@@ -22,8 +21,8 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
     TransactionMoved,
 )
+from kipviz.views.page_parts import MomentPart, Shown
 
-Part = Mapping[str, Any]
 SMALL_WORDS = ("a", "an", "and", "at", "by", "in", "is", "of", "on", "the", "to", "with")
 
 
@@ -35,7 +34,7 @@ def clause(events: tuple[Event, ...]) -> str:
     return " and ".join(dict.fromkeys(said[:2]))
 
 
-def point(fault: str, moments: Sequence[Part], number: int) -> str:
+def point(fault: str, moments: Sequence[MomentPart], number: int) -> str:
     """Return the name of a fault at a moment: the fault, after what, before what."""
     after = f"{fault} after {moments[number]['text']}"
     if number + 1 == len(moments):
@@ -43,15 +42,15 @@ def point(fault: str, moments: Sequence[Part], number: int) -> str:
     return f"{after}, before {moments[number + 1]['text']}"
 
 
-def points(words: str, faults: Sequence[Part], moments: Sequence[Part]) -> list[Part]:
+def points(words: str, faults: Sequence[Shown], moments: Sequence[MomentPart]) -> list[Shown]:
     """Return the points that match some words: each is a fault, with its `point` and its `moment`.
 
     The words are a fault, optionally "after" what is done, optionally "before" what is not. "before" matches what comes
     right after the fault, or else anything later. `faults` are choices with the number of their moment.
     """
     fault, after, before = _parts(words)
-    near: list[Part] = []
-    far: list[Part] = []
+    near: list[Shown] = []
+    far: list[Shown] = []
     for item in faults:
         number = item["moment"]
         done, *due = [moment["text"].lower() for moment in moments[number:]]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from kipviz.views.page_parts import Part
 
-Cells = dict[str, Any]
+# The cells of one row of a card, by their column.
+Cells = Part
 Card = dict[str, Cells]
 Fact = tuple[str, str, str]
 

@@ -14,7 +14,10 @@ from typing import Any
 import msgspec
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
+from kipviz.brokers.logs.partition_log import PartitionLog
+from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
+from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
 from kipviz.cluster.model import ClusterModel
@@ -43,9 +46,12 @@ from kipviz.views.measures import metrics, proposed_metrics
 from kipviz.views.role_cards import coordinators, logs, owners, real_clients, remaining_time, shares
 from kipviz.views.role_cards.card_rows import Card, spans
 from kipviz.views.role_cards.own_view import OwnView
-from kipviz.views.role_cards.shares import Finished
+from kipviz.views.role_cards.shares import Due, Finished
 
+# What a card is made of: objects of the world. A card is made again only if one of them is another object.
 Parts = tuple[Any, ...]
+# How often each transition of a machine was taken.
+Taken = dict[Pair, int]
 
 
 class CardHead(Value, frozen=True):
@@ -71,7 +77,7 @@ class Cards:
         self._stages = _stages(model)
         self._seen: dict[str, tuple[tuple[int, ...], Parts, Card]] = {}
         self._finished: dict[str, Finished] = {}
-        self._taken: dict[str, dict[Pair, int]] = {}
+        self._taken: dict[str, Taken] = {}
         self._producers: dict[str, tuple[int, str]] = {}
         spec = model.spec
         longest = spec.settings.transaction_max_timeout_ms if spec.clock.timed else -1
@@ -313,7 +319,14 @@ class Cards:
             left = remaining_time.locks(world, broker, key)
             return (share, world.logs[source], self._finished.get(source), rules, left)
 
-        def states(share: Any, log: Any, finished: Any, rules: Any, left: Any, taken: Any) -> Card:
+        def states(
+            share: SharePartition | None,
+            log: PartitionLog,
+            finished: Finished | None,
+            rules: BrokerRules,
+            left: Due,
+            taken: Taken | None,
+        ) -> Card:
             found: dict[str, list[int]] = {}
             for cells in shares.strip(share, log, finished, rules, left).values():
                 if "offset" in cells:
@@ -354,9 +367,11 @@ class Cards:
             generation = coordinators.generation(role, name)
             return (role.transactions.get(name), role.loading, generation)
 
-        def states(known: Any, loading: bool | None, _: str, taken: Any) -> Card:
-            in_office = known is not None and loading is False
-            return machines.rows({known.state.name: ""} if in_office else {}, taken or {})
+        def states(
+            known: TransactionMetadata | None, loading: bool | None, _: str, taken: Taken | None
+        ) -> Card:
+            lit = {known.state.name: ""} if known is not None and loading is False else {}
+            return machines.rows(lit, taken or {})
 
         self._add(
             CardHead(
@@ -403,7 +418,7 @@ class Cards:
             make,
         )
 
-    def _entries(self, log: Any) -> Card:
+    def _entries(self, log: PartitionLog) -> Card:
         return logs.entries(log, self._share_name)
 
     def _of_broker(self, broker: int) -> None:

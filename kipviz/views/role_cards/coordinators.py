@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.context import Image
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
@@ -13,6 +11,7 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.timing.clock import ms
+from kipviz.cluster.world import BrokerRole
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.consumer_offsets import STABLE
 from kipviz.views.role_cards.card_rows import Card, Fact, facts
@@ -20,7 +19,7 @@ from kipviz.views.role_cards.card_rows import Card, Fact, facts
 TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
 
 
-def offsets(role: Any) -> Card:
+def offsets(role: BrokerRole | None) -> Card:
     """Return what a group has committed, and what is pending in a transaction."""
     if not isinstance(role, GroupCoordinator):
         return facts([("coordinator", "nobody", "gone")])

@@ -7,7 +7,6 @@ a client is fenced, the head of its lane shows it for as long as it lasts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kipviz.clients.application import Application
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -16,8 +15,7 @@ from kipviz.cluster.network.network_partition import across
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
-
-Part = dict[str, Any]
+from kipviz.views.page_parts import CutPart, HeadPart, Part
 
 CRASHED, PAUSED, FENCED, FATAL = "crashed", "paused", "fenced", "fatal error"
 FENCING = (
@@ -35,10 +33,10 @@ class LaneHeads:
     def __init__(self, subs: Mapping[str, str]) -> None:
         """Store the text of each lane's head at the start, by the lane."""
         self._subs = subs
-        self.heads: list[Part] = []
-        self.cuts: list[Part] = []
-        self._open: dict[str, Part] = {}
-        self._open_cuts: dict[tuple[str, str], Part] = {}
+        self.heads: list[HeadPart] = []
+        self.cuts: list[CutPart] = []
+        self._open: dict[str, HeadPart] = {}
+        self._open_cuts: dict[tuple[str, str], CutPart] = {}
 
     def see(self, k: int, world: World) -> None:
         """Record the world after step `k`."""
@@ -58,7 +56,7 @@ class LaneHeads:
             self._open_cuts.pop(pair)["to"] = k
         for one, other in pairs:
             if (one, other) not in self._open_cuts and {one, other} <= self._subs.keys():
-                span = {"one": one, "other": other, "from": k, "to": None}
+                span: CutPart = {"one": one, "other": other, "from": k, "to": None}
                 self._open_cuts[one, other] = span
                 self.cuts.append(span)
 

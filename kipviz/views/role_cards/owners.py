@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.kinds import Holder, MemberConsumer, next_request
@@ -18,7 +17,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.workers import every_thread, seen_by
 from kipviz.cluster.behaviour.naming import listed, number, short_name
-from kipviz.cluster.world import Connection, Envelope, RoleKey, host_of, is_loading
+from kipviz.cluster.world import BrokerRole, Connection, Envelope, RoleKey, host_of, is_loading
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.views.role_cards.card_rows import NAMELESS, Card, Fact, facts
@@ -269,7 +268,7 @@ def _of_session(app: Application, connections: Connections) -> list[Owned]:
 
 
 def of_broker(
-    broker: int, roles: Table[RoleKey, Any], connections: Connections, up: tuple[int, ...]
+    broker: int, roles: Table[RoleKey, BrokerRole], connections: Connections, up: tuple[int, ...]
 ) -> Card:
     """Return the active roles of a broker and the connections that it has opened."""
     if broker not in up:
@@ -334,7 +333,7 @@ def _names(envelopes: tuple[Envelope, ...]) -> str:
     return ", ".join(type(e.message).__name__ for e in envelopes)
 
 
-def _member(consumer: Any) -> tuple[str, str]:
+def _member(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, str]:
     """Return the class of a consumer and its membership in its group."""
     if isinstance(consumer, ClassicConsumer):
         named = consumer.member_id or "no member id yet"

@@ -7,13 +7,13 @@ in flight, and the lines of its log at each step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.world import Connection, host_of
 from kipviz.core.printable import sentence
 from kipviz.core.table import Table
+from kipviz.views.page_parts import NotePart
 from kipviz.views.role_cards.card_rows import Card, facts
 
 LINES_SHOWN = 12
@@ -66,7 +66,7 @@ class ClientLogs:
             rows = [*self._newest.get(client, []), (f"step {k}, line {number}", text, "calm")]
             self._newest[client] = rows[-LINES_SHOWN:]
 
-    def notes(self, k: int, node: str) -> Iterator[dict[str, Any]]:
+    def notes(self, k: int, node: str) -> Iterator[NotePart]:
         """Yield a note for each client that logged something at a step; it shows the last line."""
         last: dict[str, list[str]] = {}
         for client, text in self._at.get(node, ()):

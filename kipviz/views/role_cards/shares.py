@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.rules import BrokerRules
@@ -11,6 +10,7 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.cluster.timing.clock import ms
+from kipviz.cluster.world import BrokerRole
 from kipviz.records.share_group_state import RecordState
 from kipviz.views.role_cards.card_rows import Card, Cells, Fact, facts, span
 
@@ -131,7 +131,7 @@ def _lock(record: InFlight, rules: BrokerRules, left: int | None) -> str:
     return f"locked: the lock expires in {ms(left)}" if left else "locked: the lock expires now"
 
 
-def coordinator(role: Any) -> Card:
+def coordinator(role: BrokerRole | None) -> Card:
     """Return what is durable of every share-partition, and the undecided transactional acknowledgements."""
     if not isinstance(role, ShareCoordinator):
         return facts([("coordinator", "nobody", "gone")])
