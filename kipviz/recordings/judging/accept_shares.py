@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.request_book import RequestBook
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.arrival import span_of
@@ -117,7 +116,7 @@ def subject_of(exchange: Exchange) -> Subject:
     return "connection", exchange.connection
 
 
-def _parts(several: Any) -> Iterator[Any]:
+def _parts(several: Plain) -> Iterator[Plain]:
     """Yield the parts of a field that has one for each id or group; nothing of another field."""
     for part in several if isinstance(several, tuple) else ():
         if hasattr(part, "get"):

@@ -7,7 +7,6 @@ a difference is no argument against the broker, and it is reported apart from th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
@@ -16,7 +15,7 @@ from kipviz.recordings.followed_members.joining import JOINING
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.causes import Subject, subjects_of
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Asked, Names, by_id
 from kipviz.recordings.request_context.appends import PRODUCE, answers_of
 from kipviz.records.placement import (
@@ -363,5 +362,5 @@ def groups_that_change(exchanges: Iterable[Exchange]) -> dict[str, int]:
     return {group: max(times.values()) for group, times in first.items() if len(times) > 1}
 
 
-def _has_no_error(answer: Any) -> bool:
+def _has_no_error(answer: Plain) -> bool:
     return bool(answer.get("errorCode") == 0)

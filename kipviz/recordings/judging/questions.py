@@ -11,30 +11,45 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetCommitResponse,
+    OffsetFetch,
+    TxnOffsetCommit,
+    TxnOffsetCommitResponse,
+)
+from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.message import Message
-from kipviz.messages.share_membership import ShareGroupHeartbeat
+from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
+    ReadShareGroupStateResponse,
     ReadShareGroupStateSummary,
+    ReadShareGroupStateSummaryResponse,
     WriteShareGroupState,
 )
 from kipviz.messages.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
+    AddPartitionsToTxnResponse,
     EndTxn,
+    EndTxnResponse,
     InitProducerId,
+    InitProducerIdResponse,
     TxnMarker,
     TxnPartitions,
     WriteTxnMarkers,
+    WriteTxnMarkersResponse,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.recordings.decoded.group_records import subscribed
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
+    Compared,
     Names,
     Question,
     Said,
@@ -68,9 +83,11 @@ def _init_producer_id(x: Exchange, names: Names) -> Taken:
     yield name or "nobody", message, with_more(answer["errorCode"], *identity)
 
 
-def _identity(reply: Any) -> Said:
+def _identity(
+    reply: InitProducerIdResponse | InitProducerId2PcResponse | EndTxnResponse,
+) -> Said:
     more = [("producer id", reply.producer_id), ("epoch", reply.producer_epoch)]
-    if hasattr(reply, "ongoing_txn_producer_id"):
+    if isinstance(reply, InitProducerId2PcResponse):
         more += [
             ("ongoing producer id", reply.ongoing_txn_producer_id),
             ("ongoing epoch", reply.ongoing_txn_producer_epoch),
@@ -102,7 +119,7 @@ def _add_partitions(x: Exchange, names: Names) -> Taken:
         yield name, AddPartitionsToTxn((asked,), x.version), told
 
 
-def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
+def _added(code: int, results: Plain, partitions: tuple[str, ...]) -> Said:
     """Return the answer for each partition; an error of the whole request applies to all of them."""
     if code:
         return tuple(sorted((partition, error_name(code)) for partition in partitions))
@@ -115,7 +132,7 @@ def _added(code: int, results: Any, partitions: tuple[str, ...]) -> Said:
     )
 
 
-def _added_partitions(reply: Any) -> Said:
+def _added_partitions(reply: AddPartitionsToTxnResponse) -> Said:
     (only,) = reply.results
     return tuple(sorted((p, only.error_of(p).name) for p in only.partitions))
 
@@ -161,7 +178,7 @@ def _write_markers(x: Exchange, names: Names) -> Taken:
         yield about, message, (("results", tuple(told)),)
 
 
-def _results(reply: Any) -> Said:
+def _results(reply: WriteTxnMarkersResponse) -> Said:
     return (("results", tuple(sorted((r.partition, r.error.name) for r in reply.results))),)
 
 
@@ -188,13 +205,13 @@ def _offset_commit(x: Exchange, names: Names) -> Taken:
     yield said["groupId"], message, _per_partition(x.response["topics"], names)
 
 
-def _member(said: Any) -> tuple[str, int]:
+def _member(said: Plain) -> tuple[str, int]:
     """Return member id and epoch; until 4.4 Kafka named the field after the classic protocol alone."""
     epoch = said.get("generationIdOrMemberEpoch", said.get("generationId", -1))
     return said.get("memberId", ""), epoch
 
 
-def _offsets(topics: Any, names: Names) -> tuple[GroupOffset, ...]:
+def _offsets(topics: Plain, names: Names) -> tuple[GroupOffset, ...]:
     return tuple(
         GroupOffset(f"{named(t, names)}-{p['partitionIndex']}", p["committedOffset"])
         for t in topics
@@ -202,7 +219,7 @@ def _offsets(topics: Any, names: Names) -> tuple[GroupOffset, ...]:
     )
 
 
-def _per_partition(topics: Any, names: Names) -> Said:
+def _per_partition(topics: Plain, names: Names) -> Said:
     return tuple(
         sorted(
             (f"{named(t, names)}-{p['partitionIndex']}", error_name(p["errorCode"]))
@@ -212,7 +229,9 @@ def _per_partition(topics: Any, names: Names) -> Said:
     )
 
 
-def _each_offset(message: Any, reply: Any) -> Said:
+def _each_offset(
+    message: TxnOffsetCommit | OffsetCommit, reply: TxnOffsetCommitResponse | OffsetCommitResponse
+) -> Said:
     own = {each.partition: each.error for each in reply.refused}
     parts = (offset.partition for offset in message.offsets)
     return tuple(sorted((p, own.get(p, reply.error).name) for p in parts))
@@ -241,7 +260,7 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
                 )
 
 
-def _fetched_answer(group: Any, one: Any) -> Said:
+def _fetched_answer(group: Plain, one: Plain) -> Said:
     """Return the answer for one partition; if the whole group has an error there is none."""
     if group.get("errorCode", 0):
         return with_more(group["errorCode"], ("offset", -1))
@@ -291,7 +310,7 @@ def _share_heartbeat(x: Exchange, names: Names) -> Taken:
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
 
-def _heartbeat_answer(answer: Any, names: Names) -> Said:
+def _heartbeat_answer(answer: Plain, names: Names) -> Said:
     given = answer["assignment"]
     partitions = None if given is None else partitions_of(given["topicPartitions"], names)
     return with_more(
@@ -301,7 +320,9 @@ def _heartbeat_answer(answer: Any, names: Names) -> Said:
     )
 
 
-def _membership(reply: Any) -> Said:
+def _membership(
+    reply: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse,
+) -> Said:
     given = None if reply.assignment is None else tuple(sorted(reply.assignment.partitions))
     return with_more(reply.error, ("member epoch", reply.member_epoch), ("assignment", given))
 
@@ -309,7 +330,7 @@ def _membership(reply: Any) -> Said:
 # -- the state of share groups -----------------------------------------------------------------
 
 
-def _list_by_key(x: Exchange) -> Iterator[tuple[str, Any, Any]]:
+def _list_by_key(x: Exchange) -> Iterator[tuple[str, Plain, Plain]]:
     """Yield (key, question, answer) for every share-partition of a request."""
     group = x.request["groupId"]
     answers = {
@@ -346,7 +367,7 @@ def _read_state(x: Exchange, names: Names) -> Taken:
         )
 
 
-def _state(reply: Any) -> Said:
+def _state(reply: ReadShareGroupStateResponse) -> Said:
     if reply.error is not Errors.NONE:
         # An answer with an error has no other content: the other fields are the schema's zeros.
         reply = reply.but(state_epoch=0, start_offset=0, batches=())
@@ -370,7 +391,7 @@ def _read_summary(x: Exchange, names: Names) -> Taken:
         yield key, ReadShareGroupStateSummary(key), said
 
 
-def _summary(reply: Any) -> Said:
+def _summary(reply: ReadShareGroupStateSummaryResponse) -> Said:
     if reply.error is not Errors.NONE:
         reply = reply.but(state_epoch=0, leader_epoch=0, start_offset=0, delivery_complete_count=-1)
     return with_more(
@@ -388,7 +409,7 @@ def _write_state(x: Exchange, names: Names) -> Taken:
         yield key, message, only(told["errorCode"])
 
 
-def write_of(key: str, one: Any) -> WriteShareGroupState:
+def write_of(key: str, one: Plain) -> WriteShareGroupState:
     """Return a state write of a share-partition leader as the model has it."""
     return WriteShareGroupState(
         key,
@@ -400,7 +421,7 @@ def write_of(key: str, one: Any) -> WriteShareGroupState:
     )
 
 
-def state_batches_of(batches: Any) -> tuple[StateBatch, ...]:
+def state_batches_of(batches: Plain) -> tuple[StateBatch, ...]:
     """Return recorded state batches as the model has them."""
     return tuple(
         StateBatch(
@@ -414,8 +435,8 @@ def _batches(batches: tuple[StateBatch, ...]) -> tuple[tuple[int, int, str, int]
     return tuple((b.first, b.last, b.state.name, b.delivery_count) for b in batches)
 
 
-def _error(reply: Any) -> Said:
-    return only(reply.error)
+def _error(reply: Message) -> Said:
+    return only(error_of_response(reply))
 
 
 def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
@@ -423,7 +444,7 @@ def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
 
 
 # For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
-ASKED: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
+ASKED: dict[str, Compared] = {
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
         _add_partitions,

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.recordings.recorded import Exchange, Plain
 
 # The content of an answer: (name, value), the error first.
-Said = tuple[tuple[str, Any], ...]
+Said = tuple[tuple[str, Plain], ...]
 Names = Mapping[str, str]
 Taken = Iterator[tuple[str, Message, Said]]
+# For an API: how an exchange is decoded, and which part of (the model's message, its reply) is compared. Each function
+# takes the messages of its own API.
+Compared = tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]
 
 
 class Question(Value, frozen=True):
@@ -81,7 +85,7 @@ def sayings(said: Said) -> str:
     )
 
 
-def _plain(value: Any) -> str:
+def _plain(value: object) -> str:
     if isinstance(value, tuple):
         return "(" + "; ".join(_plain(each) for each in value) + ")"
     return "none" if value is None else str(value)
@@ -92,12 +96,12 @@ def only(code: int) -> Said:
     return (("error", error_name(code)),)
 
 
-def with_more(code: int, *more: tuple[str, Any]) -> Said:
+def with_more(code: int, *more: tuple[str, Plain]) -> Said:
     """Return an answer with more than an error."""
     return (*only(code), *more)
 
 
-def named(topic: Mapping[str, Any], names: Names) -> str:
+def named(topic: Plain, names: Names) -> str:
     """Return the name of a topic, which a request may identify by its id, or under another field."""
     if "name" in topic:
         return str(topic["name"])
@@ -109,6 +113,6 @@ def by_id(topic_id: str, names: Names) -> str:
     return names.get(topic_id, topic_id)
 
 
-def partitions_of(topics: Any, names: Names) -> tuple[str, ...]:
+def partitions_of(topics: Plain, names: Names) -> tuple[str, ...]:
     """Return the partitions of topics as the model names them."""
     return tuple(f"{named(t, names)}-{p}" for t in topics for p in t["partitions"])

@@ -9,12 +9,11 @@ NOT MODELLED: that an internal topic is created at its first use, and that a bro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
@@ -48,7 +47,7 @@ def sought(exchange: Exchange, image: Image) -> Iterator[Sought]:
         yield _make_sought(kind, key, answers[key], image)
 
 
-def _make_sought(kind: int, key: str, told: Any, image: Image) -> Sought:
+def _make_sought(kind: int, key: str, told: Plain, image: Image) -> Sought:
     recorded = (("error", error_name(told["errorCode"])), ("node", told["nodeId"]))
     return Sought(key, image.home_of(TOPICS[kind], key), recorded, kind)
 

@@ -13,14 +13,13 @@ transactions that begin first is accepted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.elections import Known
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, named
 
 NOTHING_NEW: Said = (("error", "NONE"), ("told", "nothing new"))
@@ -197,7 +196,9 @@ def answers(log: PartitionLog, read: Read, *, indexed: bool) -> Iterator[Said]:
         yield _make_saying("NONE", *marks, records=found, aborted=listed)
 
 
-def _aborted(log: PartitionLog, reading: Reading, *, indexed: bool) -> Iterator[tuple[Any, ...]]:
+def _aborted(
+    log: PartitionLog, reading: Reading, *, indexed: bool
+) -> Iterator[tuple[tuple[int, int], ...]]:
     ends = [log.end_offset]
     if indexed:
         ends += [a.first_offset for a in log.aborted if a.first_offset > reading.offset]
@@ -242,7 +243,7 @@ def _reads_committed(exchange: Exchange) -> bool:
 
 
 def _note_answer(
-    partitions: dict[str, Reading], answer: Any, names: Mapping[str, str]
+    partitions: dict[str, Reading], answer: Plain, names: Mapping[str, str]
 ) -> dict[str, Reading]:
     """Return a session after an answer: it remembers the offsets that it has sent."""
     found = dict(partitions)
@@ -253,7 +254,7 @@ def _note_answer(
     return found
 
 
-def _list_partitions(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
+def _list_partitions(answer: Plain, names: Mapping[str, str]) -> dict[str, Plain]:
     return {
         _place(topic, part, names): part
         for topic in answer["responses"]
@@ -261,7 +262,7 @@ def _list_partitions(answer: Any, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _marks(part: Any, *, committed: bool) -> Said:
+def _marks(part: Plain, *, committed: bool) -> Said:
     code = part["errorCode"]
     listed = part["abortedTransactions"] if committed else NO_LIST
     aborted = None if listed is None else tuple((a["producerId"], a["firstOffset"]) for a in listed)
@@ -282,7 +283,7 @@ def _make_saying(
     log_start: int,
     *,
     records: bool = False,
-    aborted: Any = NO_LIST,
+    aborted: object = NO_LIST,
 ) -> Said:
     return (
         ("error", error),
@@ -298,6 +299,6 @@ def _make_saying(
 NOT_ALLOWED = _make_saying(Errors.TOPIC_AUTHORIZATION_FAILED.name, -1, -1, -1)
 
 
-def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _place(topic: Plain, part: Plain, names: Mapping[str, str]) -> str:
     index = next(part[at] for at in ("partitionIndex", "partition") if at in part)
     return f"{named(topic, names)}-{index}"

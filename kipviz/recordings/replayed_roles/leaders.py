@@ -16,7 +16,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.recordings.decoded.elections import Known
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, named
 from kipviz.recordings.request_context.appends import ALL, Appends, answers_of
 from kipviz.recordings.request_context.handmade_requests import Request, Sent, request_of
@@ -143,5 +143,5 @@ def produce_said(reply: Any) -> Said:
     return (("error", result.error.name), ("at", result.base_offset))
 
 
-def _place(topic: Mapping[str, Any], part: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _place(topic: Plain, part: Plain, names: Mapping[str, str]) -> str:
     return f"{named(topic, names)}-{part['index']}"

@@ -5,20 +5,30 @@ Transactions (KIP-664), and share groups (KIP-932, KIP-1226; DeleteGroups is KIP
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from kipviz.messages.admin import DescribeProducers, DescribeTransactions, ListTransactions
+from kipviz.messages.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+)
 from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
     DeleteGroups,
+    DeleteGroupsResponse,
     DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
     DescribeShareGroupOffsets,
+    DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
+    ShareGroupDescribeResponse,
 )
 from kipviz.recordings.decoded.group_records import subscribed
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
+    Compared,
     Names,
     Said,
     Taken,
@@ -48,7 +58,7 @@ def _describe_transactions(x: Exchange, names: Names) -> Taken:
         )
 
 
-def _describe_answer(message: Any, reply: Any) -> Said:
+def _describe_answer(message: DescribeTransactions, reply: DescribeTransactionsResponse) -> Said:
     state = "" if reply.state is None else _word(reply.state)
     return with_more(
         reply.error,
@@ -80,7 +90,7 @@ def _list_transactions(x: Exchange, names: Names) -> Taken:
     yield "the broker", message, with_more(answer["errorCode"], *told)
 
 
-def _list_answer(message: Any, reply: Any) -> Said:
+def _list_answer(message: ListTransactions, reply: ListTransactionsResponse) -> Said:
     found = sorted((t.transactional_id, t.producer_id, _word(t.state)) for t in reply.transactions)
     unknown = ("unknown states", tuple(reply.unknown_states))
     return with_more(reply.error, unknown, ("listed", tuple(found)))
@@ -98,7 +108,7 @@ def _describe_producers(x: Exchange, names: Names) -> Taken:
             yield partition, DescribeProducers(partition), said
 
 
-def _active(told: Any) -> Said:
+def _active(told: Plain) -> Said:
     found = sorted(
         (
             p["producerId"],
@@ -112,7 +122,7 @@ def _active(told: Any) -> Said:
     return with_more(told["errorCode"], ("producers", tuple(found)))
 
 
-def _producers(message: Any, reply: Any) -> Said:
+def _producers(message: DescribeProducers, reply: DescribeProducersResponse) -> Said:
     found = sorted(
         (p.producer_id, p.producer_epoch, p.last_sequence, p.coordinator_epoch, p.start_offset)
         for p in reply.producers
@@ -144,7 +154,7 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
         yield told["groupId"], ShareGroupDescribe((told["groupId"],)), said
 
 
-def _group_described(message: Any, reply: Any) -> Said:
+def _group_described(message: ShareGroupDescribe, reply: ShareGroupDescribeResponse) -> Said:
     (group,) = reply.groups
     members = tuple(
         sorted((m.member_id, m.member_epoch, m.topic, m.partitions) for m in group.members)
@@ -181,7 +191,9 @@ def _describe_offsets(x: Exchange, names: Names) -> Taken:
         yield name, DescribeShareGroupOffsets(name, partitions), said
 
 
-def _offsets_described(message: Any, reply: Any) -> Said:
+def _offsets_described(
+    message: DescribeShareGroupOffsets, reply: DescribeShareGroupOffsetsResponse
+) -> Said:
     offsets = sorted(
         (o.partition, o.error.name, o.start_offset, o.leader_epoch, o.lag) for o in reply.offsets
     )
@@ -204,7 +216,9 @@ def _alter_offsets(x: Exchange, names: Names) -> Taken:
     yield said["groupId"], AlterShareGroupOffsets(said["groupId"], starts), told
 
 
-def _offsets_altered(message: Any, reply: Any) -> Said:
+def _offsets_altered(
+    message: AlterShareGroupOffsets, reply: AlterShareGroupOffsetsResponse
+) -> Said:
     results = sorted((r.partition, r.error.name) for r in reply.results)
     return with_more(reply.error, ("results", tuple(results)))
 
@@ -219,7 +233,9 @@ def _delete_offsets(x: Exchange, names: Names) -> Taken:
         yield said["groupId"], DeleteShareGroupOffsets(said["groupId"], name), told
 
 
-def _offsets_deleted(message: Any, reply: Any) -> Said:
+def _offsets_deleted(
+    message: DeleteShareGroupOffsets, reply: DeleteShareGroupOffsetsResponse
+) -> Said:
     return with_more(reply.error, ("topic", reply.topic_error.name))
 
 
@@ -229,7 +245,7 @@ def _delete_groups(x: Exchange, names: Names) -> Taken:
         yield group, DeleteGroups((group,)), with_more(answers[group])
 
 
-def _groups_deleted(message: Any, reply: Any) -> Said:
+def _groups_deleted(message: DeleteGroups, reply: DeleteGroupsResponse) -> Said:
     return with_more(reply.results[0].error)
 
 
@@ -237,7 +253,7 @@ def _groups_deleted(message: Any, reply: Any) -> Said:
 UNKNOWN_STATE = ""
 
 # For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
-OF_OPERATORS: dict[str, tuple[Callable[[Exchange, Names], Taken], Callable[[Any, Any], Said]]] = {
+OF_OPERATORS: dict[str, Compared] = {
     "DESCRIBE_TRANSACTIONS": (_describe_transactions, _describe_answer),
     "LIST_TRANSACTIONS": (_list_transactions, _list_answer),
     "DESCRIBE_PRODUCERS": (_describe_producers, _producers),

@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from kipviz.brokers.authorizer import ANYBODY, CLUSTER_NAME, ERROR_OF, Acl, may
-from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.acls import PREFIXED, USER
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.acl_records import LoggedAccessControlEntry
 from kipviz.recordings.decoded.elections import LEARNS_MS
-from kipviz.recordings.recorded import Call, Exchange, Recording
+from kipviz.recordings.recorded import Call, Exchange, Plain, Recording
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.placement import topic_of
 
@@ -118,7 +116,7 @@ def _apply_change(acls: Acls, call: Call) -> Acls:
     return (*left, *named) if call.name == "createAcls" else left
 
 
-def _acl(view: Table[str, Any]) -> Acl:
+def _acl(view: Plain) -> Acl:
     star = "*" if view["pattern"] == "PREFIXED" else ""
     return Acl(
         view["principal"],

@@ -9,12 +9,11 @@ that finds no such batch may repeat one that another request of its client appen
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.elections import Decision, leaders_of
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import named
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.batches import Batch
@@ -92,7 +91,7 @@ class Appends:
         return (own, ()) if own else ((), tuple(known))
 
 
-def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[str, Any]]:
+def answers_of(exchange: Exchange, names: Mapping[str, str]) -> Iterable[tuple[str, Plain]]:
     """Return the answer to a produce request for each partition.
 
     Raises:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from kipviz.brokers.transactions.transaction_metadata import (
     PREPARED,
@@ -30,7 +29,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.transactions import named_transactions
 from kipviz.recordings.decoded.elections import Decision
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
@@ -290,5 +289,5 @@ def ids_without_transition(exchange: Exchange) -> Iterator[str]:
             pass
 
 
-def _errors_of(topics: Any) -> Iterator[int]:
+def _errors_of(topics: Plain) -> Iterator[int]:
     return (part["partitionErrorCode"] for topic in topics for part in topic["resultsByPartition"])

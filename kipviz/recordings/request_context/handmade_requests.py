@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.recordings.recorded import Exchange, Recording
+from kipviz.recordings.recorded import Exchange, Plain, Recording
 from kipviz.recordings.replayed_roles.answer_text import by_id
 from kipviz.records.batches import DataRecord
 
@@ -46,7 +45,7 @@ def sent_in(recording: Recording, names: Mapping[str, str]) -> tuple[Sent, ...]:
     )
 
 
-def _make_sent(request: Request, batch: Any, names: Mapping[str, str]) -> Sent:
+def _make_sent(request: Request, batch: Plain, names: Mapping[str, str]) -> Sent:
     return Sent(
         request,
         f"{by_id(batch['topic'], names)}-{batch['partition']}",

@@ -50,7 +50,7 @@ class Effects:
             for record in entry.batch.records:
                 self._note(record, entry.at_ms)
 
-    def _note(self, record: Any, at_ms: int) -> None:
+    def _note(self, record: Value, at_ms: int) -> None:
         match record:
             case TransactionRecord():
                 owner = record.transactional_id, ""

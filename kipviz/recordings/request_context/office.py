@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.cluster import dispatch
@@ -25,7 +24,7 @@ from kipviz.recordings.decoded.elections import (
     logs_complete,
     terms_of,
 )
-from kipviz.recordings.recorded import Exchange
+from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.request_context.arrival import span_of
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, topic_of
 
@@ -150,7 +149,7 @@ class Office:
         return (key,) if key in roles else ()
 
 
-def _errors_in(answer: Any) -> Iterator[int]:
+def _errors_in(answer: Plain) -> Iterator[int]:
     """Yield every error code of an answer."""
     if isinstance(answer, Table):
         for name, value in answer.items():
