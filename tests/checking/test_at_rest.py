@@ -13,6 +13,7 @@ from kipviz.brokers.timers import (
     OffsetRetention,
     ProducerExpiry,
     TransactionalIdExpiry,
+    TransactionLiveness,
 )
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import property_named
@@ -156,6 +157,20 @@ def test_the_session_of_a_member_that_lives_does_not_run_out_and_that_of_a_dead_
     (timer,) = sessions(model, world)
     dead = [getattr(c, "member_id", "") for c in world.applications["app-1"].clients]
     assert timer in [MemberSession(member, "g1") for member in dead]
+
+
+def test_a_transaction_outlives_a_producer_that_sends_heartbeats_only_until_it_crashes() -> None:
+    story = scenario("kip-1309-small")
+    (app,) = story.spec.applications
+    sends = app.but(program=app.program[:6])  # it ends with its transaction open
+    story = story.but(spec=story.spec.but(applications=(sends,)))
+    model = TimersAtRest(story.model(design("kip-1309"), budget_of("crash_client=1")))
+    world = worked_off(model, model.initial())
+    assert model.at_rest(world) == ()
+    world = worked_off(model, model.step(world, CrashClient("app-1")).world)
+    (silent,) = model.at_rest(world)
+    assert isinstance(silent, RunOut)
+    assert silent.timer == TransactionLiveness("my-txn")
 
 
 def test_retention_and_other_timers_of_days_are_left_to_the_budget() -> None:

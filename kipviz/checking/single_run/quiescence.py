@@ -32,6 +32,10 @@ from kipviz.brokers.timers import (
     TransactionLiveness,
 )
 from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import Client, Holder, MemberConsumer
+from kipviz.clients.shares.share_member import ShareMember
+from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.actions import (
     ClusterAction,
     ExpireLock,
@@ -255,11 +259,9 @@ def _runs_out(world: World, action: RunOut) -> bool:
     """Return whether a role's timer expires in a quiescent cluster, and no client resets it."""
     match action.timer:
         case MemberSession(member_id):
-            return member_id not in _reachable_clients(world, action.broker, "member_id")
+            return member_id not in _list_members(world, action.broker)
         case TransactionLiveness(transactional_id):
-            return transactional_id not in _reachable_clients(
-                world, action.broker, "transactional_id"
-            )
+            return transactional_id not in _list_beating(world, action.broker)
         case MemberRebalance() | GroupRebalance() | GroupSync() | AppendTimeout():
             return True
         case _:
@@ -268,10 +270,22 @@ def _runs_out(world: World, action: RunOut) -> bool:
             assert_never(action.timer)
 
 
-def _reachable_clients(world: World, broker: int, name: str) -> Iterator[str]:
-    """Yield what identifies the running clients that can reach a coordinator."""
+def _list_members(world: World, broker: int) -> Iterator[str]:
+    """Yield the member ids whose running clients can reach their coordinator."""
+    for client in _reachable_clients(world, broker):
+        if isinstance(client, Consumer | MemberConsumer | ShareConsumer | ShareMember):
+            yield client.member_id
+
+
+def _list_beating(world: World, broker: int) -> Iterator[str]:
+    """Yield the transactional ids whose running clients send heartbeats and can reach their coordinator."""
+    for client in _reachable_clients(world, broker):
+        if isinstance(client, Holder) and client.manager.heartbeat_interval_ms:
+            yield client.manager.transactional_id
+
+
+def _reachable_clients(world: World, broker: int) -> Iterator[Client]:
     for app in world.applications.values():
         for client in app.clients if app.alive else ():
-            known = getattr(client, name, None)
-            if known and not is_cut(world, client.source, broker):
-                yield known
+            if not is_cut(world, client.source, broker):
+                yield client
