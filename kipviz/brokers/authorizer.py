@@ -28,7 +28,7 @@ from kipviz.messages.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
 )
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge, parts_of
+from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions import AddPartitionsToTxn, named_transactions
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
@@ -159,7 +159,7 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
         case Produce():
             partitions = (batch.partition for batch in m.partition_data)
         case TxnShareAcknowledge():
-            partitions = (part.partition for part in parts_of(m))
+            partitions = (part.partition for part in m.partitions)
         case Fetch() | ListOffsets() | OffsetFetch() | DescribeProducers():
             partitions = (m.partition,)
         case _:

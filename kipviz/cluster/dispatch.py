@@ -158,6 +158,11 @@ def _by_partition(m: Any, image: Image) -> str:
     return partition
 
 
+def _by_first_of_partitions(m: Any, image: Image) -> str:
+    partition: str = m.partitions[0].partition
+    return partition
+
+
 def _by_name_or_anybody(m: Any, image: Image) -> str:
     return _by_anybody(m, image) if m.transactional_id is None else _by_transactional_id(m, image)
 
@@ -185,6 +190,7 @@ PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.KEY: _by_key,
     Shard.PARTITION: _by_partition,
     Shard.PARTITIONS: _by_partition_of_first_batch,
+    Shard.ONE_LEADER: _by_first_of_partitions,
     Shard.FIRST_PARTITION: _by_first_partition,
     Shard.ANY: _by_anybody,
     Shard.BROKER: _by_broker,

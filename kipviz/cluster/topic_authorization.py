@@ -45,12 +45,13 @@ def narrowed(message: Message, image: Image) -> Message:
         return _coordinated_together(message, image)
     if isinstance(message, Produce):
         return _led_together(message, image)
-    if not isinstance(message, ShareFetch | TxnShareAcknowledge) or not message.further:
+    if isinstance(message, TxnShareAcknowledge):
+        leader = image.leader_of(message.partitions[0].partition)
+        parts = tuple(p for p in message.partitions if image.leader_of(p.partition) == leader)
+        return message.but(partitions=parts) if len(parts) < len(message.partitions) else message
+    if not isinstance(message, ShareFetch) or not message.further:
         return message
     broker = image.leader_of(message.partition)
-    if isinstance(message, TxnShareAcknowledge):
-        parts = tuple(p for p in message.further if image.leader_of(p.partition) == broker)
-        return message.but(further=parts)
     here = tuple(p for p in message.further if image.leader_of(p) == broker)
     return message.but(further=here)
 

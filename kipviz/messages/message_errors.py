@@ -6,7 +6,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
-from kipviz.messages.share_groups import ShareAcknowledgeResponse
+from kipviz.messages.share_groups import ShareAcknowledgeResponse, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 
@@ -20,6 +20,8 @@ def error_in(message: object) -> Errors | None:
         return next((each.error for each in message.responses[:1]), error)
     if error is None and isinstance(message, GroupsResponse):
         return results_of(message)[0].error
+    if error is None and isinstance(message, TxnShareAcknowledgeResponse):
+        return message.responses[0].error
     if error is None and isinstance(message, AddPartitionsToTxnResponse):
         return message.results[0].error
     if error is None and isinstance(message, ProduceResponse):
@@ -45,7 +47,7 @@ def with_error(response: Message, error: Errors) -> Message:
         return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
     if isinstance(response, AddPartitionsToTxnResponse):
         return response.but(results=tuple(each.but(error=error) for each in response.results))
-    if isinstance(response, ShareAcknowledgeResponse):
+    if isinstance(response, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
         return response.but(responses=tuple(each.but(error=error) for each in response.responses))
     if isinstance(response, ProduceResponse):
         results = tuple(each.but(error=error) for each in response.partition_responses)

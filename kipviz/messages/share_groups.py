@@ -164,13 +164,24 @@ class ShareAcknowledgeResponse(Message, frozen=True):
     responses: tuple[PartitionResult, ...] = ()
 
 
+class TxnPartitionAcknowledgements(Value, frozen=True):
+    """A partition whose acknowledgements are staged.
+
+    `deliveries` are (offset, delivery count) of its records, in designs whose request names them: our inference, the
+    draft's does not.
+    """
+
+    partition: str
+    acknowledgements: tuple[AcknowledgementBatch, ...]
+    deliveries: tuple[tuple[int, int], ...] = ()
+
+
 class TxnShareAcknowledge(Message, frozen=True):
     """A producer stages acknowledgements of a share group in its transaction (KIP-1289).
 
     The draft gives it key 93, which Kafka has since given to another request; the number here is the draft's. The
     request has the member epoch, but only some designs compare it, because the share-partition leader never learns it
-    (finding X8). `further` are other partitions of the call with the same leader. `deliveries` are (offset, delivery
-    count) of the first partition's records, in designs whose request names them: our inference, the draft's does not.
+    (finding X8). Its partitions have the same leader.
     """
 
     API_KEY: ClassVar[int] = 93
@@ -181,57 +192,30 @@ class TxnShareAcknowledge(Message, frozen=True):
     producer_epoch: int
     member_id: str
     member_epoch: int
-    partition: str
-    acknowledgements: tuple[AcknowledgementBatch, ...]
-    further: tuple[PartitionAcknowledgements, ...] = ()
-    deliveries: tuple[tuple[int, int], ...] = ()
+    partitions: tuple[TxnPartitionAcknowledgements, ...]
+
+    @property
+    def only(self) -> TxnPartitionAcknowledgements:
+        """The partition of a request about one, as each share-partition handles it."""
+        (only,) = self.partitions
+        return only
 
 
 class TxnShareAcknowledgeResponse(Message, frozen=True):
-    """The acknowledgements are staged, TX_PENDING, or an error says why not.
+    """The acknowledgements of each partition are staged, TX_PENDING, or an error says why not; rejected ones come first.
 
-    With several partitions the first rejected one comes first; `further` are the others.
+    The draft lists some errors only for the whole response; its bytes have them there.
     """
 
     API_KEY: ClassVar[int] = 93
     STATUS: ClassVar[str] = "draft"
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    partition: str
-    further: tuple[tuple[str, Errors], ...] = ()
-
-    @property
-    def of_each(self) -> tuple[tuple[str, Errors], ...]:
-        """The result for each partition."""
-        return ((self.partition, self.error), *self.further)
+    responses: tuple[PartitionResult, ...]
 
 
-def parts_of(request: TxnShareAcknowledge) -> tuple[TxnShareAcknowledge, ...]:
-    """Return a staging as one request for each of its partitions."""
-    alone = request.but(further=()) if request.further else request
-    return (
-        alone,
-        *(
-            alone.but(
-                partition=more.partition, acknowledgements=more.acknowledgements, deliveries=()
-            )
-            for more in request.further
-        ),
-    )
-
-
-def joined(parts: tuple[TxnShareAcknowledge, ...]) -> TxnShareAcknowledge:
-    """Merge requests of one partition each into one."""
-    first, *others = parts
-    more = (PartitionAcknowledgements(part.partition, part.acknowledgements) for part in others)
-    return first.but(further=tuple(more)) if others else first
-
-
-def told(results: tuple[tuple[str, Errors], ...]) -> TxnShareAcknowledgeResponse:
-    """Return the response to a staging of several partitions: rejected ones come first."""
-    ordered = sorted(results, key=lambda result: result[1] is Errors.NONE)
-    (partition, error), *others = ordered
-    return TxnShareAcknowledgeResponse(error, partition, tuple(others))
+def staging_result(partition: str, error: Errors) -> TxnShareAcknowledgeResponse:
+    """Return the response to a staging of one partition."""
+    return TxnShareAcknowledgeResponse((PartitionResult(partition, error),))
 
 
 def offsets_of(batches: tuple[AcknowledgementBatch, ...]) -> tuple[int, ...]:

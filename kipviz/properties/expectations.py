@@ -30,7 +30,6 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
-    parts_of,
 )
 from kipviz.properties.share_facts import share_partitions
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
@@ -95,14 +94,15 @@ class OwnVote(Expectation):
         """Break on a rejected staging whose records are all staged the same way for its producer."""
         match event:
             case MessageSent(source=source, message=TxnShareAcknowledgeResponse() as answer):
-                refused = answer.error is Errors.INVALID_RECORD_STATE
+                first = answer.responses[0]
+                refused = first.error is Errors.INVALID_RECORD_STATE
             case _:
                 return ""
         for app in world.applications.values() if refused else ():
             asked = app.producer.on_wire
             if app.producer.source == source and isinstance(asked, TxnShareAcknowledge):
-                part = next(p for p in parts_of(asked) if p.partition == answer.partition)
-                return _refused_its_own(part, world)
+                part = next(p for p in asked.partitions if p.partition == first.partition)
+                return _refused_its_own(asked.but(partitions=(part,)), world)
         return ""
 
 
@@ -254,7 +254,7 @@ class RejectionStays(Expectation):
         match event:
             case MessageDelivered(message=TxnShareAcknowledge() as request):
                 voter = (request.producer_id, request.producer_epoch)
-                said = ((p.partition, b) for p in parts_of(request) for b in p.acknowledgements)
+                said = ((p.partition, b) for p in request.partitions for b in p.acknowledgements)
                 for partition, batch in said:
                     for offset in range(batch.first, batch.last + 1):
                         asked = f"{partition}@{offset} {voter}"
@@ -349,12 +349,13 @@ def _refused_its_own(asked: TxnShareAcknowledge, world: World) -> str:
         for share, offset, record in _records(world)
         if record.state is S.TX_PENDING and share.group_id == asked.group_id
     }
-    for batch in asked.acknowledgements:
+    only = asked.only
+    for batch in only.acknowledgements:
         for offset in range(batch.first, batch.last + 1):
-            if votes.get(f"{asked.partition}@{offset}") != (*voter, batch.type):
+            if votes.get(f"{only.partition}@{offset}") != (*voter, batch.type):
                 return ""
     return (
-        f"{asked.partition}@{asked.acknowledgements[0].first} is staged by producer {voter[0]}, epoch "
+        f"{only.partition}@{only.acknowledgements[0].first} is staged by producer {voter[0]}, epoch "
         f"{voter[1]}, and the same producer receives INVALID_RECORD_STATE: it has to abort a correct transaction"
     )
 

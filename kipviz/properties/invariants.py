@@ -451,9 +451,9 @@ def _fold_event(facts: Facts, event: Event, world: World) -> Facts:
                 votes=share_facts.undecided(facts, facts.votes, group, partition),
             )
         case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
-            for partition, error in answer.of_each:
-                if error is Errors.NONE:
-                    facts = share_facts.mark_acknowledged(facts, partition, world)
+            for result in answer.responses:
+                if result.error is Errors.NONE:
+                    facts = share_facts.mark_acknowledged(facts, result.partition, world)
             return facts
         case MessageSent(
             message=InitProducerId2PcResponse(ongoing_txn_producer_id=ongoing) as kept

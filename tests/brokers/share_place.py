@@ -22,7 +22,6 @@ from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,
-    TxnShareAcknowledge,
 )
 from kipviz.messages.share_state import (
     ReadShareGroupStateResponse,
@@ -34,7 +33,7 @@ from kipviz.messages.share_state import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import RecordState, StateBatch
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, stages
 
 AVL, ACQ, ACK, ARCHIVING, ARCH, TXP = (
     RecordState.AVAILABLE,
@@ -152,7 +151,7 @@ class SharePlace(Desk):
         return error
 
     def stage(self, member, *said, epoch=0, source=""):
-        request = TxnShareAcknowledge("t", "g1", 9, epoch, member, 2, "src-0", said)
+        request = stages("t", "g1", 9, epoch, member, 2, "src-0", said)
         return self.ask(spl.on_txn_share_acknowledge, request, source)
 
     def coordinator(self, answer=None, tag="0"):

@@ -26,6 +26,7 @@ from tests.brokers.share_place import (
     SharePlace,
     said,
 )
+from tests.messages.shares import stages
 
 HELD = InFlight(ACQ, 2, "M1", 0)
 VOTE = InFlight(
@@ -35,8 +36,7 @@ WRONG = Errors.INVALID_RECORD_STATE
 
 
 def request(*batches: object, deliveries: tuple[tuple[int, int], ...] = ()) -> TxnShareAcknowledge:
-    made = TxnShareAcknowledge("t", "g1", 9, 0, "M1", 2, "src-0", batches)
-    return made.but(deliveries=deliveries)
+    return stages("t", "g1", 9, 0, "M1", 2, "src-0", batches, deliveries=deliveries)
 
 
 def share(records: dict[int, InFlight], *, start: int = 0, ahead: int = 9) -> SharePartition:

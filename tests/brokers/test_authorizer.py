@@ -80,7 +80,6 @@ from kipviz.messages.share_admin import (
 from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
-    TxnShareAcknowledge,
 )
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
@@ -109,7 +108,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import init_transactions, producer_of
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, stages
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -142,7 +141,7 @@ REQUESTS = {
         InitializeShareGroupState("g:T:0", 2, -1),
         ShareFetch("g", "m", 0, "out-0", 1),
         acknowledges("g", "m", 1, "out-0", ()),
-        TxnShareAcknowledge("t", "g", 9, 0, "m", 1, "out-0", ()),
+        stages("t", "g", 9, 0, "m", 1, "out-0", ()),
         ListTransactions(),
         DescribeTransactions("t"),
         DescribeProducers("out-0"),

@@ -14,7 +14,6 @@ from kipviz.brokers.share_leaders import share_timers
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
-from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import (
     ReadShareGroupStateResponse,
     WriteShareGroupState,
@@ -43,6 +42,7 @@ from tests.brokers.share_place import (
 )
 from tests.brokers.test_share_coordinator import HERE, initialised, write
 from tests.brokers.test_share_coordinator import read as read_state
+from tests.messages.shares import stages
 
 LATE, MIDDLE, EARLY = "draft-late", "draft-middle", "draft-early"
 PENDING = StateBatch(0, 0, TXP, 1, 9, 0, 1)
@@ -90,6 +90,7 @@ def test_the_leader_adds_the_participant_before_it_stages_anything() -> None:
 
 
 def test_a_refused_participant_stages_nothing() -> None:
+    """The response to a TxnShareAcknowledge has the coordinator's error."""
     place = staging()
     enlisted(place, Errors.INVALID_TXN_STATE)
     assert place.states(0, 0) == [ACQ]
@@ -377,9 +378,7 @@ def test_a_staging_of_an_older_delivery_to_the_same_member_is_refused_where_it_n
     place = SharePlace(rules="as-written+participant=nowhere").loaded(0, durable(0, 0, AVL, 1))
     place.fetch("M1", 1)
     assert place.counts(0, 0) == [2]
-    request = TxnShareAcknowledge(
-        "t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),), deliveries=deliveries
-    )
+    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),), deliveries=deliveries)
     answer = place.ask(spl.on_txn_share_acknowledge, request)
     assert answer is not None
     expected = Errors.INVALID_RECORD_STATE if error == "stale" else Errors.NONE

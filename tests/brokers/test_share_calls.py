@@ -9,17 +9,16 @@ from kipviz.brokers.share_transactions import staging_requests
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
-    PartitionAcknowledgements,
     ShareFetchResponse,
-    TxnShareAcknowledge,
+    TxnPartitionAcknowledgements,
     TxnShareAcknowledgeResponse,
 )
+from kipviz.messages.transactions import PartitionResult
 from tests.brokers.share_place import ACCEPT, ACQ, KEY, TXP, SharePlace
+from tests.messages.shares import staged, stages
 
 ONE = (AcknowledgementBatch(0, 0, ACCEPT),)
-CALL = TxnShareAcknowledge(
-    *("t", "g1", 9, 0, "M1", 2, "src-0", ONE), (PartitionAcknowledgements("src-1", ONE),)
-)
+CALL = stages("t", "g1", 9, 0, "M1", 2, "src-0", ONE, ("src-1", ONE))
 TO = ReplyTo("p", 1, 0)
 
 
@@ -28,7 +27,7 @@ def answered(place: SharePlace, *replies: Reply) -> Effects:
 
 
 def part(partition: str, error: Errors = Errors.NONE, to: ReplyTo = TO) -> Reply:
-    return Reply(to, TxnShareAcknowledgeResponse(error, partition))
+    return Reply(to, staged(error, partition))
 
 
 def calling(**settings: str) -> SharePlace:
@@ -46,7 +45,7 @@ def test_the_answers_of_others_are_not_kept_back_while_a_call_waits_for_its_part
     assert done.replies == (other,)
     role = done.state
     assert isinstance(role, ShareLeader)
-    assert role.calls[0].results == (("src-0", Errors.NONE),)
+    assert role.calls[0].results == (PartitionResult("src-0", Errors.NONE),)
 
 
 def test_the_last_part_is_the_answer_of_the_call() -> None:
@@ -54,11 +53,7 @@ def test_the_last_part_is_the_answer_of_the_call() -> None:
     place.role = answered(place, part("src-0")).state
     (reply,) = answered(place, part("src-1", Errors.NOT_LEADER_OR_FOLLOWER)).replies
     message = reply.message
-    assert isinstance(message, TxnShareAcknowledgeResponse)
-    assert dict(message.of_each) == {
-        "src-0": Errors.NONE,
-        "src-1": Errors.NOT_LEADER_OR_FOLLOWER,
-    }
+    assert message == staged(Errors.NOT_LEADER_OR_FOLLOWER, "src-1", ("src-0", Errors.NONE))
 
 
 def test_all_or_none_gives_back_what_was_staged_where_the_share_partition_is_still_there() -> None:
@@ -73,12 +68,13 @@ def test_all_or_none_gives_back_what_was_staged_where_the_share_partition_is_sti
     assert done.state.shares == gone.shares
     message = done.replies[0].message
     assert isinstance(message, TxnShareAcknowledgeResponse)
-    assert {error for _, error in message.of_each} == {Errors.INVALID_RECORD_STATE}
+    assert {result.error for result in message.responses} == {Errors.INVALID_RECORD_STATE}
 
 
 def test_only_what_this_producer_has_staged_is_given_back() -> None:
     share = calling().share
-    more = CALL.but(acknowledgements=(AcknowledgementBatch(0, 1, ACCEPT),))
+    both = (AcknowledgementBatch(0, 1, ACCEPT),)
+    more = CALL.but(partitions=(TxnPartitionAcknowledgements("src-0", both),))
     left, events = share_partition.unstage(share, more.but(producer_epoch=5))
     assert (left.records, events) == (share.records, ())
     back, events = share_partition.unstage(share, more)
@@ -97,26 +93,27 @@ def test_who_is_gone_waits_for_no_answer_and_everybody_else_does() -> None:
 
 def test_all_or_none_tells_each_part_its_own_error_before_that_of_the_others() -> None:
     place = calling(rules="repaired+stage_parts=all_or_none")
-    three = CALL.but(
-        further=(PartitionAcknowledgements("src-1", ONE), PartitionAcknowledgements("src-2", ONE))
-    )
+    three = CALL.but(partitions=(*CALL.partitions, TxnPartitionAcknowledgements("src-2", ONE)))
     place.role = place.role.but(calls=(StagingCall(TO, three),))
     errors = {"src-1": Errors.NOT_LEADER_OR_FOLLOWER, "src-2": Errors.INVALID_RECORD_STATE}
     done = answered(place, part("src-0"), *(part(p, e) for p, e in errors.items()))
     message = done.replies[0].message
     assert isinstance(message, TxnShareAcknowledgeResponse)
-    assert dict(message.of_each) == {"src-0": Errors.NOT_LEADER_OR_FOLLOWER, **errors}
+    found = {result.partition: result.error for result in message.responses}
+    assert found == {"src-0": Errors.NOT_LEADER_OR_FOLLOWER, **errors}
 
 
 def test_only_a_staging_of_several_partitions_waits_for_its_parts() -> None:
     """KIP-1289 "TxnShareAcknowledgeRequest", Topics and Partitions (draft)."""
     place = calling()
     place.role = place.role.but(calls=())
-    single = CALL.but(further=(), acknowledgements=(AcknowledgementBatch(1, 1, ACCEPT),))
+    second, third = (AcknowledgementBatch(1, 1, ACCEPT),), (AcknowledgementBatch(2, 2, ACCEPT),)
+    single = CALL.but(partitions=(TxnPartitionAcknowledgements("src-0", second),))
     place.ask(staging_requests.on_txn_share_acknowledge, single, "p")
     assert place.role.calls == ()
     assert "partition" not in [check.name for check in place.checks]
-    several = CALL.but(acknowledgements=(AcknowledgementBatch(2, 2, ACCEPT),))
+    first = TxnPartitionAcknowledgements("src-0", third)
+    several = CALL.but(partitions=(first, CALL.partitions[1]))
     place.ask(staging_requests.on_txn_share_acknowledge, several, "q")
     assert [(c.reply_to.source, c.request) for c in place.role.calls] == [("q", several)]
     assert [c.found for c in place.checks if c.name == "partition"] == ["src-0", "src-1"]
@@ -129,7 +126,7 @@ def test_each_call_gets_the_answers_to_its_own_parts_and_the_others_go_on_waitin
     done = answered(place, part("src-0"))
     assert {c.reply_to.source: c.results for c in done.state.calls} == {
         "q": (),
-        "p": (("src-0", Errors.NONE),),
+        "p": (PartitionResult("src-0", Errors.NONE),),
     }
     place.role = done.state
     done = answered(place, part("src-1"))

@@ -11,7 +11,6 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionLoaded
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 from tests.brokers.share_place import (
@@ -26,6 +25,7 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
+from tests.messages.shares import stages
 
 ON = SharePlace().on
 
@@ -161,7 +161,7 @@ def test_a_record_that_was_deleted_while_it_was_staged_is_not_delivered_again(
 
 def test_only_a_vote_of_the_same_producer_that_is_no_longer_being_written_is_taken_back() -> None:
     """KIP-1289, corner case 11 (draft)."""
-    request = TxnShareAcknowledge("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 4),))
+    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 4),))
     records = {
         0: vote(member_id="M1", lock=0),
         1: vote(member_id="M1", lock=0, ongoing=True),

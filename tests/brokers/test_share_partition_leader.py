@@ -25,6 +25,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
@@ -893,7 +894,7 @@ def test_the_same_staging_again_is_answered_once_the_vote_is_durable():
     place.stage("M1", said(0, 0), source="p")
     assert place.stage("M1", said(0, 0), source="p") is None
     place.coordinator()
-    assert [m.error for _, m in place.replies[-1:]] == [Errors.NONE]
+    assert [error_of_response(m) for _, m in place.replies[-1:]] == [Errors.NONE]
     assert place.stage("M1", said(0, 0)).error is Errors.NONE
     assert len(place.sent(TxnWriteShareGroupState)) == 1
 
@@ -1003,7 +1004,8 @@ def test_as_written_a_staging_that_waits_twice_is_answered_by_the_rule_for_repea
     place.stage("M1", said(0, 0), source="old")
     place.stage("M1", said(0, 0), source="new")
     as_written_enlisted(place)
-    assert [m.error for _, m in place.replies[-2:]] == [Errors.NONE, Errors.INVALID_RECORD_STATE]
+    told = [error_of_response(m) for _, m in place.replies[-2:]]
+    assert told == [Errors.NONE, Errors.INVALID_RECORD_STATE]
 
 
 @pytest.mark.parametrize(

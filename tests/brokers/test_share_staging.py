@@ -13,7 +13,7 @@ from kipviz.brokers.share_transactions import share_staging, share_staging_steps
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import AddPartitionsToTxn, refused_partitions
 from kipviz.records.batches import Batch
@@ -25,10 +25,11 @@ from kipviz.records.share_group_members import (
     ShareGroupTombstone,
 )
 from tests.brokers.share_place import ACQ, KEY, TXP, SharePlace, said
+from tests.messages.shares import stages
 
 TO = ReplyTo("app-1/producer", 1, 0)
 GROUPS = f"__consumer_offsets-{partition_for('g1', 50)}"
-ASKS = TxnShareAcknowledge("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
+ASKS = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
 WRONG = Errors.UNKNOWN_MEMBER_ID
 
 
@@ -102,7 +103,7 @@ def test_a_vote_that_is_no_state_is_kept_in_memory_and_answered_at_once() -> Non
     place.fetch("M1", 3)
     place.rules = place.rules.but(vote_form=lambda: "", staged_acks=lambda batches: batches)
     done = share_staging_steps.staged(place.role, place.share, ASKS, TO, place.on)
-    assert [reply.message.error for reply in done.replies] == [Errors.NONE]
+    assert [error_of_response(reply.message) for reply in done.replies] == [Errors.NONE]
     assert not [r for r in done.requests if isinstance(r.message, TxnWriteShareGroupState)]
 
 
@@ -117,7 +118,7 @@ def test_an_equal_staging_that_waited_too_is_the_same_one_once_the_first_is_made
     answer = refused_partitions(asked, Errors.NONE)
     place.do(share_partition_leader.on_enlisted(place.role, answer, place.on))
     assert place.states(0, 0) == [TXP]
-    staged = [message.error for _, message in place.replies[-2:]]
+    staged = [error_of_response(message) for _, message in place.replies[-2:]]
     assert staged == [Errors.NONE, Errors.NONE]
     changes = [(e.before, e.after) for e in place.events if isinstance(e, RecordsMoved)]
     assert changes.count((ACQ, TXP)) == 1

@@ -14,7 +14,6 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.share_state import (
     PendingBatch,
     ReadShareGroupState,
@@ -36,6 +35,7 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
+from tests.messages.shares import stages
 
 ON = SharePlace().on
 HELD = InFlight(ACQ, 1, "M1", 0)
@@ -82,7 +82,7 @@ def test_who_stages_the_same_again_takes_the_place_of_who_waited_for_that_write(
         PendingWrite(purpose, Message(), offsets, first)
         for purpose, offsets in (("stage", (0,)), ("stage", (1,)), ("acknowledge", (0,)))
     )
-    request = TxnShareAcknowledge("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
+    request = stages("t", "g1", 9, 0, "M1", 2, "src-0", (said(0, 0),))
     after = share_writes.stage_again(share({}, *writes), request, second)
     assert [write.reply_to for write in after.writes] == [second, first, first]
 

@@ -18,6 +18,7 @@ from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
 from kipviz.messages.producing import PartitionProduceData, Produce
+from kipviz.messages.share_groups import TxnPartitionAcknowledgements
 
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)
@@ -144,8 +145,10 @@ def send_offsets(me: H, *said: Any) -> H:
 
 
 def send_share_acknowledgements(me: H, *said: Any) -> H:
-    """Call sendShareAcknowledgementsToTransaction()."""
-    return me.but(manager=managing.send_share_acknowledgements(me.manager, *said))
+    """Call sendShareAcknowledgementsToTransaction() for one partition."""
+    *member, partition, batches = said
+    parts = (TxnPartitionAcknowledgements(partition, batches),)
+    return me.but(manager=managing.send_share_acknowledgements(me.manager, *member, parts))
 
 
 def topic_ids_given_up(me: H) -> H:

@@ -190,7 +190,7 @@ def test_a_line_says_which_record_is_staged_how():
     verdicts = ((101, AcknowledgeType.REJECT), (-1, AcknowledgeType.ACCEPT))
     line = Line("stage", C.SEND_SHARE_ACKNOWLEDGEMENTS, verdicts=verdicts)
     me, _ = step(process(line, C.POLL, state=S.IN_TRANSACTION, records=RECORDS))
-    assert me.producer.manager.queue[0].acknowledgements == (
+    assert me.producer.manager.queue[0].only.acknowledgements == (
         AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),
         AcknowledgementBatch(101, 101, AcknowledgeType.REJECT),
     )

@@ -16,12 +16,12 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
-from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios import shared_consumer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.clients.parts import changed
+from tests.messages.shares import stages
 from tests.scenarios.story import nodes, played
 
 POLLS_ON = scenario("kip-1289-threads-poll-on")
@@ -88,7 +88,7 @@ def test_calls_of_other_objects_and_of_one_thread_alone_are_not_asked():
 
 def test_only_the_thread_that_polls_next_waits_for_a_staging():
     me = process(POLL, SNAPSHOT).but(waiting=False)
-    staging = TxnShareAcknowledge("t", 1, 0, "g1", "M1", 0, "src-0", ())
+    staging = stages("t", 1, 0, "g1", "M1", 0, "src-0", ())
     asked = me.but(producer=changed(me.producer, queue=(staging,)))
     told = staged_records.settle(asked, RULES)
     assert told.consumer.handover.poll_waits

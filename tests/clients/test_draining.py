@@ -100,8 +100,8 @@ def test_a_producer_stages_the_oldest_object_in_the_name_that_it_was_drained_in(
     (request,) = app.producer.manager.queue
     assert isinstance(request, TxnShareAcknowledge)
     assert (request.member_id, request.member_epoch) == ("M1", 7)
-    assert request.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
-    assert request.deliveries == deliveries
+    assert request.only.acknowledgements == (AcknowledgementBatch(0, 0, ACCEPT),)
+    assert request.only.deliveries == deliveries
     assert app.consumer.handover.drained == ()
 
 

@@ -20,7 +20,6 @@ from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions import (
     EndTxn,
@@ -38,6 +37,7 @@ from tests.clients.parts import (
     send_offsets,
     send_share_acknowledgements,
 )
+from tests.messages.shares import staged
 
 S = ProducerState
 RECORD = (DataRecord("r", "src-0@100"),)
@@ -119,7 +119,7 @@ def test_staging_alone_starts_the_transaction():
     me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
     request, me = sends(p.end_transaction(me, committed=True))
     assert isinstance(request, TxnShareAcknowledge)
-    me = p.on_response(me, TxnShareAcknowledgeResponse(Errors.NONE, "src-0"))
+    me = p.on_response(me, staged(Errors.NONE, "src-0"))
     assert isinstance(p.next_request(me), EndTxn)
 
 
@@ -187,7 +187,7 @@ def asking(column):
             return me, lambda error: ProduceResponse((PartitionProduceResponse("out-0", error),))
         case "TxnShareAck":
             me = send_share_acknowledgements(begun(), "g", "m", 2, "src-0", SAID)
-            return sends(me)[1], lambda error: TxnShareAcknowledgeResponse(error, "src-0")
+            return sends(me)[1], lambda error: staged(error, "src-0")
     raise AssertionError(column)
 
 

@@ -16,11 +16,11 @@ from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
     offsets_of,
 )
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import session_of
+from tests.messages.shares import staged
 
 BROKER = 5
 SESSION = "session"
@@ -47,7 +47,7 @@ def on_the_wire(me: ShareConsumer) -> ShareConsumer:
 
 
 def answered(me: ShareConsumer, error: Errors = Errors.NONE) -> ShareConsumer:
-    return sharing.on_response(me, TxnShareAcknowledgeResponse(error, "src-0"))
+    return sharing.on_response(me, staged(error, "src-0"))
 
 
 def offsets(me: ShareConsumer) -> list[int]:
@@ -56,7 +56,7 @@ def offsets(me: ShareConsumer) -> list[int]:
     while me.transactional.next is not None:
         me = on_the_wire(me)
         assert isinstance(me.on_wire, TxnShareAcknowledge)
-        found += offsets_of(me.on_wire.acknowledgements)
+        found += offsets_of(me.on_wire.only.acknowledgements)
         me = answered(me)
     return found
 
@@ -83,14 +83,14 @@ def test_behind_a_vote_that_is_refused_no_other_one_is_sent() -> None:
         (),
         Errors.INVALID_RECORD_STATE,
     )
-    assert [offsets_of(request.acknowledgements) for request in me.transactional.dropped] == [
+    assert [offsets_of(request.only.acknowledgements) for request in me.transactional.dropped] == [
         (100,),
         (101,),
     ]
     alone = answered(on_the_wire(said(100)), Errors.INVALID_RECORD_STATE)
-    assert [offsets_of(request.acknowledgements) for request in alone.transactional.dropped] == [
-        (100,)
-    ]
+    assert [
+        offsets_of(request.only.acknowledgements) for request in alone.transactional.dropped
+    ] == [(100,)]
 
 
 @pytest.mark.parametrize("on_its_way", [False, True])

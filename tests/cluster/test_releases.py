@@ -24,6 +24,7 @@ from kipviz.messages.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
+from tests.messages.shares import stages
 from tests.scenarios.story import after
 
 KAFKA = design("kafka")
@@ -63,7 +64,7 @@ def test_a_binary_knows_what_its_branch_has() -> None:
     assert not knows(release("3.5"), verify)
     assert knows(release("3.5"), verify.but(version=3))
     assert knows(release("3.6"), verify)
-    staging = TxnShareAcknowledge("t", "g", 9, 0, "M1", 1, "src-0", ())
+    staging = stages("t", "g", 9, 0, "M1", 1, "src-0", ())
     assert [known.name for known in RELEASES if knows(known, staging)] == [NEW]
     produce = Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),))
     assert spoken(release("3.6"), produce).spoken == 9

@@ -30,6 +30,7 @@ from kipviz.scenarios.script import Beat, play
 from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import changed
+from tests.messages.shares import staged, stages
 from tests.scenarios.story import nodes, played
 
 BEATS = scenario("kip-1289-share-commit").beats
@@ -107,7 +108,7 @@ def test_the_application_makes_the_calls_of_the_pseudo_code_in_their_order(under
         for e in events
         if isinstance(e, MessageSent) and isinstance(e.message, TxnShareAcknowledge)
     ]
-    assert {batch.type for batch in staging.acknowledgements} == {AcknowledgeType.ACCEPT}
+    assert {batch.type for batch in staging.only.acknowledgements} == {AcknowledgeType.ACCEPT}
 
 
 @pytest.mark.parametrize("under", ["repaired", "as-written"])
@@ -214,7 +215,7 @@ REQUEST = [
     ("LastOffset", "int64"),
     ("AcknowledgeTypes", "[]int8"),
 ]
-ASKED = TxnShareAcknowledge(
+ASKED = stages(
     "t", "g1", 9, 4, "M1", 7, "src-0", (AcknowledgementBatch(100, 103, AcknowledgeType.REJECT),)
 )
 AROUND = Around(TOPIC_IDS, ASKED, "app-1/producer")
@@ -249,7 +250,7 @@ KNOWN = {error.name: error for error in Errors}
 @pytest.mark.parametrize("name", [n for n in (*DECLARED_TOP, *DECLARED_PARTITION) if n in KNOWN])
 def test_an_error_stands_where_the_text_has_it(name: str) -> None:
     kind = KINDS[TxnShareAcknowledgeResponse]
-    filled = kind.fill(TxnShareAcknowledgeResponse(KNOWN[name], "src-0"), AROUND)
+    filled = kind.fill(staged(KNOWN[name], "src-0"), AROUND)
     of_a_partition = [p["ErrorCode"] for t in filled["Responses"] for p in t["Partitions"]]
     if name in DECLARED_TOP:
         assert (filled["ErrorCode"], of_a_partition) == (KNOWN[name], [])

@@ -17,6 +17,7 @@ from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved, TransactionMoved
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.share_group_state import RecordState
@@ -70,7 +71,7 @@ def test_unit_idempotency_of_a_staging_that_is_sent_again(name: str, answer: Err
     )
     trace = told(name, *BEGIN, lost)
     answers = [
-        event.message.error
+        error_of_response(event.message)
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)

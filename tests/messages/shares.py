@@ -9,6 +9,9 @@ from kipviz.messages.share_groups import (
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
+    TxnPartitionAcknowledgements,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions import PartitionResult
 
@@ -34,3 +37,32 @@ def acknowledged(
         return ShareAcknowledgeResponse(error)
     results = (PartitionResult(*each) for each in ((partition, error), *others))
     return ShareAcknowledgeResponse(Errors.NONE, tuple(results))
+
+
+def stages(
+    transactional_id: str,
+    group_id: str,
+    producer_id: int,
+    producer_epoch: int,
+    member_id: str,
+    member_epoch: int,
+    partition: str,
+    said: tuple[AcknowledgementBatch, ...],
+    *others: tuple[str, tuple[AcknowledgementBatch, ...]],
+    deliveries: tuple[tuple[int, int], ...] = (),
+) -> TxnShareAcknowledge:
+    """A staging about a partition, and about others if some are named."""
+    parts = (
+        TxnPartitionAcknowledgements(partition, said, deliveries),
+        *(TxnPartitionAcknowledgements(*each) for each in others),
+    )
+    producer, member = (producer_id, producer_epoch), (member_id, member_epoch)
+    return TxnShareAcknowledge(transactional_id, group_id, *producer, *member, parts)
+
+
+def staged(
+    error: Errors, partition: str, *others: tuple[str, Errors]
+) -> TxnShareAcknowledgeResponse:
+    """The response to a staging of a partition, and of others if some are named."""
+    results = (PartitionResult(*each) for each in ((partition, error), *others))
+    return TxnShareAcknowledgeResponse(tuple(results))

@@ -39,6 +39,7 @@ FIELD_OF = {
     Shard.GROUP: "group_id",
     Shard.KEY: "key",
     Shard.PARTITIONS: "partition_data",
+    Shard.ONE_LEADER: "partitions",
     Shard.FIRST_PARTITION: "markers",
 }
 

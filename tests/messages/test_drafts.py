@@ -17,12 +17,13 @@ from kipviz.messages.wire.drafts import ITERATIONS, Iteration, bytes_in, iterati
 from kipviz.messages.wire.frame import bytes_of, read_message
 from kipviz.messages.wire.kind import Around
 from kipviz.records.share_group_state import RecordState, StateBatch
+from tests.messages.shares import staged, stages
 
 SOURCE_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 AROUND = Around((("src", SOURCE_ID),), client_id="app-1")
 KEY = f"g1:{SOURCE_ID}:0"
 ACCEPT = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
-STAGING = TxnShareAcknowledge("my-txn", "g1", 9, 0, "M1", 1, "src-0", (ACCEPT,))
+STAGING = stages("my-txn", "g1", 9, 0, "M1", 1, "src-0", (ACCEPT,))
 PENDING = StateBatch(100, 101, RecordState.TX_PENDING, 1, 9, 0, 1, 2)
 WRITE = WriteShareGroupState(KEY, 1, 0, 100, 0, (PENDING,))
 EACH = pytest.mark.parametrize("of", ITERATIONS, ids=lambda of: of.name)
@@ -44,7 +45,8 @@ def test_the_iterations_have_three_keys() -> None:
 
 
 def test_a_gap_can_be_staged_in_the_newest_schema_alone() -> None:
-    gap = STAGING.but(acknowledgements=(AcknowledgementBatch(100, 100, AcknowledgeType.GAP),))
+    batches = (AcknowledgementBatch(100, 100, AcknowledgeType.GAP),)
+    gap = STAGING.but(partitions=(STAGING.only.but(acknowledgements=batches),))
     assert bytes_in(gap, iteration("late"), AROUND).data
     with pytest.raises(WireError, match=r"GAP \(0\); early takes ACCEPT \(1\), REJECT \(3\)"):
         bytes_in(gap, iteration("early"), AROUND)
@@ -52,7 +54,7 @@ def test_a_gap_can_be_staged_in_the_newest_schema_alone() -> None:
 
 @EACH
 def test_no_iteration_answers_with_a_current_leader(of: Iteration) -> None:
-    answer = TxnShareAcknowledgeResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+    answer = staged(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
     schema, version = schema_of(TxnShareAcknowledgeResponse, of)
     _, body, encoded = read_message(schema, version, bytes_in(answer, of, AROUND).data)
     assert "NodeEndpoints" not in body

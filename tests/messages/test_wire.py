@@ -54,9 +54,6 @@ from kipviz.messages.share_groups import (
     PartitionAcknowledgements,
     ShareFetch,
     ShareFetchResponse,
-    TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
-    told,
 )
 from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
 from kipviz.messages.transactions import (
@@ -83,7 +80,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
-from tests.messages.shares import acknowledged, acknowledges
+from tests.messages.shares import acknowledged, acknowledges, staged, stages
 from tests.scenarios.story import nodes, played
 
 with warnings.catch_warnings():
@@ -165,7 +162,7 @@ def test_a_whole_request_by_hand() -> None:
 
 
 def test_a_draft_by_hand() -> None:
-    message = TxnShareAcknowledge(
+    message = stages(
         "t", "g", 9, 1, "m", 3, "src-0", (AcknowledgementBatch(100, 101, AcknowledgeType.REJECT),)
     )
     written = bytes_of(message, AROUND)
@@ -227,8 +224,8 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
         (ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
         (acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
         (acknowledged(Errors.INVALID_RECORD_STATE, "src-0"), False),
-        (TxnShareAcknowledgeResponse(Errors.PRODUCER_FENCED, "src-0"), True),
-        (TxnShareAcknowledgeResponse(Errors.INVALID_RECORD_STATE, "src-0"), False),
+        (staged(Errors.PRODUCER_FENCED, "src-0"), True),
+        (staged(Errors.INVALID_RECORD_STATE, "src-0"), False),
     ):
         found = body(answer)
         error = error_in(answer)
@@ -632,21 +629,19 @@ def test_bytes_that_nobody_gave_are_none_at_all_or_empty() -> None:
 
 def test_a_staging_of_several_partitions_has_them_by_topic() -> None:
     said = (AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),)
-    more = tuple(PartitionAcknowledgements(p, said) for p in ("src-1", "output-A-0"))
-    request = TxnShareAcknowledge("t", "g", 9, 1, "m", 3, "src-0", said, more)
+    more = (("src-1", said), ("output-A-0", said))
+    request = stages("t", "g", 9, 1, "m", 3, "src-0", said, *more)
     topics = body(request)["Topics"]
     assert [[p["PartitionIndex"] for p in t["Partitions"]] for t in topics] == [[0, 1], [0]]
 
 
 def test_an_error_of_one_partition_may_be_one_that_only_the_whole_answer_has() -> None:
     """KIP-1289 lists CONCURRENT_TRANSACTIONS nowhere, and coordinator errors for no partition."""
-    answer = TxnShareAcknowledgeResponse(
-        Errors.CONCURRENT_TRANSACTIONS, "src-0", (("src-1", Errors.NONE),)
-    )
+    answer = staged(Errors.CONCURRENT_TRANSACTIONS, "src-0", ("src-1", Errors.NONE))
     found = body(answer)
     assert found["ErrorCode"] == Errors.CONCURRENT_TRANSACTIONS
     assert [p["PartitionIndex"] for t in found["Responses"] for p in t["Partitions"]] == [1]
-    refused = told((("src-0", Errors.NONE), ("src-1", Errors.INVALID_RECORD_STATE)))
+    refused = staged(Errors.INVALID_RECORD_STATE, "src-1", ("src-0", Errors.NONE))
     found = body(refused)
     assert found["ErrorCode"] == Errors.NONE
     each = {p["PartitionIndex"]: p["ErrorCode"] for p in found["Responses"][0]["Partitions"]}

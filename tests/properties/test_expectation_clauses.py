@@ -31,15 +31,13 @@ from kipviz.messages.events import (
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
-    PartitionAcknowledgements,
     ShareFetch,
-    TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from tests.clients.parts import changed
+from tests.messages.shares import staged, stages
 
 S = RecordState
 ACCEPT, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT
@@ -95,8 +93,13 @@ FOR_100 = (AcknowledgementBatch(100, 100, ACCEPT),)
 FOR_BOTH = (AcknowledgementBatch(100, 101, ACCEPT),)
 
 
-def staging(*batches: AcknowledgementBatch, to: str = "src-0", **changes: Any) -> Any:
-    asked = TxnShareAcknowledge("my-txn", "g1", 9, 0, "M1", 1, to, batches)
+def staging(
+    *batches: AcknowledgementBatch,
+    to: str = "src-0",
+    others: tuple[tuple[str, tuple[AcknowledgementBatch, ...]], ...] = (),
+    **changes: Any,
+) -> Any:
+    asked = stages("my-txn", "g1", 9, 0, "M1", 1, to, batches, *others)
     return asked.but(**changes)
 
 
@@ -105,7 +108,7 @@ def producer(on_wire: Any, source: str = SOURCE) -> Any:
 
 
 def refusal(error: Errors = Errors.INVALID_RECORD_STATE, partition: str = "src-0") -> Event:
-    answer = TxnShareAcknowledgeResponse(error, partition)
+    answer = staged(error, partition)
     return MessageSent(SOURCE, 5, "response", answer)
 
 
@@ -129,8 +132,8 @@ def test_a_repeated_staging_of_the_producer_s_own_record_may_not_be_refused() ->
     assert refused(staging(*FOR_100), refusal(), {100: STAGED}, A0=other) == said
     busy = producer(EndTxn("my-txn", 9, 0, True))
     assert refused(staging(*FOR_100), refusal(), {100: STAGED}, A0=busy) == said
-    further = (PartitionAcknowledgements("src-0", FOR_100),)
-    elsewhere = staging(AcknowledgementBatch(5, 5, ACCEPT), to="src-1", further=further)
+    further = (("src-0", FOR_100),)
+    elsewhere = staging(AcknowledgementBatch(5, 5, ACCEPT), to="src-1", others=further)
     assert refused(elsewhere, refusal(), {100: STAGED}) == said
 
 
@@ -340,8 +343,8 @@ def test_a_record_that_was_staged_with_reject_is_not_acknowledged() -> None:
     assert after(asks(REJECT), TimePassed(5), PENDING, TimePassed(5), ENDED) == said
     assert after(asks(ACCEPT), asks(REJECT), PENDING, ENDED) == said
     assert after(asks(REJECT), PENDING, moved(S.TX_PENDING, S.ACKNOWLEDGED, first=99)) == said
-    further = (PartitionAcknowledgements("src-0", (AcknowledgementBatch(100, 100, REJECT),)),)
-    several = asks(ACCEPT, to="src-1", further=further)
+    further = (("src-0", (AcknowledgementBatch(100, 100, REJECT),)),)
+    several = asks(ACCEPT, to="src-1", others=further)
     assert after(several, PENDING, ENDED) == said
     assert after(asks(REJECT), PENDING, moved(S.TX_PENDING, S.ACQUIRED), ENDED) == said
 

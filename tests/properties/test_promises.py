@@ -32,7 +32,6 @@ from kipviz.messages.events import (
 )
 from kipviz.messages.features import Features
 from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState
 from kipviz.messages.transactions import InitProducerIdResponse
 from kipviz.messages.two_phase import InitProducerId2PcResponse
@@ -46,6 +45,7 @@ from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.script import play
+from tests.messages.shares import staged
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, output
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable
 
@@ -81,7 +81,7 @@ def fresh(epoch: int) -> Event:
 TAKEN = moves(S.AVAILABLE, S.ACQUIRED)
 STAGED = (
     moves(S.ACQUIRED, S.TX_PENDING),
-    answered(TxnShareAcknowledgeResponse(Errors.NONE, "src-0")),
+    answered(staged(Errors.NONE, "src-0")),
 )
 COMMITS, ABORTS = decided(committed=True), decided(committed=False)
 DONE = moves(S.TX_PENDING, S.ACKNOWLEDGED)

@@ -20,18 +20,16 @@ from kipviz.messages.events import (
     TopicDeleted,
     TopicRemade,
 )
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.messages.share_state import TxnWriteShareGroupState, WriteShareGroupState
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.run_facts import Facts
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
+from tests.messages.shares import staged
 from tests.properties.history import KEY, WORLD, world
 
 MINE, OTHER_OFFSET, OTHERS = "g1 src-0@100", "g1 src-0@101", "g1 src-1@100"
-TOLD = MessageSent(
-    "app-1/producer", 1, "response", TxnShareAcknowledgeResponse(Errors.NONE, "src-0")
-)
+TOLD = MessageSent("app-1/producer", 1, "response", staged(Errors.NONE, "src-0"))
 STAGING = TxnWriteShareGroupState(KEY, 2, 0, "my-txn", 9, 0, (), 100, False)
 STATES = WriteShareGroupState(KEY, 2, 0, 100, 0, ())
 

@@ -20,11 +20,11 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.features import Features
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.run_facts import Facts
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
+from tests.messages.shares import staged
 from tests.properties.history import KEY, WORLD, decided, dropped, loaded, marker, world
 
 S, T = RecordState, TransactionState
@@ -59,7 +59,7 @@ def start_at(offset: int, key: str = KEY) -> Event:
 
 def answered(error: Errors = Errors.NONE) -> Event:
     """The response to a staging in src-0."""
-    return MessageSent("A1/producer", 1, "response", TxnShareAcknowledgeResponse(error, "src-0"))
+    return MessageSent("A1/producer", 1, "response", staged(error, "src-0"))
 
 
 TAKEN, STAGED = moves(S.AVAILABLE, S.ACQUIRED), moves(S.ACQUIRED, S.TX_PENDING)

@@ -246,9 +246,9 @@ def test_an_unsent_batch_starts_a_transaction_that_nobody_began() -> None:
 
 def test_a_late_vote_is_refused_with_the_epoch_that_is_over() -> None:
     (vote,) = answers("kip-1310-late-vote", "kip-1310", TxnShareAcknowledgeResponse)
-    assert vote.error is not Errors.NONE
+    assert vote.responses[0].error is not Errors.NONE
     (vote,) = answers("kip-1310-late-vote", "repaired", TxnShareAcknowledgeResponse)
-    assert vote.error is Errors.NONE
+    assert vote.responses[0].error is Errors.NONE
 
 
 @pytest.mark.parametrize("under", ["repaired", "kip-1310"])

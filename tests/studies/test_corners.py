@@ -117,7 +117,7 @@ def test_a_call_that_is_refused_in_its_middle_was_looked_at_whole_and_nothing_of
     def spy(me: SharePartition, request: TxnShareAcknowledge, on: Context) -> Checks:
         checks = original(me, request, on)
         states = {offset: record.state.name for offset, record in me.records.items()}
-        asked.append((states, tuple(offsets_of(request.acknowledgements)), error_of(checks)))
+        asked.append((states, tuple(offsets_of(request.only.acknowledgements)), error_of(checks)))
         return checks
 
     monkeypatch.setattr(acknowledgement_checks, "stage_checks", spy)

@@ -60,7 +60,9 @@ def is_staged_by(record: InFlight | None, request: TxnShareAcknowledge, kind: in
 
 def is_staged_again(me: SharePartition, request: TxnShareAcknowledge) -> bool:
     """Return whether a staging repeats an earlier one: all its records are already staged the same way."""
-    each = tuple((o, b.type) for b in request.acknowledgements for o in range(b.first, b.last + 1))
+    each = tuple(
+        (o, b.type) for b in request.only.acknowledgements for o in range(b.first, b.last + 1)
+    )
     return bool(each) and all(is_staged_by(me.records.get(o), request, k) for o, k in each)
 
 
@@ -124,7 +126,7 @@ def stage_checks(me: SharePartition, request: TxnShareAcknowledge, on: Context) 
         yield compare("in flight", None, there, there, Errors.INVALID_RECORD_STATE)
         assert run.record is not None
         yield from _check_holder(run.record, request.member_id)
-    for offset, count in request.deliveries:
+    for offset, count in request.only.deliveries:
         record = me.records.get(offset)
         found = record.delivery_count if record is not None else None
         error = Errors.INVALID_RECORD_STATE
@@ -163,7 +165,7 @@ def _check_holder(record: InFlight, member_id: str) -> Iterator[Check]:
 
 
 def _group_records(me: SharePartition, request: TxnShareAcknowledge) -> tuple[Alike, ...]:
-    return alike(me.records, offsets_of(request.acknowledgements))
+    return alike(me.records, offsets_of(request.only.acknowledgements))
 
 
 def _looks(record: InFlight | None) -> tuple[object, ...]:

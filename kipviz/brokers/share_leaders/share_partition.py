@@ -31,6 +31,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     offsets_of,
 )
+from kipviz.messages.transactions import PartitionResult
 from kipviz.records.share_group_state import RecordState
 
 S = RecordState
@@ -167,7 +168,7 @@ class StagingCall(Value, frozen=True):
 
     reply_to: ReplyTo
     request: TxnShareAcknowledge
-    results: tuple[tuple[str, Errors], ...] = ()
+    results: tuple[PartitionResult, ...] = ()
 
 
 class SessionCall(Value, frozen=True):
@@ -222,7 +223,7 @@ def stage(
 ) -> tuple[SharePartition, tuple[Event, ...]]:
     """Move records from ACQUIRED to TX_PENDING, before the producer gets a response."""
     records, events = me.records, []
-    for batch in request.acknowledgements:
+    for batch in request.only.acknowledgements:
         for offset in range(batch.first, batch.last + 1):
             before = records[offset]
             after = before.but(
@@ -247,7 +248,7 @@ def unstage(
     """
     records, events = me.records, []
     voter = (request.producer_id, request.producer_epoch)
-    for offset in offsets_of(request.acknowledgements):
+    for offset in offsets_of(request.only.acknowledgements):
         before = records.get(offset)
         if before is None or before.state is not S.TX_PENDING or before.ongoing:
             continue
@@ -260,7 +261,7 @@ def unstage(
 
 def cells_of(me: SharePartition, request: TxnShareAcknowledge) -> tuple[tuple[int, InFlight], ...]:
     """Return the named records with their offsets."""
-    return tuple((o, me.records[o]) for o in offsets_of(request.acknowledgements))
+    return tuple((o, me.records[o]) for o in offsets_of(request.only.acknowledgements))
 
 
 def pending_cells(me: SharePartition) -> tuple[tuple[int, InFlight], ...]:

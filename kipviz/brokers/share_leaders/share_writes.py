@@ -41,9 +41,9 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     ShareAcknowledgeResponse,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
     batches_of,
     offsets_of,
+    staging_result,
 )
 from kipviz.messages.share_state import (
     ReadShareGroupState,
@@ -223,8 +223,8 @@ def stage(
         me.start_offset,
         bool(on.image.dead_letter_queue(me.group_id)),
     )
-    offsets = offsets_of(request.acknowledgements)
-    answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
+    offsets = offsets_of(request.only.acknowledgements)
+    answer = staging_result(me.partition, Errors.NONE)
     write = PendingWrite("stage", message, offsets, reply_to, answer)
     return _enqueue(me, write, on).but(events=events)
 
@@ -243,11 +243,11 @@ def stage_as_state(
     The response waits for it; a failed write returns the records. With a dead-letter queue the batch says that a commit
     of a REJECT makes the record ARCHIVING. Status: draft (pull request 22357, seen in source).
     """
-    offsets = offsets_of(request.acknowledgements)
+    offsets = offsets_of(request.only.acknowledgements)
     message = _state_write(me, offsets)
     if on.image.dead_letter_queue(me.group_id):
         message = message.but(batches=tuple(_with_target(b) for b in message.batches))
-    answer = TxnShareAcknowledgeResponse(Errors.NONE, me.partition)
+    answer = staging_result(me.partition, Errors.NONE)
     after = request if enlists else None
     write = PendingWrite("stage", message, offsets, reply_to, answer, enlists=after)
     return _enqueue(me, write, on).but(events=events)
@@ -262,7 +262,7 @@ def stage_again(
     me: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> SharePartition:
     """Let a repeated staging wait for the acknowledgement that is being made durable, if it still is."""
-    offsets = offsets_of(request.acknowledgements)
+    offsets = offsets_of(request.only.acknowledgements)
     return me.but(
         writes=tuple(
             w.but(reply_to=reply_to) if (w.purpose, w.offsets) == ("stage", offsets) else w

@@ -13,7 +13,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
+    staging_result,
 )
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_members import (
@@ -32,11 +32,11 @@ def checks_at_once(request: TxnShareAcknowledge, on: Context) -> Iterator[Check]
 
     OPEN: member_check, member_epoch. Clause: KIP-1289 "TxnShareAcknowledgeRequest", corner cases 8, 9 and 10.
     """
-    yield from share_validation.form_checks(request.acknowledgements)
-    leader = on.image.leader_of(request.partition)
+    yield from share_validation.form_checks(request.only.acknowledgements)
+    leader = on.image.leader_of(request.only.partition)
     here = leader == on.broker
     yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
-    for batch in request.acknowledgements:
+    for batch in request.only.acknowledgements:
         stageable, error = batch.type in STAGEABLE, Errors.INVALID_RECORD_STATE
         yield compare("acknowledge type", batch.type, NAMES, stageable, error)
     level = on.image.features.staging
@@ -80,5 +80,5 @@ def answered(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, checks: Checks
 ) -> Effects:
     """Respond to a staging at once: it changes nothing, or nothing more."""
-    answer = TxnShareAcknowledgeResponse(error_of(checks), request.partition)
+    answer = staging_result(request.only.partition, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

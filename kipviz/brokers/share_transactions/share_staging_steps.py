@@ -18,8 +18,8 @@ from kipviz.brokers.share_transactions import share_staging
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
-    TxnShareAcknowledgeResponse,
     offsets_of,
+    staging_result,
 )
 from kipviz.records.placement import SHARE_GROUP_STATE
 
@@ -30,7 +30,7 @@ def find_stageable(
     me: ShareLeader, request: TxnShareAcknowledge, on: Context
 ) -> tuple[SharePartition | None, Checks]:
     """Check that a share-partition exists, and that a member may stage its records."""
-    share = me.shares.get(on.image.share_key(request.group_id, request.partition))
+    share = me.shares.get(on.image.share_key(request.group_id, request.only.partition))
     status = share.status if share is not None else None
     error = Errors.INVALID_RECORD_STATE
     active = compare("share-partition", None, status, status is Status.ACTIVE, error)
@@ -141,8 +141,8 @@ def staged(
     if on.rules.vote_form() and votes:
         writing = share_writes.stage_as_state(begun, request, reply_to, events, on, enlists=enlists)
         return keep(me, writing)
-    settled = share_partition.settle(begun, offsets_of(request.acknowledgements))
-    answer = TxnShareAcknowledgeResponse(Errors.NONE, request.partition)
+    settled = share_partition.settle(begun, offsets_of(request.only.acknowledgements))
+    answer = staging_result(request.only.partition, Errors.NONE)
     replies = () if enlists else (Reply(reply_to, answer),)
     return keep(me, Effects(settled, replies=replies, events=events))
 
@@ -151,7 +151,7 @@ def stage_again(
     me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
 ) -> Effects:
     """Respond to an equal second staging that the design accepts; it waits for an acknowledgement in progress."""
-    ongoing = any(share.records[o].ongoing for o in offsets_of(request.acknowledgements))
+    ongoing = any(share.records[o].ongoing for o in offsets_of(request.only.acknowledgements))
     if not ongoing:
         return share_staging.answered(me, request, reply_to, ())
     return keep(me, Effects(share_writes.stage_again(share, request, reply_to)))

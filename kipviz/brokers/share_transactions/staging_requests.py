@@ -21,9 +21,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
-    parts_of,
-    told,
 )
+from kipviz.messages.transactions import PartitionResult
 
 
 @takes(TxnShareAcknowledge)
@@ -36,14 +35,15 @@ def on_txn_share_acknowledge(
     a result. ANSWERS: at once for one partition that is rejected, otherwise when every part has its result.
     Clause: KIP-1289 "TxnShareAcknowledgeRequest", Topics and Partitions (draft).
     """
-    if not request.further:
+    if len(request.partitions) == 1:
         return share_partition_leader.on_txn_share_acknowledge(me, request, reply_to, on)
     me = me.but(calls=(*me.calls, StagingCall(reply_to, request)))
     parts: list[Effects] = []
-    for part in parts_of(request):
-        done = share_partition_leader.on_txn_share_acknowledge(me, part, reply_to, on)
+    for named in request.partitions:
+        alone = request.but(partitions=(named,))
+        done = share_partition_leader.on_txn_share_acknowledge(me, alone, reply_to, on)
         me = done.state
-        parts.append(done.after((looked_at("partition", part.partition),)))
+        parts.append(done.after((looked_at("partition", named.partition),)))
     return with_effects(me, *parts)
 
 
@@ -58,15 +58,17 @@ def gathered(done: Effects, on: Context) -> Effects:
         if call is None or not isinstance(reply.message, TxnShareAcknowledgeResponse):
             replies.append(reply)
             continue
-        known = call.but(results=(*call.results, *reply.message.of_each))
+        known = call.but(results=(*call.results, *reply.message.responses))
         others = tuple(c for c in me.calls if c is not call)
-        if len(known.results) < len(parts_of(call.request)):
+        if len(known.results) < len(call.request.partitions):
             me = me.but(calls=(*others, known))
             continue
         me, results, undone = _decide_parts(me.but(calls=others), known, on)
         events += undone
         checks += _result_checks(known, results)
-        replies.append(Reply(call.reply_to, told(results)))
+        rejected_first = sorted(results, key=lambda result: result.error is Errors.NONE)
+        answer = TxnShareAcknowledgeResponse(tuple(rejected_first))
+        replies.append(Reply(call.reply_to, answer))
     return done.but(
         state=me,
         replies=tuple(replies),
@@ -81,38 +83,40 @@ def on_disconnected(me: ShareLeader, source: str) -> ShareLeader:
     return me if len(left) == len(me.calls) else me.but(calls=left)
 
 
-def _result_checks(call: StagingCall, results: tuple[tuple[str, Errors], ...]) -> Iterator[Check]:
+def _result_checks(call: StagingCall, results: tuple[PartitionResult, ...]) -> Iterator[Check]:
     """Return the result of each part by itself, and the error that it gets because of the others."""
-    own = dict(call.results)
-    for partition, error in results:
-        if own[partition] is not Errors.NONE:
-            yield Check("staged", partition, own[partition], own[partition])
-        elif error is not Errors.NONE:
-            yield Check("staged with the others", partition, True, error)
+    own = {result.partition: result.error for result in call.results}
+    for each in results:
+        error = own[each.partition]
+        if error is not Errors.NONE:
+            yield Check("staged", each.partition, error, error)
+        elif each.error is not Errors.NONE:
+            yield Check("staged with the others", each.partition, True, each.error)
 
 
 def _decide_parts(
     me: ShareLeader, call: StagingCall, on: Context
-) -> tuple[ShareLeader, tuple[tuple[str, Errors], ...], tuple[Event, ...]]:
+) -> tuple[ShareLeader, tuple[PartitionResult, ...], tuple[Event, ...]]:
     """Release what was staged if the design stages all parts or none; the error is then the first one.
 
     What is in the log stays there: only the transaction can end an acknowledgement.
     """
-    refused = next((error for _, error in call.results if error is not Errors.NONE), Errors.NONE)
-    if not on.rules.stage_parts(tuple(error for _, error in call.results)):
+    staged = {result.partition: result.error for result in call.results}
+    refused = next((error for error in staged.values() if error is not Errors.NONE), Errors.NONE)
+    if not on.rules.stage_parts(tuple(result.error for result in call.results)):
         return me, call.results, ()
     events: list[Event] = []
     results = []
-    staged = dict(call.results)
-    for part in parts_of(call.request):
-        error = staged[part.partition]
+    for named in call.request.partitions:
+        error = staged[named.partition]
         if error is Errors.NONE:
             error = refused
-            key = on.image.share_key(part.group_id, part.partition)
+            key = on.image.share_key(call.request.group_id, named.partition)
             share = me.shares.get(key)
             if share is not None:
-                share, moves = share_partition.unstage(share, part)
+                alone = call.request.but(partitions=(named,))
+                share, moves = share_partition.unstage(share, alone)
                 me = me.but(shares=me.shares.set(key, share))
                 events += moves
-        results.append((part.partition, error))
+        results.append(PartitionResult(named.partition, error))
     return me, tuple(results), tuple(events)

@@ -17,7 +17,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.messages.share_groups import (
     AcknowledgeType,
-    PartitionAcknowledgements,
+    TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     batches_of_each,
 )
@@ -36,24 +36,29 @@ def stage(me: Application, line: Line, rules: ClientRules) -> Application:
     each_said = _verdicts_of_each(me, line, consumer)
     if not each_said:  # as with offsets: no acknowledgement, no request
         return me
-    (partition, verdicts), *others = each_said
+    parts = tuple(
+        TxnPartitionAcknowledgements(
+            partition,
+            batches_of_each(verdicts),
+            rules.staged_deliveries(draining.deliveries(me.records, partition, verdicts)),
+        )
+        for partition, verdicts in each_said
+    )
     manager = managing.send_share_acknowledgements(
         holder.manager,
         consumer.group_id,
         *_metadata_of(consumer),
-        partition,
-        batches_of_each(verdicts),
-        tuple(PartitionAcknowledgements(p, batches_of_each(said)) for p, said in others),
+        parts,
         starts=rules.staging_starts(),
-        deliveries=rules.staged_deliveries(draining.deliveries(me.records, partition, verdicts)),
     )
     fetch = consumer.current_fetch
     if consumer.gathers:
         beside = fetch.beside
-        for each, said in ((partition, verdicts), *others):
+        for each, said in each_said:
             beside = share_holding.staging(beside, each, tuple(offset for offset, _ in said))
         fetch = fetch.but(beside=beside)
     else:
+        ((_, verdicts),) = each_said
         fetch = fetch.staging(tuple(offset for offset, _ in verdicts))
     return with_manager(me, holder, manager).but(consumer=consumer.but(current_fetch=fetch))
 
@@ -94,13 +99,9 @@ def add_share_acks(me: Application, line: Line, rules: ClientRules) -> Applicati
     verdicts = verdicts_of(me, line)
     if not verdicts:
         return me
-    acks = batches_of_each(verdicts)
+    part = TxnPartitionAcknowledgements(consumer.partition, batches_of_each(verdicts))
     session = sessions.add_share_acks(
-        session_calls.session_of(me),
-        consumer.group_id,
-        consumer.metadata,
-        consumer.partition,
-        acks,
+        session_calls.session_of(me), consumer.group_id, consumer.metadata, part
     )
     fetch = consumer.current_fetch.staging(tuple(offset for offset, _ in verdicts))
     return me.with_client(session).but(consumer=consumer.but(current_fetch=fetch))
@@ -124,8 +125,7 @@ def acknowledge_transactionally(me: Application, line: Line, rules: ClientRules)
         manager.producer_epoch,
         consumer.member_id,
         consumer.member_epoch,
-        consumer.partition,
-        batches_of_each(verdicts),
+        (TxnPartitionAcknowledgements(consumer.partition, batches_of_each(verdicts)),),
     )
     offsets = tuple(offset for offset, _ in verdicts)
     staging = consumer.but(

@@ -27,7 +27,7 @@ from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.share_groups import TxnShareAcknowledge, staging_result
 from kipviz.messages.transactions import EndTxn
 
 S = ProducerState
@@ -154,13 +154,14 @@ def _votes(
     consumer = me.consumer
     if not isinstance(consumer, ShareConsumer) or consumer.transactional.error is Errors.NONE:
         return manager, me
-    answer = TxnShareAcknowledgeResponse(consumer.transactional.error, consumer.partition)
+    error = consumer.transactional.error
+    answer = staging_result(consumer.partition, error)
     told = consumer.transactional.but(error=Errors.NONE)
     me = me.but(consumer=consumer.but(transactional=told))
     # A session that did not wait for the acknowledgement may have no transaction left that could fail.
     if not rules.session_failure() or manager.state in (S.READY, S.PREPARED_TRANSACTION):
         return manager, me
-    return _fail_manager(manager, managing.failed(manager, Failure(answer, answer.error))), me
+    return _fail_manager(manager, managing.failed(manager, Failure(answer, error))), me
 
 
 def _failures(

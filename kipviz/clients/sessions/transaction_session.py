@@ -23,7 +23,7 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.values import Value
 from kipviz.messages.features import LAST_END_TXN, Features
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import AcknowledgementBatch
+from kipviz.messages.share_groups import TxnPartitionAcknowledgements
 from kipviz.messages.transactions import EndTxn
 
 S = ProducerState
@@ -103,8 +103,7 @@ def add_share_acks(
     me: TransactionSession,
     group_id: str,
     member: tuple[str, int],
-    partition: str,
-    acknowledgements: tuple[AcknowledgementBatch, ...],
+    part: TxnPartitionAcknowledgements,
 ) -> TransactionSession:
     """Add a share group's acknowledgements to the transaction, sent by the session. Returns at once.
 
@@ -112,7 +111,7 @@ def add_share_acks(
     the consumer.
     """
     stage = managing.send_share_acknowledgements
-    return me.but(manager=stage(me.manager, group_id, *member, partition, acknowledgements))
+    return me.but(manager=stage(me.manager, group_id, *member, (part,)))
 
 
 def add_partitions(me: TransactionSession, partitions: tuple[str, ...]) -> TransactionSession:

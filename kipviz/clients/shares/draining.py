@@ -16,7 +16,11 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgeType, batches_of_each
+from kipviz.messages.share_groups import (
+    AcknowledgeType,
+    TxnPartitionAcknowledgements,
+    batches_of_each,
+)
 
 # The target of a sendShareAcknowledgementsToTransaction() line: the oldest drained object, of the process's own
 # consumer or of a further member ("drained M9").
@@ -81,15 +85,18 @@ def stage(
     if not consumer.handover.drained:
         return manager, consumer
     oldest, *rest = consumer.handover.drained
+    part = TxnPartitionAcknowledgements(
+        oldest.partition,
+        batches_of_each(oldest.verdicts),
+        rules.staged_deliveries(oldest.deliveries),
+    )
     staging = stagings.send_share_acknowledgements(
         manager,
         consumer.group_id,
         oldest.member_id,
         oldest.member_epoch,
-        oldest.partition,
-        batches_of_each(oldest.verdicts),
+        (part,),
         starts=rules.staging_starts(),
-        deliveries=rules.staged_deliveries(oldest.deliveries),
     )
     return staging, consumer.but(handover=consumer.handover.but(drained=tuple(rest)))
 

@@ -146,10 +146,10 @@ def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
     match answer:
         case TxnShareAcknowledgeResponse():
             assert isinstance(request, TxnShareAcknowledge), type(request)
-            mine = me.transactional
-            if may_be_asked_again(request, answer.error):
+            mine, error = me.transactional, error_of_response(answer)
+            if may_be_asked_again(request, error):
                 return me.but(transactional=mine.sent_again(request))
-            return me.but(transactional=mine.answered(request, answer.error))
+            return me.but(transactional=mine.answered(request, error))
         case ShareAcknowledgeResponse():
             return _on_acknowledged(me, request, answer)
         case ShareFetchResponse():

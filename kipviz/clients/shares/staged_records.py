@@ -16,7 +16,7 @@ from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.workers import every_thread
-from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of, parts_of
+from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
 
 # Calls that are about the partition of the last poll().
 OF_ONE_PARTITION = (
@@ -99,7 +99,7 @@ def _give_back_staged(
     """Count records as not staged, because their staging was rejected, or abandoned with its transaction."""
     fetch = consumer.current_fetch
     beside, back = fetch.beside, set()
-    for part in (part for request in dropped for part in parts_of(request)):
+    for part in (part for request in dropped for part in request.partitions):
         offsets = offsets_of(part.acknowledgements)
         beside = share_holding.given_back(beside, part.partition, offsets)
         back |= set(offsets) if part.partition == consumer.partition else set()

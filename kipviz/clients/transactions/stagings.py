@@ -14,12 +14,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.messages.share_groups import (
-    AcknowledgementBatch,
-    PartitionAcknowledgements,
+    TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
-    joined,
-    parts_of,
 )
 
 if TYPE_CHECKING:
@@ -31,30 +28,17 @@ def send_share_acknowledgements(
     group_id: str,
     member_id: str,
     member_epoch: int,
-    partition: str,
-    acknowledgements: tuple[AcknowledgementBatch, ...],
-    further: tuple[PartitionAcknowledgements, ...] = (),
+    partitions: tuple[TxnPartitionAcknowledgements, ...],
     *,
     starts: bool = True,
-    deliveries: tuple[tuple[int, int], ...] = (),
 ) -> TransactionManager:
     """Add a share group's acknowledgements to the transaction. Returns at once; errors surface at commit.
 
     Status: draft (KIP-1289). The draft does not say that this `starts` the transaction; otherwise a transaction of
-    acknowledgements alone would never send EndTxn (finding X11). `deliveries` are (offset, delivery count) of the first
-    partition's records, in designs whose request names them.
+    acknowledgements alone would never send EndTxn (finding X11).
     """
     mine, member = (me.producer_id, me.producer_epoch), (member_id, member_epoch)
-    request = TxnShareAcknowledge(
-        me.transactional_id,
-        group_id,
-        *mine,
-        *member,
-        partition,
-        acknowledgements,
-        further,
-        deliveries,
-    )
+    request = TxnShareAcknowledge(me.transactional_id, group_id, *mine, *member, partitions)
     started = starts or me.transaction_started
     return me.but(queue=(*me.queue, request), transaction_started=started)
 
@@ -76,9 +60,9 @@ def left_over(wanted: Message, sent: Message) -> tuple[Message, ...]:
     """Return the parts of a staging for other leaders, as one more request."""
     if not isinstance(wanted, TxnShareAcknowledge) or not isinstance(sent, TxnShareAcknowledge):
         return ()
-    said = {part.partition for part in parts_of(sent)}
-    rest = tuple(part for part in parts_of(wanted) if part.partition not in said)
-    return (joined(rest),) if rest else ()
+    said = {part.partition for part in sent.partitions}
+    rest = tuple(part for part in wanted.partitions if part.partition not in said)
+    return (wanted.but(partitions=rest),) if rest else ()
 
 
 def refused(request: Message, answer: Message, error: Errors) -> tuple[Message, Errors]:
@@ -86,12 +70,12 @@ def refused(request: Message, answer: Message, error: Errors) -> tuple[Message, 
 
     An error that fails the transaction takes precedence over a retriable one.
     """
-    several = isinstance(answer, TxnShareAcknowledgeResponse) and answer.further
+    several = isinstance(answer, TxnShareAcknowledgeResponse) and len(answer.responses) > 1
     if not several or error is Errors.NONE:
         return request, error
     assert isinstance(request, TxnShareAcknowledge), type(request)
     assert isinstance(answer, TxnShareAcknowledgeResponse), type(answer)
-    errors = {name: each for name, each in answer.of_each if each is not Errors.NONE}
-    parts = tuple(part for part in parts_of(request) if part.partition in errors)
+    errors = {r.partition: r.error for r in answer.responses if r.error is not Errors.NONE}
+    parts = tuple(part for part in request.partitions if part.partition in errors)
     ends = (each for each in errors.values() if not may_be_asked_again(request, each))
-    return joined(parts), next(ends, error)
+    return request.but(partitions=parts), next(ends, error)

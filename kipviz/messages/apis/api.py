@@ -40,8 +40,9 @@ class Shard(StrEnum):
     `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
     `TRANSACTIONS` and `GROUPS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
     `PARTITION` is the partition that the request names; `PARTITIONS` are several, and with more than one KafkaApis
-    passes each to its leader. `FIRST_PARTITION` is the first one of its markers. `ANY` is any partition: every broker
-    serves the request. `BROKER` means the broker that its sender addresses, whatever it names.
+    passes each to its leader; `ONE_LEADER` are several that one broker leads. `FIRST_PARTITION` is the first one of its
+    markers. `ANY` is any partition: every broker serves the request. `BROKER` means the broker that its sender
+    addresses, whatever it names.
     """
 
     TRANSACTIONAL_ID = "transactional id"
@@ -51,6 +52,7 @@ class Shard(StrEnum):
     KEY = "key"
     PARTITION = "partition"
     PARTITIONS = "partitions"
+    ONE_LEADER = "partitions of one leader"
     FIRST_PARTITION = "first partition"
     ANY = "any"
     BROKER = "broker"

@@ -119,8 +119,9 @@ def bytes_in(message: Message, of: Iteration, around: Around) -> Encoded:
     if isinstance(message, WriteShareGroupState | ReadShareGroupStateResponse):
         message = message.but(batches=tuple(_drop_unknown(batch, of) for batch in message.batches))
     if isinstance(message, TxnShareAcknowledge):
-        message = message.but(deliveries=())
-        for batch in message.acknowledgements:
+        parts = tuple(part.but(deliveries=()) for part in message.partitions)
+        message = message.but(partitions=parts)
+        for batch in (batch for part in parts for batch in part.acknowledgements):
             if batch.type not in of.types:
                 allowed = ", ".join(f"{kind.name} ({kind:d})" for kind in of.types)
                 why = f"{batch.type.name} ({batch.type:d}); {of.name} takes {allowed}"

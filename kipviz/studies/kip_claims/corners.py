@@ -18,6 +18,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.verdict import BROKEN, PENDING
 from kipviz.records.share_group_state import RecordState
@@ -343,7 +344,7 @@ def _left_staged(events: Events) -> bool:
 
 def _answers(events: Events) -> list[Errors]:
     return [
-        event.message.error
+        error_of_response(event.message)
         for event in events
         if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)
     ]

@@ -18,6 +18,7 @@ from kipviz.messages.events import (
     MessageSent,
     SharePartitionLoaded,
 )
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
 from kipviz.properties.share_facts import share_partitions
 from kipviz.records.batches import COMMIT
@@ -71,7 +72,7 @@ def staging_refused(world: World, events: Sequence[Event]) -> bool:
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, TxnShareAcknowledgeResponse)
-        and event.message.error is Errors.INVALID_RECORD_STATE
+        and error_in(event.message) is Errors.INVALID_RECORD_STATE
         for event in events
     )
 
@@ -83,7 +84,7 @@ def half_of_a_call(world: World, events: Sequence[Event]) -> bool:
         for event in events
         if isinstance(event, MessageSent)
         and isinstance(event.message, TxnShareAcknowledgeResponse)
-        and event.message.error is not Errors.NONE
+        and error_in(event.message) is not Errors.NONE
     }
     callers = {
         app.producer.manager.producer_id
@@ -101,7 +102,7 @@ def held_and_stale(world: World, events: Sequence[Event]) -> bool:
     refused = any(
         isinstance(event, MessageSent)
         and isinstance(event.message, TxnShareAcknowledgeResponse)
-        and event.message.error is Errors.STALE_MEMBER_EPOCH
+        and error_in(event.message) is Errors.STALE_MEMBER_EPOCH
         for event in events
     )
     return refused and any(record.state is S.ACQUIRED for record in _records(world))

@@ -22,10 +22,13 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.share_groups import (
     AcknowledgeType,
+    TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
+    staging_result,
 )
 from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn
 from kipviz.messages.wire.frame import KINDS, bytes_of
@@ -85,7 +88,8 @@ class _Tally(Search):
             match event:
                 case TransactionMoved(after=TransactionState.COMPLETE_COMMIT):
                     self.committed += 1
-                case MessageSent(message=TxnShareAcknowledgeResponse(error=error)):
+                case MessageSent(message=TxnShareAcknowledgeResponse() as answer):
+                    error = error_of_response(answer)
                     self.answered[error.name] = self.answered.get(error.name, 0) + 1
                 case _:
                     pass
@@ -235,7 +239,7 @@ def thrown_by_an_abort() -> str:
     steps = (*blocks * 2, *returns * 3, *blocks)
     trace, _ = play(Trace.start(model), model, (Beat("", "", steps),))
     answers = [
-        event.message.error.name
+        error_of_response(event.message).name
         for event in _events(trace)
         if isinstance(event, MessageSent) and isinstance(event.message, TxnShareAcknowledgeResponse)
     ]
@@ -277,8 +281,9 @@ def static_members() -> str:
 def keys_on_the_wire() -> str:
     """Return which parts of a staging and of its response name an API key, by their bytes."""
     around = Around(scenario(SMALL).spec.topic_ids)
-    asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, "src-0", ())
-    answer = TxnShareAcknowledgeResponse(Errors.NONE, "src-0")
+    part = TxnPartitionAcknowledgements("src-0", ())
+    asked = TxnShareAcknowledge("my-txn", SHARE_GROUP, 9, 0, "M1", 2, (part,))
+    answer = staging_result("src-0", Errors.NONE)
     headers = []
     for message in (asked, answer):
         spans = (span.path.split(".") for span in bytes_of(message, around).spans)

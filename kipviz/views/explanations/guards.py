@@ -278,12 +278,9 @@ def _errors(message: Message) -> Iterator[Guard]:
             yield short_name(each.partition), each.error.name
     elif (error := error_in(message)) is not None:
         yield "error", error.name
-    if isinstance(message, ShareAcknowledgeResponse):
+    if isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
         for result in message.responses[1:]:
             yield short_name(result.partition), result.error.name
-    if isinstance(message, TxnShareAcknowledgeResponse):
-        for partition, its_error in message.of_each[1:]:
-            yield short_name(partition), its_error.name
     if isinstance(message, ShareFetchResponse):
         for fetched in message.each:
             yield f"{fetched.partition}, fetch", fetched.error.name

@@ -22,6 +22,7 @@ from kipviz.messages.events import (
     TimePassed,
     TransactionMoved,
 )
+from kipviz.messages.message_errors import error_in
 from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
@@ -131,7 +132,7 @@ class ProposedMetrics:
             case MessageDelivered(way="request", message=TxnShareAcknowledge()):
                 self._asked[event.source, event.broker] = (self._step, self._now)
             case MessageSent(way="response", message=TxnShareAcknowledgeResponse() as answer):
-                counts[ERRORS] += answer.error is not Errors.NONE
+                counts[ERRORS] += error_in(answer) is not Errors.NONE
                 asked = self._asked.pop((event.source, event.broker), None)
                 if asked is not None:
                     self.latencies.append((self._step - asked[0], self._now - asked[1]))

@@ -163,7 +163,7 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     call = _find_session_call(role, message)
     if call is not None:
         return _session_call_waits(world, broker, role, call)
-    if isinstance(message, ShareAcknowledge):
+    if isinstance(message, ShareAcknowledge | TxnShareAcknowledge):
         first = message.partitions[0].partition if message.partitions else ""
     else:
         first = message.partition

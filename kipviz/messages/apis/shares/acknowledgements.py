@@ -227,20 +227,20 @@ Acknowledged: TypeAlias = Iterable[tuple[str, tuple[model.AcknowledgementBatch, 
 
 def acknowledged_topics(every: Acknowledged, around: Around) -> tuple[Struct, ...]:
     """Return the topics of a request, with the acknowledgement batches of each partition."""
-    partitions = (
-        (
-            partition,
-            {
-                "PartitionIndex": index_of(partition),
-                "AcknowledgementBatches": tuple(
-                    {"FirstOffset": b.first, "LastOffset": b.last, "AcknowledgeTypes": (b.type,)}
-                    for b in batches
-                ),
-            },
-        )
-        for partition, batches in every
-    )
+    partitions = ((name, _acknowledged_partition(name, batches)) for name, batches in every)
     return around.by_topic_ids(partitions, "Partitions")
+
+
+def _acknowledged_partition(
+    partition: str, batches: tuple[model.AcknowledgementBatch, ...]
+) -> Struct:
+    return {
+        "PartitionIndex": index_of(partition),
+        "AcknowledgementBatches": tuple(
+            {"FirstOffset": b.first, "LastOffset": b.last, "AcknowledgeTypes": (b.type,)}
+            for b in batches
+        ),
+    }
 
 
 def _results(every: Iterable[tuple[str, Errors]], around: Around) -> tuple[Struct, ...]:
@@ -284,7 +284,6 @@ def refuse_acknowledgements(
 
 
 def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
-    every = ((part.partition, part.acknowledgements) for part in model.parts_of(m))
     return {
         "TransactionalId": m.transactional_id,
         "GroupId": m.group_id,
@@ -292,28 +291,31 @@ def _txn_acknowledge(m: model.TxnShareAcknowledge, around: Around) -> Struct:
         "ProducerEpoch": m.producer_epoch,
         "MemberId": m.member_id,
         "MemberEpoch": m.member_epoch,
-        "Topics": _with_deliveries(acknowledged_topics(every, around), m.deliveries),
+        "Topics": around.by_topic_ids(map(_staged_partition, m.partitions), "Partitions"),
     }
 
 
-def _with_deliveries(
-    said: tuple[Struct, ...], deliveries: tuple[tuple[int, int], ...]
-) -> tuple[Struct, ...]:
-    """Put the deliveries into the first partition, which they belong to; a draft's request has none."""
-    if not deliveries:
-        return said
-    told = tuple({"Offset": offset, "DeliveryCount": count} for offset, count in deliveries)
-    topic, *topics = said
-    first, *others = topic["Partitions"]
-    return ({**topic, "Partitions": ({**first, "Deliveries": told}, *others)}, *topics)
+def _staged_partition(part: model.TxnPartitionAcknowledgements) -> tuple[str, Struct]:
+    """Return a partition with its acknowledgements, and its deliveries if a design names them."""
+    row = _acknowledged_partition(part.partition, part.acknowledgements)
+    told = tuple({"Offset": offset, "DeliveryCount": count} for offset, count in part.deliveries)
+    return part.partition, row | {"Deliveries": told} if told else row
+
+
+def refuse_staging(
+    request: model.TxnShareAcknowledge, error: Errors
+) -> model.TxnShareAcknowledgeResponse:
+    """Return the response to a staging that is rejected with all of its partitions."""
+    each = (PartitionResult(part.partition, error) for part in request.partitions)
+    return model.TxnShareAcknowledgeResponse(tuple(each))
 
 
 def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> Struct:
     """Return the errors at the places that the draft lists: some are for the whole response, even with one partition."""
     # The draft lists KAFKA_STORAGE_ERROR there, too; `DISK` says why no broker of the model returns it.
     own = (Errors.NONE, *OF_A_PARTITION, Errors.KAFKA_STORAGE_ERROR)
-    whole = next((error for _, error in m.of_each if error not in own), Errors.NONE)
-    each = ((partition, error) for partition, error in m.of_each if error in own)
+    whole = next((each.error for each in m.responses if each.error not in own), Errors.NONE)
+    each = ((result.partition, result.error) for result in m.responses if result.error in own)
     return {"ErrorCode": whole, "Responses": _results(each, around)}
 
 
@@ -353,7 +355,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge),
         response_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
         role=Role.SHARE_PARTITION_LEADER,
-        shard=Shard.PARTITION,
+        shard=Shard.ONE_LEADER,
         # KIP-1289 requires WRITE on the group, which no ACL can grant, and names no operation for the topic. The rights
         # of TxnOffsetCommit and ShareAcknowledge are used instead.
         needs=(
@@ -361,7 +363,7 @@ APIS: tuple[Api, ...] = (
             Need(Operation.READ, Resource.GROUP, "as ShareAcknowledge", "our inference"),
             Need(Operation.READ, Resource.TOPIC, "as ShareAcknowledge", "our inference"),
         ),
-        refusal=lambda m, error: model.TxnShareAcknowledgeResponse(error, m.partition),
+        refusal=refuse_staging,
         errors=(
             at(
                 "ErrorCode",
