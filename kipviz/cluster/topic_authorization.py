@@ -24,7 +24,12 @@ from kipviz.messages.producing import PartitionProduceResponse, Produce, Produce
 from kipviz.messages.releases import takes_several
 from kipviz.messages.several_groups import OfGroups, about, groups_of, names_several
 from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse, TxnShareAcknowledge
+from kipviz.messages.share_groups import (
+    FetchedPartition,
+    ShareFetch,
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+)
 from kipviz.messages.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -195,8 +200,12 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             asked_for = (request.partition, *request.further)
-            answer = answer.but(refused=tuple(p for p in asked_for if topic_of(p) in topics))
-            lost = request.acknowledgements and topic_of(request.partition) in topics
-            return answer.but(acknowledge_error=REFUSED) if lost else answer
+            if answer.error:
+                return answer
+            first, *rest = answer.responses
+            if request.acknowledgements and topic_of(request.partition) in topics:
+                first = first.but(acknowledge_error=REFUSED)
+            lost = (FetchedPartition(p, REFUSED) for p in asked_for if topic_of(p) in topics)
+            return answer.but(responses=(first, *rest, *lost))
         case _:
             raise AssertionError(f"{type(answer).__name__} has one error for all of it")

@@ -32,6 +32,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
+from kipviz.messages.share_groups import ShareFetchResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 TOPIC_IDS = {"src": "AAAAAAAAAAAAAAAAAAAAAg", "output-A": "AAAAAAAAAAAAAAAAAAAAAw"}
@@ -194,7 +195,8 @@ def refusals(effects: Effects) -> set[Errors]:
     """Return the errors in the responses of a handler."""
     messages = [reply.message for reply in effects.replies]
     found = {error_in(message) or Errors.NONE for message in messages}
-    found |= {getattr(message, "acknowledge_error", Errors.NONE) for message in messages}
+    fetched = (m for m in messages if isinstance(m, ShareFetchResponse))
+    found |= {part.acknowledge_error for message in fetched for part in message.responses}
     return found - {Errors.NONE}
 
 

@@ -6,7 +6,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
-from kipviz.messages.share_groups import ShareAcknowledgeResponse, TxnShareAcknowledgeResponse
+from kipviz.messages.share_groups import (
+    ShareAcknowledgeResponse,
+    ShareFetchResponse,
+    TxnShareAcknowledgeResponse,
+)
 from kipviz.messages.transactions import AddPartitionsToTxnResponse
 
 
@@ -16,7 +20,7 @@ def error_in(message: object) -> Errors | None:
     A response with a result for each group, transaction or partition has the error of the first one.
     """
     error: Errors | None = getattr(message, "error", None)
-    if not error and isinstance(message, ShareAcknowledgeResponse):
+    if not error and isinstance(message, ShareFetchResponse | ShareAcknowledgeResponse):
         return next((each.error for each in message.responses[:1]), error)
     if error is None and isinstance(message, GroupsResponse):
         return results_of(message)[0].error

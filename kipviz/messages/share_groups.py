@@ -111,32 +111,17 @@ class FetchedPartition(Value, frozen=True):
 
 
 class ShareFetchResponse(Message, frozen=True):
-    """The records that the member has acquired.
+    """The result for each partition, with the records that the member has acquired, or the `error` of the whole request.
 
-    `refused` are partitions of a topic that the member may not read, beside others that it may. The response to a fetch
-    `of_session` has an entry for `each` partition with a result; then `error` is that of the whole request and
-    `partition` is empty.
+    Without `of_session` the first result is that of the partition with records; the others are partitions of a topic
+    that the member may not read.
     """
 
     API_KEY: ClassVar[int] = 78
     VERSION: ClassVar[int] = 2
     IS_RESPONSE: ClassVar[bool] = True
-    IF_USED: ClassVar[tuple[str, ...]] = ("each",)
     error: Errors
-    partition: str
-    acknowledge_error: Errors = Errors.NONE
-    records: tuple[FetchedRecord, ...] = ()
-    acquired: tuple[AcquiredRecords, ...] = ()
-    refused: tuple[str, ...] = ()
-    each: tuple[FetchedPartition, ...] = ()
-
-    @property
-    def fetched(self) -> tuple[FetchedPartition, ...]:
-        """The result for each partition."""
-        if not self.partition:
-            return self.each
-        own = (self.partition, self.error, self.acknowledge_error, self.records, self.acquired)
-        return (FetchedPartition(*own),)
+    responses: tuple[FetchedPartition, ...] = ()
 
 
 class ShareAcknowledge(Message, frozen=True):

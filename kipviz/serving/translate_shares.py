@@ -162,7 +162,7 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
         assert isinstance(told, ShareFetchResponse)
         assert found is not None
         records = {
-            part.partition: _records(part.acquired, part.partition, desk) for part in told.fetched
+            part.partition: _records(part.acquired, part.partition, desk) for part in told.responses
         }
         topics = tuple(_with_records(topic, records, desk) for topic in found["Responses"])
         return found | {

@@ -79,7 +79,6 @@ from kipviz.messages.share_admin import (
 )
 from kipviz.messages.share_groups import (
     ShareFetch,
-    ShareFetchResponse,
 )
 from kipviz.messages.share_membership import ShareGroupHeartbeat
 from kipviz.messages.share_state import (
@@ -108,7 +107,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import init_transactions, producer_of
-from tests.messages.shares import acknowledges, stages
+from tests.messages.shares import acknowledges, fetched, stages
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -427,7 +426,7 @@ def test_poll_throws_what_a_share_consumer_is_refused(error):
     me = ShareConsumer("r/consumer", "g", "m", 2, "p-0", 5)
     me = share_consumer.poll(me, lambda *_: ())
     me, _ = share_consumer.sent(me, share_consumer.next_request(me), 1)
-    me = share_consumer.on_response(me, ShareFetchResponse(error, "p-0"))
+    me = share_consumer.on_response(me, fetched(error, "p-0"))
     assert (me.done, me.error) == (True, f"ShareFetch: {error.name}")
 
 

@@ -9,13 +9,12 @@ from kipviz.brokers.share_transactions import staging_requests
 from kipviz.messages.errors import Errors
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
-    ShareFetchResponse,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions import PartitionResult
 from tests.brokers.share_place import ACCEPT, ACQ, KEY, TXP, SharePlace
-from tests.messages.shares import staged, stages
+from tests.messages.shares import fetched, staged, stages
 
 ONE = (AcknowledgementBatch(0, 0, ACCEPT),)
 CALL = stages("t", "g1", 9, 0, "M1", 2, "src-0", ONE, ("src-1", ONE))
@@ -40,7 +39,7 @@ def calling(**settings: str) -> SharePlace:
 
 
 def test_the_answers_of_others_are_not_kept_back_while_a_call_waits_for_its_parts() -> None:
-    other = Reply(ReplyTo("q", 1, 0), ShareFetchResponse(Errors.NONE, "src-0"))
+    other = Reply(ReplyTo("q", 1, 0), fetched(Errors.NONE, "src-0"))
     done = answered(calling(), other, part("src-0"))
     assert done.replies == (other,)
     role = done.state
@@ -136,10 +135,10 @@ def test_each_call_gets_the_answers_to_its_own_parts_and_the_others_go_on_waitin
 
 def test_an_answer_of_another_kind_is_no_part_of_a_call() -> None:
     """One connection carries fetches, too."""
-    fetched = Reply(TO, ShareFetchResponse(Errors.NONE, "src-0"))
+    other = Reply(TO, fetched(Errors.NONE, "src-0"))
     single = part("src-0", to=ReplyTo("nobody", 1, 0))
-    done = answered(calling(), fetched, single)
-    assert done.replies == (fetched, single)
+    done = answered(calling(), other, single)
+    assert done.replies == (other, single)
     assert done.state.calls[0].results == ()
 
 

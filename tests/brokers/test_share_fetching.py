@@ -148,7 +148,7 @@ def answer_of(message: Message | None) -> ShareFetchResponse | None:
 def told(answer: ShareFetchResponse | None) -> dict[str, tuple[int, ...]]:
     """Give the offsets that an answer has of each partition."""
     assert answer is not None
-    return {part.partition: tuple(r.offset for r in part.records) for part in answer.fetched}
+    return {part.partition: tuple(r.offset for r in part.records) for part in answer.responses}
 
 
 def test_each_epoch_begins_with_another_partition_and_the_first_one_as_they_come() -> None:
@@ -212,7 +212,7 @@ def test_acknowledgements_of_several_partitions_have_an_answer_each() -> None:
     fenced = WriteShareGroupStateResponse(Errors.FENCED_STATE_EPOCH, KEYS["src-1"])
     answer = place.coordinator("src-1", fenced)
     assert answer is not None
-    assert answer.fetched == (
+    assert answer.responses == (
         FetchedPartition("src-0"),
         FetchedPartition("src-1", acknowledge_error=Errors.NOT_LEADER_OR_FOLLOWER),
     )
@@ -266,7 +266,7 @@ def test_a_wrong_acknowledgement_of_one_partition_does_not_touch_the_other() -> 
     assert place.fetch(("src-0", said(7, 7)), ("src-1", said(100, 101)), most=0) is None
     answer = place.coordinator("src-1")
     assert answer is not None
-    errors = {part.partition: part.acknowledge_error for part in answer.fetched}
+    errors = {part.partition: part.acknowledge_error for part in answer.responses}
     assert errors == {"src-0": Errors.INVALID_REQUEST, "src-1": Errors.NONE}
 
 
@@ -277,7 +277,7 @@ def test_a_malformed_acknowledgement_comes_before_rights_and_behind_an_unknown_t
     malformed = (("src-0", said(7, 6)), ("src-1", said(100, 101)), ("gone-0", said(7, 6)))
     answer = place.fetch(*malformed, most=0)
     assert answer is not None
-    assert {part.partition: part.acknowledge_error for part in answer.fetched} == {
+    assert {part.partition: part.acknowledge_error for part in answer.responses} == {
         "src-0": Errors.INVALID_REQUEST,
         "src-1": Errors.TOPIC_AUTHORIZATION_FAILED,
         "gone-0": Errors.UNKNOWN_TOPIC_ID,
@@ -308,7 +308,7 @@ def test_what_another_broker_leads_is_an_error_of_that_partition_and_is_told_at_
     answer = place.fetch(("src-1", said(100, 100)))
     assert answer is not None
     assert answer.error is Errors.NONE
-    assert answer.fetched == (
+    assert answer.responses == (
         FetchedPartition("src-1", Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION),
     )
 
@@ -332,7 +332,7 @@ def test_a_partition_that_cannot_be_loaded_is_an_error_of_its_own() -> None:
     answer = place.read("src-1", 100)
     assert told(answer) == {"src-1": (100,), "src-0": ()}
     assert answer is not None
-    assert answer.fetched[1] == FetchedPartition("src-0", Errors.NOT_LEADER_OR_FOLLOWER)
+    assert answer.responses[1] == FetchedPartition("src-0", Errors.NOT_LEADER_OR_FOLLOWER)
 
 
 def test_only_the_group_whose_partition_it_is_hears_that_it_cannot_be_loaded() -> None:
@@ -352,12 +352,12 @@ def test_a_topic_that_may_not_be_read_and_one_that_is_gone_are_errors_of_their_p
     answer = place.fetch(("src-0", said(0, 0)), added=("gone-0",))
     assert answer is not None
     refused = Errors.TOPIC_AUTHORIZATION_FAILED
-    assert {part.partition: part.error for part in answer.fetched} == {
+    assert {part.partition: part.error for part in answer.responses} == {
         "src-0": refused,
         "src-1": refused,
         "gone-0": Errors.UNKNOWN_TOPIC_ID,
     }
-    assert {p.acknowledge_error for p in answer.fetched if p.partition == "src-0"} == {refused}
+    assert {p.acknowledge_error for p in answer.responses if p.partition == "src-0"} == {refused}
     allowed = (Acl("M1", Operation.READ, Resource.TOPIC, "src"),)
     place.desk.image = {"acls": allowed}
     assert told(place.fetch(forgotten=("gone-0",))) == {"src-0": (0, 1), "src-1": (100, 101)}
@@ -382,7 +382,7 @@ def test_what_is_wrong_with_the_request_is_an_error_of_all_of_it(
 ) -> None:
     place = Place().loaded()
     answer = place.fetch(("src-0", batch), epoch=epoch, most=most)
-    assert answer == ShareFetchResponse(error, "")
+    assert answer == ShareFetchResponse(error)
 
 
 def test_a_broker_without_room_for_the_session_lets_the_fetch_wait() -> None:
@@ -399,7 +399,7 @@ def test_the_last_fetch_of_a_session_gives_back_what_is_held_once_all_is_durable
     assert place.desk.role.sessions
     answer = place.coordinator("src-0")
     assert answer is not None
-    assert answer.fetched == (FetchedPartition("src-0"),)
+    assert answer.responses == (FetchedPartition("src-0"),)
     role = place.desk.role
     assert not role.sessions
     states = [r.state for r in role.shares[KEYS["src-1"]].records.values()]
@@ -434,7 +434,7 @@ def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
 def test_without_room_for_the_session_a_fetch_that_does_not_wait_is_refused_at_once() -> None:
     place = Place(settings={"share_sessions_max": 1}).loaded()
     answer = place.fetch(added=BOTH, epoch=0, member="M2", wait=False)
-    assert answer == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, "")
+    assert answer == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED)
     assert not place.desk.role.refused
 
 
@@ -476,7 +476,7 @@ def test_of_several_acknowledgements_that_wait_each_hears_of_its_own_write() -> 
     place.fetch(("src-1", said(100, 100)), epoch=1, member="M2", most=0)
     answer = place.coordinator("src-1")
     assert answer is not None
-    assert answer.fetched == (FetchedPartition("src-1"),)
+    assert answer.responses == (FetchedPartition("src-1"),)
     assert [call.request.member_id for call in place.desk.role.waiting] == ["M1"]
     assert place.coordinator("src-0") is not None
     assert not place.desk.role.waiting

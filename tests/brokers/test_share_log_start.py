@@ -11,7 +11,7 @@ from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.messages.reset_policy import reset_duration_ms
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import FetchedPartition, ShareFetch
 from kipviz.messages.share_state import ReadShareGroupStateResponse
 from tests.brokers.share_place import (
     ACK,
@@ -59,7 +59,7 @@ def test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error():
     place = held_and_free()
     deleted(place, 7)
     place.fetch("M2", 5)
-    assert place.last == ShareFetchResponse(Errors.NONE, "src-0")
+    assert place.last == FetchedPartition("src-0")
     assert place.share.start_offset == 7
     assert place.events[-3:-2] == [ShareStartFollowed("src-0", "g1", 0, 7)]
     assert place.states(0, 9) == [ACQ] * 5 + [ARCH] * 2 + [AVL] * 3
@@ -146,7 +146,7 @@ def test_a_failed_write_may_free_a_record_that_no_fetch_can_ever_read():
     assert place.states(0, 4) == [AVL] * 5
     for _ in range(3):
         place.fetch("M2", 5)
-        assert place.last == ShareFetchResponse(Errors.NONE, "src-0")
+        assert place.last == FetchedPartition("src-0")
     assert place.states(7, 9) == [AVL] * 3  # what the log does have waits behind it
     assert place.next_fetch == 0
 
@@ -223,7 +223,7 @@ def test_without_a_record_that_is_young_enough_a_group_cannot_begin():
     place = stamped(0, 49_999)
     place.fetch("M1", 5)
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, 3, -1))
-    assert place.last == ShareFetchResponse(Errors.OFFSET_NOT_AVAILABLE, "src-0")
+    assert place.last == FetchedPartition("src-0", Errors.OFFSET_NOT_AVAILABLE)
     assert len(place.role.shares) == 0
 
 

@@ -30,7 +30,6 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
     ShareFetch,
-    ShareFetchResponse,
 )
 from kipviz.messages.share_state import (
     PendingBatch,
@@ -65,6 +64,7 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
+from tests.messages.shares import fetched
 
 MEMBERS = f"__consumer_offsets-{partition_for('g1', 50)}"
 TO_OTHER = ReplyTo("M1/other", 1, 0)
@@ -505,7 +505,7 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     waits = share_sessions.delays(place.role)
     assert waits == (RefusedFetchWait("M2"), RefusedFetchWait("M3"))
     place.do(share_sessions.on_delay(place.role, waits[1], place.on))
-    assert place.last == ShareFetchResponse(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
+    assert place.last == fetched(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
     place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
     assert share_sessions.delays(place.role) == ()
     hurried = ShareFetch("g1", "M4", 0, "src-0", 1, wait=False)
@@ -740,7 +740,7 @@ def test_a_fetch_that_goes_on_where_another_broker_leads_is_sent_there():
     place.leaders["src-0"] = 2
     to, request = ReplyTo("M1/consumer", 1, 0), ShareFetch("g1", "M1", 1, "src-0", 1)
     place.do(spl.on_fetch_further(place.role, FetchFurther(request, to), place.on))
-    assert place.answer_to(to) == ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+    assert place.answer_to(to) == fetched(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
 
 
 def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():

@@ -20,11 +20,10 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
     ShareFetch,
-    ShareFetchResponse,
     batches_of,
 )
 from tests.clients.parts import changed, producer_of
-from tests.messages.shares import acknowledged, acknowledges
+from tests.messages.shares import acknowledged, acknowledges, fetched
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -52,7 +51,7 @@ def delivered(me, *offsets, gaps=(), broker=5, error=Errors.NONE):
 def answered(me, *offsets, gaps=(), error=Errors.NONE):
     records = tuple(FetchedRecord("src-0", o, f"r{o}", 1) for o in offsets)
     acquired = tuple(AcquiredRecords(o, o, 1) for o in sorted((*offsets, *gaps)))
-    answer = ShareFetchResponse(error, "src-0", records=records, acquired=acquired)
+    answer = fetched(error, "src-0", records=records, acquired=acquired)
     return sc.on_response(me, answer)
 
 

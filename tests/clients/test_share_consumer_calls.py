@@ -17,10 +17,9 @@ from kipviz.messages.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
     ShareFetch,
-    ShareFetchResponse,
 )
 from tests.clients.parts import made, producer_of
-from tests.messages.shares import acknowledged, acknowledges
+from tests.messages.shares import acknowledged, acknowledges, fetched
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 RULES = design("kafka").client_rules()
@@ -70,7 +69,7 @@ class Desk:
     def delivers(self, *offsets, error=Errors.NONE):
         records = tuple(FetchedRecord("src-0", o, f"r{o}", 1) for o in offsets)
         runs = tuple(AcquiredRecords(o, o, 1) for o in offsets)
-        return self.answers(ShareFetchResponse(Errors.NONE, "src-0", error, records, runs))
+        return self.answers(fetched(Errors.NONE, "src-0", error, records, runs))
 
     def acknowledged(self, error=Errors.NONE):
         return self.answers(acknowledged(error, "src-0"))

@@ -29,7 +29,7 @@ from kipviz.messages.share_groups import (
     batches_of,
 )
 from tests.clients.parts import changed, made
-from tests.messages.shares import acknowledged, acknowledges
+from tests.messages.shares import acknowledged, acknowledges, fetched
 
 ACCEPT, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.GAP
 NETWORK = Errors.NETWORK_EXCEPTION
@@ -68,9 +68,7 @@ def part(partition, *offsets, gaps=(), error=Errors.NONE, acknowledge_error=Erro
 def has(me, partition, *offsets, **said):
     """Take the answer of a broker that was asked for one partition."""
     told = part(partition, *offsets, **said)
-    answer = ShareFetchResponse(
-        told.error, partition, told.acknowledge_error, told.records, told.acquired
-    )
+    answer = fetched(told.error, partition, told.acknowledge_error, told.records, told.acquired)
     return sc.on_response(me, answer)
 
 
@@ -244,7 +242,7 @@ def test_commit_async_adds_to_what_waits_to_be_sent_in_the_order_of_offsets():
 
 def test_where_no_broker_of_a_fetch_may_be_read_the_poll_throws_and_says_which_right_is_missing():
     _, me = sends(polls(reader()), HERE)
-    refused = ShareFetchResponse(Errors.NONE, "src-0", refused=("src-0",))
+    refused = fetched(Errors.NONE, "src-0", refused=("src-0",))
     me = sc.on_response(me, refused)
     assert (me.done, me.error, me.sessions.epoch) == (
         True,
@@ -256,8 +254,9 @@ def test_where_no_broker_of_a_fetch_may_be_read_the_poll_throws_and_says_which_r
 def test_records_that_were_found_come_before_the_right_that_is_missing():
     _, me = sends(polls(reader()), HERE)
     found = part("src-0", 7)
-    answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("src-1",))
-    me = sc.on_response(me, answer.but(records=found.records, acquired=found.acquired))
+    delivered = (found.records, found.acquired)
+    answer = fetched(Errors.NONE, "src-0", Errors.NONE, *delivered, refused=("src-1",))
+    me = sc.on_response(me, answer)
     assert (me.done, me.error, me.current_fetch.batch) == (True, "", (7,))
 
 
@@ -380,7 +379,7 @@ def asks_all(me, broker=HERE, first="src-0", *further):
 
 
 def tells(me, *parts, error=Errors.NONE):
-    return sc.on_response(me, ShareFetchResponse(error, "", each=parts))
+    return sc.on_response(me, ShareFetchResponse(error, parts))
 
 
 def read_at_both():

@@ -38,6 +38,7 @@ from kipviz.messages.transactions import PartitionResult
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import changed, producer_of
+from tests.messages.shares import fetched
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -159,8 +160,8 @@ def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
     assert isinstance(left, ShareFetch)
     assert (left.partition, left.further) == ("other-0", ())
     assert without(FETCH, ("other",)) == FETCH.but(further=("src-1",))
-    answer = told(ShareFetchResponse(Errors.NONE, "other-0"), FETCH, ("src",))
-    assert answer == ShareFetchResponse(Errors.NONE, "other-0", refused=("src-0", "src-1"))
+    answer = told(fetched(Errors.NONE, "other-0"), FETCH, ("src",))
+    assert answer == fetched(Errors.NONE, "other-0", refused=("src-0", "src-1"))
 
 
 def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
@@ -169,16 +170,16 @@ def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
     left = without(with_acks, ("src",))
     assert isinstance(left, ShareFetch)
     assert left.acknowledgements == ()
-    answer = told(ShareFetchResponse(Errors.NONE, "other-0"), with_acks, ("src",))
+    answer = told(fetched(Errors.NONE, "other-0"), with_acks, ("src",))
     assert isinstance(answer, ShareFetchResponse)
-    assert answer.acknowledge_error is REFUSED
+    assert answer.responses[0].acknowledge_error is REFUSED
 
 
 def test_a_share_consumer_throws_when_a_poll_finds_nothing_else() -> None:
     """What was found comes first. Source: ShareFetchCollector.collect."""
     me = changed(share_consumer.ShareConsumer("c", "g1", "M1", 1, "src-0", 1), session_epoch=1)
     me = changed(me, on_wire=FETCH, on_wire_broker=5)
-    answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("other-0",))
+    answer = fetched(Errors.NONE, "src-0", refused=("other-0",))
     thrown = share_consumer.on_response(me, answer)
     assert thrown.error == "ShareFetch: TOPIC_AUTHORIZATION_FAILED"
     assert thrown.sessions.epoch == 2

@@ -112,7 +112,7 @@ def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
         (("src-2",), False),
     ]
     answers = [m for m in sent(events, ShareFetchResponse) if isinstance(m, ShareFetchResponse)]
-    assert [[part.partition for part in m.fetched] for m in answers[:2]] == [["src-0"], ["src-2"]]
+    assert [[part.partition for part in m.responses] for m in answers[:2]] == [["src-0"], ["src-2"]]
     trace, _ = run(both, *("maybe app-1 goes on", "maybe app-1 goes on", "quiet") * 5)
     consumer = trace.world.applications["app-1"].consumer
     assert consumer is not None
@@ -216,7 +216,7 @@ def test_a_topic_that_may_not_be_read_is_thrown_by_poll() -> None:
     trace, events = run(ONE_ANSWER.spec.but(acls=(group,)), *POLL, "app-1 goes on")
     (answer,) = sent(events, ShareFetchResponse)
     assert isinstance(answer, ShareFetchResponse)
-    assert {part.error for part in answer.fetched} == {Errors.TOPIC_AUTHORIZATION_FAILED}
+    assert {part.error for part in answer.responses} == {Errors.TOPIC_AUTHORIZATION_FAILED}
     assert "TOPIC_AUTHORIZATION_FAILED" in trace.world.applications["app-1"].ended
 
 
@@ -224,7 +224,7 @@ def test_a_group_that_may_not_be_read_is_an_error_of_the_whole_request() -> None
     _, events = run(ONE_ANSWER.spec.but(acls=()), *POLL)
     (answer,) = sent(events, ShareFetchResponse)
     assert isinstance(answer, ShareFetchResponse)
-    assert (answer.error, answer.each) == (Errors.GROUP_AUTHORIZATION_FAILED, ())
+    assert (answer.error, answer.responses) == (Errors.GROUP_AUTHORIZATION_FAILED, ())
 
 
 def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_of_each() -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from kipviz.messages.apis.shares.acknowledgements import OF_A_SESSION
+from kipviz.messages.apis.shares.share_fetch import OF_THE_FETCH
 from kipviz.messages.errors import Errors
+from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
+    AcquiredRecords,
+    FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
+    ShareFetchResponse,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
@@ -66,3 +71,19 @@ def staged(
     """The response to a staging of a partition, and of others if some are named."""
     results = (PartitionResult(*each) for each in ((partition, error), *others))
     return TxnShareAcknowledgeResponse(tuple(results))
+
+
+def fetched(
+    error: Errors,
+    partition: str,
+    acknowledge_error: Errors = Errors.NONE,
+    records: tuple[FetchedRecord, ...] = (),
+    acquired: tuple[AcquiredRecords, ...] = (),
+    refused: tuple[str, ...] = (),
+) -> ShareFetchResponse:
+    """The response to a fetch of one partition; `refused` are others of a topic that the member may not read."""
+    if error in OF_THE_FETCH:
+        return ShareFetchResponse(error)
+    own = FetchedPartition(partition, error, acknowledge_error, records, acquired)
+    others = (FetchedPartition(p, Errors.TOPIC_AUTHORIZATION_FAILED) for p in refused)
+    return ShareFetchResponse(Errors.NONE, (own, *others))

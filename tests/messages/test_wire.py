@@ -80,7 +80,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
-from tests.messages.shares import acknowledged, acknowledges, staged, stages
+from tests.messages.shares import acknowledged, acknowledges, fetched, staged, stages
 from tests.scenarios.story import nodes, played
 
 with warnings.catch_warnings():
@@ -220,8 +220,8 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
     assert group["ErrorCode"] == 0
     assert group["Topics"][0]["Partitions"][0]["ErrorCode"] == Errors.UNSTABLE_OFFSET_COMMIT
     for answer, whole in (
-        (ShareFetchResponse(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
-        (ShareFetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
+        (fetched(Errors.SHARE_SESSION_NOT_FOUND, "src-0"), True),
+        (fetched(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"), False),
         (acknowledged(Errors.INVALID_SHARE_SESSION_EPOCH, "src-0"), True),
         (acknowledged(Errors.INVALID_RECORD_STATE, "src-0"), False),
         (staged(Errors.PRODUCER_FENCED, "src-0"), True),
@@ -257,7 +257,7 @@ def test_a_share_fetch_of_no_record_waits_for_none() -> None:
 
 
 def test_a_topic_that_may_not_be_read_stands_in_an_answer_that_else_serves() -> None:
-    answer = ShareFetchResponse(Errors.NONE, "src-0", refused=("out-0",))
+    answer = fetched(Errors.NONE, "src-0", refused=("out-0",))
     served, refused = body(answer)["Responses"]
     assert served["Partitions"][0]["ErrorCode"] == Errors.NONE
     assert refused["Partitions"][0]["ErrorCode"] == Errors.TOPIC_AUTHORIZATION_FAILED
@@ -284,10 +284,10 @@ def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
     refused = Errors.NOT_LEADER_OR_FOLLOWER
     gone = Errors.UNKNOWN_TOPIC_OR_PARTITION
     each = (FetchedPartition("src-0", refused, gone), FetchedPartition("src-1"))
-    (topic,) = body(ShareFetchResponse(Errors.NONE, "", each=each))["Responses"]
+    (topic,) = body(ShareFetchResponse(Errors.NONE, each))["Responses"]
     errors = [(p["ErrorCode"], p["AcknowledgeErrorCode"]) for p in topic["Partitions"]]
     assert errors == [(refused, gone), (Errors.NONE, Errors.NONE)]
-    whole = body(ShareFetchResponse(Errors.INVALID_REQUEST, ""))
+    whole = body(ShareFetchResponse(Errors.INVALID_REQUEST))
     assert (whole["ErrorCode"], whole["Responses"]) == (Errors.INVALID_REQUEST, ())
     accepted = (AcknowledgementBatch(1, 1, AcknowledgeType.ACCEPT),)
     others = (PartitionAcknowledgements("src-1", accepted),)

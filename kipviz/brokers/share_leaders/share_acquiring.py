@@ -32,6 +32,7 @@ from kipviz.messages.producing import FetchedRecord
 from kipviz.messages.share_groups import (
     RECORD_LIMIT,
     AcquiredRecords,
+    FetchedPartition,
     ShareFetch,
     ShareFetchResponse,
 )
@@ -99,9 +100,9 @@ def serve(me: SharePartition, on: Context) -> Effects:
                 further.append(LocalCall(ROLE, "", FetchFurther(following, parked.reply_to)))
                 me = me.but(parked=tuple(p for p in me.parked if p is not parked))
                 continue
-        me, answer, moves = _acquire(me, parked, catch, on)
+        me, part, moves = _acquire(me, parked, catch, on)
         events += moves
-        replies.append(Reply(parked.reply_to, answer))
+        replies.append(Reply(parked.reply_to, ShareFetchResponse(Errors.NONE, (part,))))
         me = me.but(parked=tuple(p for p in me.parked if p is not parked))
     return Effects(
         me, replies=tuple(replies), local=tuple(further), events=tuple(events), checks=checks
@@ -133,15 +134,15 @@ def _check_acknowledgements(parked: ParkedFetch) -> tuple[Check, ...]:
 
 def taken(
     me: SharePartition, parked: ParkedFetch, on: Context
-) -> tuple[SharePartition, ShareFetchResponse, list[Event], Checks]:
-    """Return the response of one partition to a fetch of several, which may be empty, and the checks."""
+) -> tuple[SharePartition, FetchedPartition, list[Event], Checks]:
+    """Return the result of one partition of a fetch of several, which may be empty, and the checks."""
     catch = caught(me, parked.request, on)
     checks = catch_checks(me, parked.request, catch, on)
     followed: tuple[Event, ...] = ()
     if catch.too_early:
         me, followed = log_start_moved(me, on.log(me.partition).start_offset)
-    me, answer, moves = _acquire(me, parked, catch, on)
-    return me, answer, [*followed, *moves], checks
+    me, part, moves = _acquire(me, parked, catch, on)
+    return me, part, [*followed, *moves], checks
 
 
 def next_fetch_offset(me: SharePartition) -> int:
@@ -298,8 +299,8 @@ def _aborted(
 
 def _acquire(
     me: SharePartition, parked: ParkedFetch, catch: Catch, on: Context
-) -> tuple[SharePartition, ShareFetchResponse, list[Event]]:
-    """Lock the records of a catch for the member that fetches, and return its response."""
+) -> tuple[SharePartition, FetchedPartition, list[Event]]:
+    """Lock the records of a catch for the member that fetches, and return the partition's result."""
     new = (*catch.offsets, *catch.aborted)
     if new and not len(me.records):
         me = me.but(start_offset=min(new))
@@ -339,7 +340,7 @@ def _acquire(
     delivered = _fetch_acquired(me, runs, on)
     me = me.but(records=records, next_offset=max(me.next_offset, last + 1))
     error = parked.acknowledge_error
-    return me, ShareFetchResponse(parked.error, me.partition, error, delivered, runs), events
+    return me, FetchedPartition(me.partition, parked.error, error, delivered, runs), events
 
 
 def _runs(me: SharePartition, offsets: tuple[int, ...]) -> tuple[AcquiredRecords, ...]:

@@ -66,7 +66,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
     def refuse(checks: Checks) -> Effects:
-        answer = ShareFetchResponse(error_of(checks), "")
+        answer = ShareFetchResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
@@ -309,12 +309,12 @@ def _acquire_records(
         if share is None or share.status is not Status.ACTIVE:
             continue
         parked = ParkedFetch(request.but(max_records=left), call.reply_to)
-        share, answer, moves, looked = share_acquiring.taken(share, parked, on)
+        share, part, moves, looked = share_acquiring.taken(share, parked, on)
         checks += (looked_at("partition", partition), *looked)
         me = me.but(shares=me.shares.set(share.key, share))
         events += moves
-        left -= sum(run.last - run.first + 1 for run in answer.acquired)
-        found += answer.fetched
+        left -= sum(run.last - run.first + 1 for run in part.acquired)
+        found.append(part)
     refused = tuple(FetchedPartition(partition, error) for partition, error in call.refused)
     me = _replace_call(me, call, call.but(fetched=(*found, *refused)))
     full = tuple(part.partition for part in found if part.acquired)
@@ -356,8 +356,7 @@ def _answer(
             found.append(told)
     return ShareFetchResponse(
         Errors.NONE,
-        "",
-        each=tuple(found)
+        tuple(found)
         + tuple(
             FetchedPartition(partition, acknowledge_error=error)
             for partition, error in results.items()

@@ -433,7 +433,8 @@ def drop_state(me: SharePartition, because: str, error: Errors) -> Effects:
 
     A queued write without a waiting client is dropped, too.
     """
-    replies = tuple(Reply(p.reply_to, ShareFetchResponse(error, me.partition)) for p in me.parked)
+    answer = ShareFetchResponse(Errors.NONE, (FetchedPartition(me.partition, error),))
+    replies = tuple(Reply(parked.reply_to, answer) for parked in me.parked)
     gone = SharePartitionDropped(me.partition, me.group_id, because)
     writes = tuple(
         w for i, w in enumerate(me.writes) if w.purpose not in READS or (i == 0 and me.on_wire)

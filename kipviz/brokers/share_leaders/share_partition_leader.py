@@ -43,6 +43,7 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.brokers.share_transactions import share_outcomes, share_staging, share_staging_steps
+from kipviz.messages.apis.shares.share_fetch import refuse_fetch
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
@@ -50,7 +51,6 @@ from kipviz.messages.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
-    ShareFetchResponse,
     TxnShareAcknowledge,
 )
 from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
@@ -74,7 +74,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     """
 
     def refuse(checks: Checks) -> Effects:
-        answer = ShareFetchResponse(error_of(checks), request.partition)
+        answer = refuse_fetch(request.partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     checks = one_after_another(
@@ -124,7 +124,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     request, reply_to = call.request, call.reply_to
     checks = (deleted_topics.leader_check(request.partition, on),)
     if error_of(checks) is not Errors.NONE:
-        refused = ShareFetchResponse(error_of(checks), request.partition)
+        refused = refuse_fetch(request.partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     key = on.image.share_key(request.group_id, request.partition)
     share, loading = ensure(me, key, request.group_id, request.partition, on)

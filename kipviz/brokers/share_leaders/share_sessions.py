@@ -123,6 +123,6 @@ def on_delay(me: ShareLeader, delay: RefusedFetchWait, on: Context) -> Effects:
     waits = next(w for w in me.refused if delay.member_id == w.member_id)
     error = Errors.SHARE_SESSION_LIMIT_REACHED
     checks = (Check("no room when it arrived", None, True, error),)
-    answer = ShareFetchResponse(error, waits.partition)
+    answer = ShareFetchResponse(error)
     left = me.but(refused=tuple(w for w in me.refused if w is not waits))
     return Effects(left, replies=(Reply(waits.reply_to, answer),), checks=checks)

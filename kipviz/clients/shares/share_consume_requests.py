@@ -181,42 +181,42 @@ def _on_acknowledged(
 def _on_fetched(
     me: ShareConsumer, request: ShareFetch, answer: ShareFetchResponse
 ) -> ShareConsumer:
-    if answer.error in NOT_ALLOWED:
-        me = _note_results(me, request, answer.error)
-        return me.but(done=True, error=f"ShareFetch: {answer.error.name}")
-    if answer.error is not Errors.NONE:
+    error = answer.error if me.by_session else error_of_response(answer)
+    if error in NOT_ALLOWED:
+        me = _note_results(me, request, error)
+        return me.but(done=True, error=f"ShareFetch: {error.name}")
+    if error is not Errors.NONE:
         return _reopen(_note_results(me, request, Errors.NETWORK_EXCEPTION))
     if me.by_session:
         return _answered_by_session(me, request, answer)
     broker = me.sessions.broker
-    fresh = share_holding.fresh(answer, broker)
-    if answer.refused and not fresh.batch:
+    part, *refused = answer.responses
+    fresh = share_holding.fresh(part, broker)
+    if refused and not fresh.batch:
         # Records come first; the error is thrown by a poll() that finds nothing else.
         me = me.but(sessions=me.sessions.advanced)
         return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
-    me = _note_results(me, request, answer.acknowledge_error)
-    me = with_error(me, answer.acknowledge_error).but(sessions=me.sessions.advanced)
+    me = _note_results(me, request, part.acknowledge_error)
+    me = with_error(me, part.acknowledge_error).but(sessions=me.sessions.advanced)
     me = me.but(current_fetch=me.current_fetch.but(gaps=fresh.gaps))
     fetch = me.current_fetch
     if fetch.renewed:
         return me.but(records=fetch.renewed, current_fetch=fetch.with_renewed, done=True)
     from_here = fetch.but(delivered_by=broker)
     if me.gathers:
-        me = me.but(current_fetch=from_here.but(gaps=()), partition=answer.partition)
-        return _ask_the_rest(_add_records(me, fresh, answer))
+        me = me.but(current_fetch=from_here.but(gaps=()), partition=part.partition)
+        return _ask_the_rest(_add_records(me, fresh, part))
     several = me.subscription.has_several
     if fresh.batch:
         if several:
-            me, fetch = me.but(partition=answer.partition, asking=()), from_here
-        return me.but(records=answer.records, current_fetch=fetch.but(batch=fresh.batch), done=True)
+            me, fetch = me.but(partition=part.partition, asking=()), from_here
+        return me.but(records=part.records, current_fetch=fetch.but(batch=fresh.batch), done=True)
     if not several:
         return me.but(to_send=fetch_request(me, ()), current_fetch=fetch.but(gaps=()))
-    return _ask_on(me.but(partition=answer.partition, current_fetch=from_here))
+    return _ask_on(me.but(partition=part.partition, current_fetch=from_here))
 
 
-def _add_records(
-    me: ShareConsumer, fresh: Held, part: FetchedPartition | ShareFetchResponse
-) -> ShareConsumer:
+def _add_records(me: ShareConsumer, fresh: Held, part: FetchedPartition) -> ShareConsumer:
     """Add the records of a partition to the others."""
     if not (fresh.batch or fresh.gaps):
         return me
@@ -236,9 +236,9 @@ def _answered_by_session(
     me = me.but(sessions=me.sessions.advanced)
     me = _note_results(me, request, Errors.NONE, answer)
     broker = me.sessions.broker
-    for part in answer.fetched:
+    for part in answer.responses:
         me = _add_records(me, share_holding.fresh(part, broker), part)
-    if not me.records and any(part.error in NOT_ALLOWED for part in answer.fetched):
+    if not me.records and any(part.error in NOT_ALLOWED for part in answer.responses):
         refused = Errors.TOPIC_AUTHORIZATION_FAILED.name
         return me.but(done=True, error=f"ShareFetch: {refused}", asking=())
     if request.wait and not me.current_fetch.beside:
@@ -334,7 +334,7 @@ def _said_of_each(request: ShareFetch | ShareAcknowledge) -> tuple[PartitionAckn
 def _results(answer: ShareFetchResponse | ShareAcknowledgeResponse | None) -> dict[str, Errors]:
     """Return the results of each partition's acknowledgements, as far as a response has them."""
     if isinstance(answer, ShareFetchResponse):
-        return {part.partition: part.acknowledge_error for part in answer.fetched}
+        return {part.partition: part.acknowledge_error for part in answer.responses}
     return {each.partition: each.error for each in answer.responses} if answer is not None else {}
 
 

@@ -19,7 +19,6 @@ from kipviz.messages.share_groups import (
     FetchedPartition,
     OfSession,
     PartitionAcknowledgements,
-    ShareFetchResponse,
     batches_of,
 )
 
@@ -42,7 +41,7 @@ class Owed(Value, frozen=True):
     acknowledgements: tuple[AcknowledgementBatch, ...]
 
 
-def fresh(part: FetchedPartition | ShareFetchResponse, broker: int) -> Held:
+def fresh(part: FetchedPartition, broker: int) -> Held:
     """Return the records that a broker delivered for a partition; acquired offsets without a record are gaps."""
     delivered = tuple(record.offset for record in part.records)
     acquired = (o for run in part.acquired for o in range(run.first, run.last + 1))

@@ -13,8 +13,9 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders import share_partition_leader, share_sessions
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
+from kipviz.messages.apis.shares.share_fetch import refuse_fetch
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareFetch, ShareFetchResponse
+from kipviz.messages.share_groups import ShareFetch
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:
@@ -29,7 +30,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Contex
     told = one_after_another(
         lambda: checks, lambda: (deleted_topics.leader_check(request.partition, on),)
     )
-    answer = ShareFetchResponse(error_of(told), request.partition)
+    answer = refuse_fetch(request.partition, error_of(told))
     done = Effects(me, replies=(Reply(to, answer),), checks=told)
     if refused_before or request.session_epoch != FINAL_EPOCH:
         return done

@@ -13,6 +13,7 @@ from kipviz.messages.producing import PartitionProduceData
 from kipviz.messages.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
+    FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -247,10 +248,11 @@ def said_of(reply: Any) -> Said:
     """Return the part of the model's answer to a member that is compared with the recorded one."""
     if isinstance(reply, ShareAcknowledgeResponse):
         return (("error", error_of_response(reply).name),)
+    part = reply.responses[0] if reply.responses else FetchedPartition("", reply.error)
     acquired = tuple(
         (offset, run.delivery_count)
-        for run in reply.acquired
+        for run in part.acquired
         for offset in range(run.first, run.last + 1)
     )
-    acknowledged = ("acknowledged", reply.acknowledge_error.name)
-    return (("error", reply.error.name), acknowledged, ("acquired", acquired))
+    acknowledged = ("acknowledged", part.acknowledge_error.name)
+    return (("error", part.error.name), acknowledged, ("acquired", acquired))

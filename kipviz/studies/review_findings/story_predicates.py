@@ -60,10 +60,10 @@ def staged_before_the_start(world: World, events: Sequence[Event]) -> bool:
 def whole_batch_refused(world: World, events: Sequence[Event]) -> bool:
     """Return whether a poll's acknowledgements were just rejected, all of them because of a staged one."""
     return any(
-        isinstance(event, MessageSent)
-        and isinstance(event.message, ShareFetchResponse)
-        and event.message.acknowledge_error is Errors.INVALID_RECORD_STATE
+        part.acknowledge_error is Errors.INVALID_RECORD_STATE
         for event in events
+        if isinstance(event, MessageSent) and isinstance(event.message, ShareFetchResponse)
+        for part in event.message.responses
     )
 
 

@@ -240,10 +240,11 @@ def _answer(model: ClusterModel, world: World, action: Deliver) -> Iterator[Guar
         return
     envelope = connection.responses[0]
     message = envelope.message
-    yield from _errors(message)
-    yield from found_out(message)
     host = host_of(action.source)
     app = world.applications.get(host)
+    yield from _errors(message)
+    yield from _fetched_partitions(app, action.source, message)
+    yield from found_out(message)
     if app is not None:
         yield from _answered_client(app, action.source, message)
         return
@@ -281,12 +282,20 @@ def _errors(message: Message) -> Iterator[Guard]:
     if isinstance(message, ShareAcknowledgeResponse | TxnShareAcknowledgeResponse):
         for result in message.responses[1:]:
             yield short_name(result.partition), result.error.name
-    if isinstance(message, ShareFetchResponse):
-        for fetched in message.each:
-            yield f"{fetched.partition}, fetch", fetched.error.name
-            yield f"{fetched.partition}, acknowledgements", fetched.acknowledge_error.name
-            offsets = tuple(record.offset for record in fetched.records)
-            yield f"{fetched.partition}, records", listed(offsets)
+
+
+def _fetched_partitions(app: Application | None, source: str, message: Message) -> Iterator[Guard]:
+    """Yield the results of a share fetch for each partition, if its client asks for those of a session."""
+    client = app.client_at(source) if app is not None else None
+    if not isinstance(message, ShareFetchResponse):
+        return
+    if isinstance(client, ShareConsumer) and not client.by_session:
+        return
+    for fetched in message.responses:
+        yield f"{fetched.partition}, fetch", fetched.error.name
+        yield f"{fetched.partition}, acknowledgements", fetched.acknowledge_error.name
+        offsets = tuple(record.offset for record in fetched.records)
+        yield f"{fetched.partition}, records", listed(offsets)
 
 
 def _answered_client(app: Application, source: str, message: Message) -> Iterator[Guard]:
@@ -298,8 +307,11 @@ def _answered_client(app: Application, source: str, message: Message) -> Iterato
             told, own = number(said.producer_epoch), number(client.manager.producer_epoch)
             yield "epoch", f"response {told} · client {own}"
         return
-    if isinstance(message, FetchResponse | ShareFetchResponse):
+    if isinstance(message, FetchResponse):
         yield "records received", str(len(message.records))
+    if isinstance(message, ShareFetchResponse):
+        found = sum(len(part.records) for part in message.responses)
+        yield "records received", str(found)
     if isinstance(app.consumer, ShareConsumer):
         yield "session epoch", str(app.consumer.sessions.epoch)
     else:

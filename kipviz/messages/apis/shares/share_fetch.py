@@ -178,18 +178,15 @@ def _encode_part(part: model.FetchedPartition) -> Struct:
 
 
 def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
-    if m.error in OF_THE_FETCH or (m.error and not m.partition):
-        return {"ErrorCode": m.error, "Responses": ()}
-    found = ((part.partition, _encode_part(part)) for part in m.fetched)
-    told = around.by_topic_ids(found, "Partitions")
-    for refused in m.refused:
-        error = {
-            "PartitionIndex": index_of(refused),
-            "ErrorCode": Errors.TOPIC_AUTHORIZATION_FAILED,
-            "Records": batch_of(()),
-        }
-        told += around.by_topic_id(refused, "Partitions", **error)
-    return {"ErrorCode": Errors.NONE, "Responses": told}
+    found = ((part.partition, _encode_part(part)) for part in m.responses)
+    return {"ErrorCode": m.error, "Responses": around.by_topic_ids(found, "Partitions")}
+
+
+def refuse_fetch(partition: str, error: Errors) -> model.ShareFetchResponse:
+    """Return the response to a rejected fetch: with the error of the whole fetch, or with that of its partition."""
+    if error in OF_THE_FETCH or not partition:
+        return model.ShareFetchResponse(error)
+    return model.ShareFetchResponse(Errors.NONE, (model.FetchedPartition(partition, error),))
 
 
 APIS: tuple[Api, ...] = (
@@ -213,7 +210,7 @@ APIS: tuple[Api, ...] = (
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.PARTITION,
         needs=(READ_GROUP, READ_EACH),
-        refusal=lambda m, error: model.ShareFetchResponse(error, m.partition),
+        refusal=lambda m, error: refuse_fetch(m.partition, error),
         errors=(
             at(
                 "ErrorCode",
