@@ -57,7 +57,8 @@ class Case:
         last = ("p0-a", len(self.exchanges) - 1)
         message = self.sent[last, PLACE].message("x", NEW)
         log = self.log_after(PLACE, len(self.entries))
-        return set(VerificationMemory(*told)._list_before(last, message, log))
+        (batch,) = message.partition_data
+    return set(VerificationMemory(*told)._list_before(last, batch, log))
 
 
 def entry(lowest, epoch=0, bumps=True):
