@@ -58,7 +58,7 @@ class Case:
         message = self.sent[last, PLACE].message("x", NEW)
         log = self.log_after(PLACE, len(self.entries))
         (batch,) = message.partition_data
-    return set(VerificationMemory(*told)._list_before(last, batch, log))
+        return set(VerificationMemory(*told)._list_before(last, batch, log))
 
 
 def entry(lowest, epoch=0, bumps=True):
