@@ -9,6 +9,9 @@ def main() -> int:
         # Imported here, because an interrupt during these imports has to be caught, too.
         import signal
 
+        from kipviz.command import interrupts
+
+        interrupts.begin()
         from kipviz.command.main import main as command
 
         status = command()
