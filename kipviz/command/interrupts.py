@@ -33,7 +33,7 @@ def interrupt(_: int, frame: FrameType | None) -> None:
 
 
 def _try_again(_: int, frame: FrameType | None) -> None:
-    """Send ^C again, to whoever takes it by now."""
+    """Send ^C again, to the handler that is installed by now."""
     if _would_be_lost(frame):
         signal.setitimer(signal.ITIMER_REAL, PAUSE)
     else:
