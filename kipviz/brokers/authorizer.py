@@ -160,7 +160,9 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
             partitions = (batch.partition for batch in m.partition_data)
         case TxnShareAcknowledge():
             partitions = (part.partition for part in m.partitions)
-        case Fetch() | ListOffsets() | OffsetFetch() | DescribeProducers():
+        case OffsetFetch():
+            partitions = (p for each in m.groups for p in each.partitions or ())
+        case Fetch() | ListOffsets() | DescribeProducers():
             partitions = (m.partition,)
         case _:
             assert_never(m)

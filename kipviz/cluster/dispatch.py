@@ -14,6 +14,7 @@ from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
 from kipviz.brokers.groups import (
     group_administration,
     group_coordinator,
+    offset_fetches,
     several_groups,
     share_administration,
 )
@@ -112,6 +113,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         produce_requests,
         partition_leader,
         group_coordinator,
+        offset_fetches,
         group_membership,
         classic_membership,
         share_fetching,

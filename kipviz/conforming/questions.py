@@ -7,6 +7,7 @@ from kipviz.messages.apis.groups import classic_groups, membership, offset_commi
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
+from kipviz.messages.groups import NAMES_TOPICS
 from kipviz.messages.wire.question import Question
 from kipviz.messages.wire.schema import Field, Schema
 
@@ -28,7 +29,9 @@ STAGE = Question(
     offset_commit.TXN_OFFSET_COMMIT_REQUEST, offset_commit.TXN_OFFSET_COMMIT_RESPONSE, 5
 )
 COMMIT = Question(offset_commit.OFFSET_COMMIT_REQUEST, offset_commit.OFFSET_COMMIT_RESPONSE, 9)
-OFFSETS = Question(offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, 9)
+OFFSETS = Question(
+    offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, NAMES_TOPICS
+)
 PRODUCE = Question(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, 12)
 FETCH = Question(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, 17)
 BEAT = Question(

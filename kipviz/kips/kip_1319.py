@@ -49,7 +49,7 @@ KIP = Kip(
             "Broker-Side: persisting topic IDs",
             "OffsetCommitValue version 4 has the topic id; an offset with another id is ignored.",
             MODELLED,
-            handler="brokers.groups.group_coordinator.on_offset_fetch",
+            handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-1319-by-id",
             test="brokers/test_offset_topics.py::test_the_id_is_kept_with_the_offset_also_when_it_came_by_name",
             page="25-groups-in-a-transaction-kip-447-and-1319",

@@ -22,7 +22,7 @@ KIP = Kip(
             "OffsetFetch: wait for pending offsets",
             "A reader that requires stable offsets receives UNSTABLE_OFFSET_COMMIT while some are pending.",
             MODELLED,
-            handler="brokers.groups.group_coordinator.on_offset_fetch",
+            handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-447-race",
             test="brokers/test_group_coordinator.py::test_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_offsets",
             page="25-groups-in-a-transaction-kip-447-and-1319",

@@ -16,7 +16,7 @@ KIP = Kip(
             "OffsetFetch version 8: an array of groups",
             "Each group has its offsets and an error of its own; a group that is not there has neither.",
             MODELLED,
-            handler="brokers.groups.group_administration.on_offset_fetch_of_groups",
+            handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-709-offsets-of-three",
             test=TESTS + "one_response_has_the_offsets_and_the_error_of_each_group",
             page=PAGE,

@@ -11,12 +11,14 @@ from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import AssignmentInterval
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import MemberConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
-from kipviz.messages.group_admin import ConsumerGroupDescribeResponse, OffsetFetchOfGroupsResponse
+from kipviz.messages.group_admin import ConsumerGroupDescribeResponse
 from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
@@ -167,11 +169,17 @@ def _empty_group_keeps(moment: Moment) -> bool:
 
 def _offset_found(moment: Moment) -> bool:
     """A member has just received the offset that its group committed."""
+    members = {
+        client.source
+        for app in moment.world.applications.values()
+        for client in app.clients
+        if isinstance(client, Consumer | MemberConsumer)
+    }
     return any(
         isinstance(event, MessageSent)
         and isinstance(event.message, OffsetFetchResponse)
-        and event.message.error is Errors.NONE
-        and event.message.offset > 0
+        and event.source in members
+        and any(fetched.offset > 0 for group in event.message.groups for fetched in group.offsets)
         for event in moment.events
     )
 
@@ -222,7 +230,7 @@ def _nothing_told(moment: Moment) -> bool:
     """An operator has just received, without an error, that a group has no offset."""
     return any(
         group.error is Errors.NONE and not group.offsets
-        for whole in _delivered_messages(moment, OffsetFetchOfGroupsResponse)
+        for whole in _delivered_messages(moment, OffsetFetchResponse)
         for group in whole.groups
     )
 

@@ -1,4 +1,4 @@
-"""Operators' requests about regular groups (KIP-229, KIP-496, KIP-518, KIP-709, KIP-848)."""
+"""Operators' requests about regular groups (KIP-229, KIP-496, KIP-518, KIP-848)."""
 
 from __future__ import annotations
 
@@ -118,45 +118,6 @@ class ConsumerGroupDescribeResponse(Message, frozen=True):
     VERSION: ClassVar[int] = 1
     IS_RESPONSE: ClassVar[bool] = True
     groups: tuple[DescribedConsumerGroup, ...]
-
-
-class OffsetFetchOfGroups(Message, frozen=True):
-    """An operator's request for every committed offset of groups (KIP-709).
-
-    The same request as `OffsetFetch`, without a list of topics and without a member. The admin client names topics, so
-    it sends no newer version than 9, and before 8 there is one group in it.
-    """
-
-    API_KEY: ClassVar[int] = 9
-    VERSION: ClassVar[int] = 10
-    groups: tuple[str, ...]
-    require_stable: bool = False
-    version: int = 9
-
-
-class FetchedOffset(Value, frozen=True):
-    """The committed offset of one partition, -1 beside an error."""
-
-    partition: str
-    offset: int
-    error: Errors = Errors.NONE
-
-
-class FetchedGroup(Value, frozen=True):
-    """The committed offsets of one group; an unknown group has none, and no error."""
-
-    error: Errors
-    group_id: str
-    offsets: tuple[FetchedOffset, ...] = ()
-
-
-class OffsetFetchOfGroupsResponse(Message, frozen=True):
-    """The committed offsets of groups, or an error of each."""
-
-    API_KEY: ClassVar[int] = 9
-    VERSION: ClassVar[int] = 10
-    IS_RESPONSE: ClassVar[bool] = True
-    groups: tuple[FetchedGroup, ...]
 
 
 class OffsetDelete(Message, frozen=True):

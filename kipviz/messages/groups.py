@@ -1,4 +1,4 @@
-"""Offsets of regular consumer groups."""
+"""Offsets of regular consumer groups (KIP-447, KIP-709)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kipviz.messages.message import Message
 
 # The first versions with fields for a group's member, and for RequireStable (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
-# The first version of OffsetFetch with a field for several groups (KIP-709).
-OF_SEVERAL_GROUPS = 8
+# The first version of OffsetFetch with a field for several groups (KIP-709), and the last one that names topics.
+OF_SEVERAL_GROUPS, NAMES_TOPICS = 8, 9
 
 
 class GroupOffset(Value, frozen=True):
@@ -89,29 +89,72 @@ class OffsetCommitResponse(Message, frozen=True):
     refused: tuple[RefusedOffset, ...] = ()
 
 
-class OffsetFetch(Message, frozen=True):
-    """A consumer fetches its group's committed offset; the Java consumer always requires stable offsets.
+class OffsetFetchGroup(Value, frozen=True):
+    """One group of an OffsetFetch, and the partitions whose offsets are fetched; None means all of them.
 
-    A member of the group names itself; a member epoch of -1 names none. Before version 7 (Kafka 2.5) no client could
-    require stable offsets.
+    A member of the group names itself; a member epoch of -1 names none.
+    """
+
+    group_id: str
+    partitions: tuple[str, ...] | None = None
+    member_id: str = ""
+    member_epoch: int = -1
+
+
+class OffsetFetch(Message, frozen=True):
+    """A consumer fetches its group's committed offset, or an operator fetches all committed offsets of groups.
+
+    The Java consumer always requires stable offsets. Before version 7 (Kafka 2.5) no client could require them, and
+    before version 8 there is one group in a request. The admin client names topics, so it sends no newer version than
+    9.
     """
 
     API_KEY: ClassVar[int] = 9
     VERSION: ClassVar[int] = 10
-    group_id: str
-    partition: str
-    require_stable: bool = True
-    member_id: str = ""
-    member_epoch: int = -1
+    groups: tuple[OffsetFetchGroup, ...]
+    require_stable: bool = False
     version: int = 10
 
 
+class FetchedOffset(Value, frozen=True):
+    """The committed offset of one partition: -1 for none, and beside an error."""
+
+    partition: str
+    offset: int = -1
+    error: Errors = Errors.NONE
+
+
+class FetchedGroup(Value, frozen=True):
+    """The committed offsets of one group, or an error of the whole group; an unknown group has neither."""
+
+    error: Errors
+    group_id: str
+    offsets: tuple[FetchedOffset, ...] = ()
+
+    def result_of(self, partition: str) -> FetchedOffset:
+        """Return the result for a partition that was named; an error of the group is that of each partition."""
+        if self.error is not Errors.NONE:
+            return FetchedOffset(partition, error=self.error)
+        return next(each for each in self.offsets if each.partition == partition)
+
+
 class OffsetFetchResponse(Message, frozen=True):
-    """The committed offset, -1 for none, or UNSTABLE_OFFSET_COMMIT while one is pending."""
+    """The committed offsets of groups. One that a transaction may change has UNSTABLE_OFFSET_COMMIT instead."""
 
     API_KEY: ClassVar[int] = 9
     VERSION: ClassVar[int] = 10
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    partition: str
-    offset: int = -1
+    groups: tuple[FetchedGroup, ...]
+
+
+def fetch_offset(
+    group_id: str,
+    partition: str,
+    require_stable: bool = True,
+    member_id: str = "",
+    member_epoch: int = -1,
+    version: int = 10,
+) -> OffsetFetch:
+    """Return the OffsetFetch of a consumer: of one partition in its group."""
+    group = OffsetFetchGroup(group_id, (partition,), member_id, member_epoch)
+    return OffsetFetch((group,), require_stable, version)

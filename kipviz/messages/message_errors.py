@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import FetchedGroup, OffsetFetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.producing import ProduceResponse
 from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
@@ -17,11 +18,15 @@ from kipviz.messages.transactions import AddPartitionsToTxnResponse
 def error_in(message: object) -> Errors | None:
     """Return the error of a response, Errors.NONE without an error, None for a message that has no such field.
 
-    A response with a result for each group, transaction or partition has the error of the first one.
+    A response with a result for each group, transaction or partition has the error of the first one. A group whose
+    offsets were fetched has the error of the first offset, if it has none itself.
     """
     error: Errors | None = getattr(message, "error", None)
     if not error and isinstance(message, ShareFetchResponse | ShareAcknowledgeResponse):
         return next((each.error for each in message.responses[:1]), error)
+    if error is None and isinstance(message, OffsetFetchResponse):
+        group = message.groups[0]
+        return group.error or (group.offsets[0].error if group.offsets else Errors.NONE)
     if error is None and isinstance(message, GroupsResponse):
         return results_of(message)[0].error
     if error is None and isinstance(message, TxnShareAcknowledgeResponse):
@@ -47,6 +52,9 @@ def error_of_response(message: object) -> Errors:
 
 def with_error(response: Message, error: Errors) -> Message:
     """Return a response with an error: of the whole response, or of each thing that it is about."""
+    if isinstance(response, OffsetFetchResponse):
+        failed = (FetchedGroup(error, each.group_id) for each in response.groups)
+        return response.but(groups=tuple(failed))
     if isinstance(response, GroupsResponse):
         return with_results(response, tuple(each.but(error=error) for each in results_of(response)))
     if isinstance(response, AddPartitionsToTxnResponse):

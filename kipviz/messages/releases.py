@@ -10,7 +10,7 @@ from __future__ import annotations
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS
+from kipviz.messages.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS, OffsetFetch
 from kipviz.messages.message import Message
 
 
@@ -43,10 +43,6 @@ class Release(Value, frozen=True):
         """Return the highest level of a feature that it supports."""
         level: int = getattr(self, feature)
         return level
-
-
-# The request as a consumer sends it, and as an admin client does.
-FETCHES_OFFSETS = ("OffsetFetch", "OffsetFetchOfGroups")
 
 
 # Oldest first. 2.4 is the last one before KIP-447: its brokers' config inter.broker.protocol.version holds newer ones
@@ -117,7 +113,7 @@ def spoken(binary: Release, request: Message) -> Message:
     newest = dict(binary.newest).get(type(request).__name__)
     if newest is None or request.spoken <= newest:
         return request
-    if type(request).__name__ in FETCHES_OFFSETS and newest < ASKS_STABLE:
+    if isinstance(request, OffsetFetch) and newest < ASKS_STABLE:
         return request.but(version=newest, require_stable=False)
     return request.but(version=newest)
 
@@ -127,6 +123,6 @@ def takes_several(binary: Release, request: Message) -> bool:
 
     Source: OffsetFetchRequest.Builder, NoBatchedOffsetFetchRequestException.
     """
-    if type(request).__name__ not in FETCHES_OFFSETS:
+    if not isinstance(request, OffsetFetch):
         return True
     return spoken(binary, request).spoken >= OF_SEVERAL_GROUPS

@@ -1,4 +1,4 @@
-"""Operators' requests whose array names groups, and their responses, which have a result for each group."""
+"""Requests whose array names groups, and their responses, which have a result for each group."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from kipviz.messages.group_admin import (
     DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
-    FetchedGroup,
-    OffsetFetchOfGroups,
-    OffsetFetchOfGroupsResponse,
 )
+from kipviz.messages.groups import FetchedGroup, OffsetFetch, OffsetFetchResponse
 from kipviz.messages.share_admin import (
     DeletedGroup,
     DeleteGroups,
@@ -26,14 +24,14 @@ from kipviz.messages.share_admin import (
 )
 
 OfGroups: TypeAlias = (
-    DescribeGroups | ConsumerGroupDescribe | ShareGroupDescribe | DeleteGroups | OffsetFetchOfGroups
+    DescribeGroups | ConsumerGroupDescribe | ShareGroupDescribe | DeleteGroups | OffsetFetch
 )
 GroupsResponse: TypeAlias = (
     DescribeGroupsResponse
     | ConsumerGroupDescribeResponse
     | ShareGroupDescribeResponse
     | DeleteGroupsResponse
-    | OffsetFetchOfGroupsResponse
+    | OffsetFetchResponse
 )
 GroupResult: TypeAlias = (
     DescribedClassicGroup
@@ -49,7 +47,9 @@ _OF_GROUPS: frozenset[type[Any]] = frozenset(get_args(OfGroups))
 def groups_of(request: OfGroups) -> tuple[str, ...]:
     """Return the groups that a request names."""
     match request:
-        case DescribeGroups() | OffsetFetchOfGroups():
+        case OffsetFetch():
+            return tuple(group.group_id for group in request.groups)
+        case DescribeGroups():
             return request.groups
         case ConsumerGroupDescribe() | ShareGroupDescribe():
             return request.group_ids
@@ -79,7 +79,10 @@ def names_several(message: object) -> TypeGuard[OfGroups]:
 def about(request: OfGroups, groups: tuple[str, ...]) -> OfGroups:
     """Return the same request about these groups."""
     match request:
-        case DescribeGroups() | OffsetFetchOfGroups():
+        case OffsetFetch():
+            named = {group.group_id: group for group in request.groups}
+            return request.but(groups=tuple(named[group_id] for group_id in groups))
+        case DescribeGroups():
             return request.but(groups=groups)
         case ConsumerGroupDescribe() | ShareGroupDescribe():
             return request.but(group_ids=groups)

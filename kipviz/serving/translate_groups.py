@@ -7,7 +7,6 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 from __future__ import annotations
 
 from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
-from kipviz.messages.apis.groups.offset_fetch import OF_AN_OFFSET
 from kipviz.messages.classic_groups import (
     Assigned,
     Heartbeat,
@@ -17,11 +16,14 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import OffsetFetchOfGroups, OffsetFetchOfGroupsResponse
 from kipviz.messages.groups import (
+    NAMES_TOPICS,
+    OF_SEVERAL_GROUPS,
+    FetchedGroup,
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
+    OffsetFetchGroup,
     OffsetFetchResponse,
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -76,58 +78,69 @@ def offset_commit(said: Struct, version: int, desk: Desk) -> Asked:
 
 def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
     """Fetch committed offsets: of the named partitions, or all of a group."""
-    groups = said["Groups"] if version >= 8 else (said,)
+    groups = said["Groups"] if version >= OF_SEVERAL_GROUPS else (said,)
     stable = bool(said.get("RequireStable", False))
-    messages: list[Message] = []
-    for group in groups:
-        name = group["GroupId"]
-        member = (group.get("MemberId") or "", group.get("MemberEpoch", -1))
-        if group["Topics"] is None:
-            messages.append(OffsetFetchOfGroups((name,), stable, min(version, 9)))
-            continue
-        messages += [
-            OffsetFetch(name, f"{desk.topic_named(t)}-{index}", stable, *member, version)
-            for t in group["Topics"]
-            for index in t["PartitionIndexes"]
-            if desk.topic_named(t)
-        ]
+    asked = [_group_asked(group, desk) for group in groups]
+    messages = tuple(
+        OffsetFetch((each,), stable, min(version, NAMES_TOPICS) if all_of_it else version)
+        for each in asked
+        if (all_of_it := each.partitions is None) or each.partitions
+    )
 
     def answer(replies: Replies) -> Struct:
         left = iter(replies)
-        found = []
-        for group in groups:
-            if group["Topics"] is None:
-                found.append(_everything(group["GroupId"], next(left)))
-                continue
-            error = Errors.NONE
-            topics = []
-            for topic in group["Topics"]:
-                partitions = []
-                for index in topic["PartitionIndexes"]:
-                    told = next(left) if desk.topic_named(topic) else None
-                    code, offset = Errors.UNKNOWN_TOPIC_ID, -1
-                    if isinstance(told, OffsetFetchResponse):
-                        code, offset = told.error, told.offset
-                        error = error if not code or code in OF_AN_OFFSET else code
-                    partitions.append(_offset(index, code, offset))
-                named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
-                topics.append(named | {"Partitions": tuple(partitions)})
-            told_topics = () if error and version >= 2 else tuple(topics)
-            found.append({"GroupId": group["GroupId"], "Topics": told_topics, "ErrorCode": error})
-        return {"Groups": tuple(found)} if version >= 8 else found[0]
+        told = (None if each.partitions == () else next(left) for each in asked)
+        found = tuple(
+            _encode_group(group, each, version, desk)
+            for group, each in zip(groups, told, strict=True)
+        )
+        return {"Groups": found} if version >= OF_SEVERAL_GROUPS else found[0]
 
-    return Asked(tuple(messages), answer)
+    return Asked(messages, answer)
 
 
-def _everything(group_id: str, told: Message) -> Struct:
-    assert isinstance(told, OffsetFetchOfGroupsResponse)
-    (group,) = told.groups
-    topics: dict[str, list[Struct]] = {}
-    for each in group.offsets:
-        name, _, index = each.partition.rpartition("-")
-        topics.setdefault(name, []).append(_offset(int(index), each.error, each.offset))
-    found = tuple({"Name": name, "Partitions": tuple(ps)} for name, ps in topics.items())
-    return {"GroupId": group_id, "Topics": found, "ErrorCode": group.error}
+def _group_asked(group: Struct, desk: Desk) -> OffsetFetchGroup:
+    """Return one group of the request; topics with unknown ids are left out."""
+    if group["Topics"] is None:
+        return OffsetFetchGroup(group["GroupId"])
+    partitions = tuple(
+        f"{known}-{index}"
+        for topic in group["Topics"]
+        if (known := desk.topic_named(topic))
+        for index in topic["PartitionIndexes"]
+    )
+    member = (group.get("MemberId") or "", group.get("MemberEpoch", -1))
+    return OffsetFetchGroup(group["GroupId"], partitions, *member)
+
+
+def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk) -> Struct:
+    """Return the fields of one group's result; `reply` is None if none of its topics is known."""
+    told = FetchedGroup(Errors.NONE, asked["GroupId"])
+    if reply is not None:
+        assert isinstance(reply, OffsetFetchResponse), reply
+        (told,) = reply.groups
+    name, error = told.group_id, told.error
+    if asked["Topics"] is None:
+        topics: dict[str, list[Struct]] = {}
+        for each in told.offsets:
+            topic, _, index = each.partition.rpartition("-")
+            topics.setdefault(topic, []).append(_offset(int(index), each.error, each.offset))
+        everything = tuple({"Name": t, "Partitions": tuple(ps)} for t, ps in topics.items())
+        return {"GroupId": name, "Topics": everything, "ErrorCode": error}
+    found = []
+    for topic in asked["Topics"]:
+        known = desk.topic_named(topic)
+        partitions = []
+        for index in topic["PartitionIndexes"]:
+            code, offset = Errors.UNKNOWN_TOPIC_ID, -1
+            if known:
+                result = told.result_of(f"{known}-{index}")
+                code, offset = result.error, result.offset
+            partitions.append(_offset(index, code, offset))
+        named = {n: topic[n] for n in ("Name", "TopicId") if n in topic}
+        found.append(named | {"Partitions": tuple(partitions)})
+    listed = () if error and version >= 2 else tuple(found)
+    return {"GroupId": name, "Topics": listed, "ErrorCode": error}
 
 
 def _offset(index: int, error: Errors, offset: int) -> Struct:

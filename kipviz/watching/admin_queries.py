@@ -17,13 +17,12 @@ from kipviz.messages.apis.shares import share_admin as shares
 from kipviz.messages.apis.transactions import admin
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import NAMES_TOPICS
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of
 
 ANY_BROKER = -1
-# The newest version of OffsetFetch that names topics, not their ids.
-OFFSETS_BY_NAME = 9
 # The maximum number of partitions, and of ids, in one request.
 PARTITIONS_AT_ONCE, NAMES_AT_ONCE = 1_000, 200
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
@@ -46,7 +45,7 @@ DESCRIBE = Question(admin.DESCRIBE_TRANSACTIONS_REQUEST, admin.DESCRIBE_TRANSACT
 OFFSETS = Question(list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE)
 GROUPS = Question(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE)
 COMMITTED = Question(
-    offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, OFFSETS_BY_NAME
+    offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, NAMES_TOPICS
 )
 SHARE_GROUPS = Question(shares.SHARE_GROUP_DESCRIBE_REQUEST, shares.SHARE_GROUP_DESCRIBE_RESPONSE)
 SHARE_OFFSETS = Question(

@@ -42,6 +42,7 @@ from kipviz.messages.admin import (
     TransactionListing,
 )
 from kipviz.messages.apis import catalogue
+from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
@@ -54,20 +55,18 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     ListGroups,
     OffsetDelete,
-    OffsetFetchOfGroups,
 )
 from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
-    OffsetFetch,
-    OffsetFetchResponse,
     TxnOffsetCommit,
+    fetch_offset,
 )
 from kipviz.messages.list_offsets import ListOffsets
 from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.message_errors import error_in
+from kipviz.messages.message_errors import error_in, error_of_response
 from kipviz.messages.metadata import Metadata
 from kipviz.messages.producing import Fetch, FetchResponse, PartitionProduceData, Produce
 from kipviz.messages.share_admin import (
@@ -107,6 +106,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import init_transactions, producer_of
+from tests.messages.offset_fetches import fetch_all, response_of
 from tests.messages.shares import acknowledges, fetched, stages
 
 Op, R = Operation, Resource
@@ -125,7 +125,7 @@ REQUESTS = {
         Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
         Fetch("out-0", 0, 1, read_committed=True),
         ListOffsets("out-0", -1),
-        OffsetFetch("g", "out-0"),
+        fetch_offset("g", "out-0"),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
         TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
         ConsumerGroupHeartbeat("g", "m", 1, "out"),
@@ -153,7 +153,6 @@ REQUESTS = {
         DescribeGroups(("g",)),
         ConsumerGroupDescribe(("g",)),
         OffsetDelete("g", ("out-0",)),
-        OffsetFetchOfGroups(("g",)),
         DescribeAcls(AclFilter()),
         CreateAcls((AclEntry("TOPIC", "out", LITERAL, "User:a", "READ"),)),
         DeleteAcls((AclFilter(),)),
@@ -161,6 +160,7 @@ REQUESTS = {
 }
 REQUESTS[NAMELESS] = InitProducerId(None)
 REQUESTS[OF_A_PLAIN_ONE] = Produce("", (PartitionProduceData("out-0", 9, 0, 0, ()),))
+REQUESTS[OF_ALL_TOPICS] = fetch_all("g")
 REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=3)
 STATE_REQUESTS = (
     ReadShareGroupState,
@@ -190,7 +190,7 @@ def refused(name, *acls, source="app-1/producer"):
 
 
 def test_every_request_that_a_broker_handles_is_in_the_table():
-    versions = (OF_A_CLIENT, OF_A_PLAIN_ONE, NAMELESS)
+    versions = (OF_A_CLIENT, OF_A_PLAIN_ONE, OF_ALL_TOPICS, NAMELESS)
     assert set(NEEDS) == {*versions, *(cls.__name__ for cls in HANDLERS)}
 
 
@@ -411,13 +411,13 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
     assert (again.manager.state, again.error) == (ProducerState.INITIALIZING, "")
 
 
-@pytest.mark.parametrize("answer", [OffsetFetchResponse(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])
+@pytest.mark.parametrize("answer", [response_of(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])
 def test_poll_throws_what_a_consumer_is_refused(answer):
     me = consumer.poll(Consumer("r/consumer", "g", "m", 2, "p-0", 5))
     me, _ = consumer.sent(me, consumer.next_request(me), 1)
     me = consumer.on_response(me, answer)
     assert me.done
-    assert me.error.endswith(answer.error.name)
+    assert me.error.endswith(error_of_response(answer).name)
     assert consumer.poll(me).error == ""
 
 

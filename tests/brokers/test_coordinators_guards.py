@@ -8,6 +8,7 @@ import pytest
 
 from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
+from kipviz.brokers.groups import offset_fetches
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.share_coordinators import share_coordinator as sc
@@ -22,7 +23,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionMoved
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetchGroup, TxnOffsetCommit
 from kipviz.messages.share_state import InitializeShareGroupState
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.consumer_offsets import OffsetTombstone
@@ -175,7 +176,7 @@ def test_a_topic_that_is_deleted_takes_its_own_offsets_along_and_no_other_topic_
 def test_an_offset_is_of_another_topic_where_both_ids_are_known_and_differ(committed, now, another):
     on = SimpleNamespace(image=SimpleNamespace(topic_id_of=lambda _: now))
     offset = CommittedOffset(3, 0, committed)
-    assert gc._of_another_topic(offset, "src-0", on) is another
+    assert offset_fetches._of_another_topic(offset, "src-0", on) is another
 
 
 @pytest.mark.parametrize(
@@ -194,8 +195,11 @@ def test_who_reads_an_offset_is_a_member_or_names_neither_a_member_nor_an_epoch(
 ):
     members = Table.of({"m": GroupMember("src", epoch=4)})
     role = GroupCoordinator(OFFSETS).but(groups=Table.of({"g": ConsumerGroup(members=members)}))
-    request = OffsetFetch(group, "src-0", member_id=name, member_epoch=epoch)
-    assert named(gc._reader_checks(role, request)) == [("loading", False, Errors.NONE), *found]
+    request = OffsetFetchGroup(group, ("src-0",), name, epoch)
+    assert named(offset_fetches._reader_checks(role, request)) == [
+        ("loading", False, Errors.NONE),
+        *found,
+    ]
 
 
 def test_a_member_that_is_given_is_found_by_its_name_or_not_at_all():

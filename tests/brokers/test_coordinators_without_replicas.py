@@ -15,7 +15,7 @@ from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from kipviz.messages.share_admin import DeletedGroup, DeleteGroups
 from kipviz.messages.share_membership import ShareGroupHeartbeat
@@ -29,6 +29,7 @@ from kipviz.messages.share_state import (
 from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
+from tests.messages.offset_fetches import fetched
 
 KEY = f"g:{TOPIC_IDS['src']}:0"
 OFFSETS = f"__consumer_offsets-{partition_for('g', 50)}"
@@ -62,7 +63,7 @@ def test_an_offset_is_refused_and_not_kept():
     assert desk.ask(gc.on_offset_commit, request).error is LATER
     assert not desk.logs[OFFSETS].batches
     desk.image["offline"] = ()
-    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == -1
+    assert fetched(desk).offset == -1
     assert desk.ask(gc.on_offset_commit, request).error is Errors.NONE
 
 

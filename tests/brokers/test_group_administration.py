@@ -12,6 +12,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_administration as asked
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.groups.offset_fetches import on_offset_fetch
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.membership import classic_membership, group_membership, static_members
@@ -40,7 +41,6 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetDelete,
     OffsetDeleteResponse,
-    OffsetFetchOfGroups,
 )
 from kipviz.messages.groups import GroupOffset, OffsetCommit
 from kipviz.messages.membership import ConsumerGroupHeartbeat
@@ -51,6 +51,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
 from kipviz.scenarios.library import scenario
 from tests.brokers.test_share_membership import STATES
+from tests.messages.offset_fetches import fetch_all
 from tests.scenarios.story import played
 
 E = Errors
@@ -275,10 +276,9 @@ def test_an_operator_who_requires_stable_offsets_waits_for_the_newest_and_anothe
     assert desk.ask(gc.on_offset_commit, commit) is not None
     desk.instant = False
     desk.ask(gc.on_offset_commit, OffsetCommit("g", "", -1, (GroupOffset("src-0", 8),)))
-    replicated: Any = desk.ask(asked.on_offset_fetch_of_groups, OffsetFetchOfGroups(("g",)))
+    replicated: Any = desk.ask(on_offset_fetch, fetch_all("g"))
     assert [each.offset for each in replicated.groups[0].offsets] == [3]
-    stable = OffsetFetchOfGroups(("g",), require_stable=True)
-    assert desk.ask(asked.on_offset_fetch_of_groups, stable) is None
+    assert desk.ask(on_offset_fetch, fetch_all("g", require_stable=True)) is None
     desk.replicate()
     newest: Any = desk.last
     assert [each.offset for each in newest.groups[0].offsets] == [8]

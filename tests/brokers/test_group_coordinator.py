@@ -13,7 +13,7 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
@@ -26,6 +26,7 @@ from kipviz.records.consumer_offsets import (
 )
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
+from tests.messages import offset_fetches
 
 HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
@@ -67,7 +68,7 @@ def mark(desk, pid=10, epoch=1, *, outcome=True):
 
 
 def fetched(desk, partition, *, stable=True):
-    answer = desk.ask(gc.on_offset_fetch, OffsetFetch("g", partition, stable))
+    answer = offset_fetches.fetched(desk, partition, stable)
     return answer.error.value or answer.offset
 
 
@@ -183,9 +184,9 @@ def test_an_offset_fetch_is_answered_only_when_what_it_has_seen_is_replicated(de
     enlisted(desk)
     desk.instant = False
     mark(desk)
-    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "foo-0")) is None
+    assert offset_fetches.fetched(desk, "foo-0") is None
     desk.replicate()
-    assert desk.last.offset == 101
+    assert desk.last.groups[0].result_of("foo-0").offset == 101
 
 
 def test_without_a_transaction_coordinator_the_commit_has_to_be_tried_again(desk):

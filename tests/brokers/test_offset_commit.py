@@ -19,11 +19,11 @@ from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
     RefusedOffset,
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat
 from tests.clients.parts import member_of
+from tests.messages.offset_fetches import fetched
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -44,7 +44,7 @@ def commit(desk, *partitions, name="C1", epoch=2, group="g"):
 
 def test_an_offset_is_committed_at_once_in_the_name_of_a_member(desk):
     assert commit(desk, "src-0").error is E.NONE
-    assert desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset == 7
+    assert fetched(desk).offset == 7
     assert desk.events[-1] == OffsetCommitted("g", "src-0", 7)
     assert not desk.logs[HERE].batches[-1].transactional
     assert not desk.role.pending

@@ -17,16 +17,17 @@ from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    fetch_offset,
 )
 from kipviz.messages.metadata import Metadata, TopicId
 from kipviz.messages.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
+from tests.messages import offset_fetches
 
 HERE = "__consumer_offsets-0"
 HOME = f"__transaction_state-{partition_for('t', 50)}"
@@ -134,7 +135,7 @@ def mark(desk):
 
 
 def fetched(desk):
-    return desk.ask(gc.on_offset_fetch, OffsetFetch("g", "src-0")).offset
+    return offset_fetches.fetched(desk).offset
 
 
 def test_the_id_is_kept_with_the_offset_also_when_it_came_by_name(desk):
@@ -189,7 +190,7 @@ def test_a_broker_answers_alone_only_where_nothing_of_a_commit_is_there(desk):
 
     there, gone, other = GroupOffset("src-0", 7), GroupOffset("src-9", 7), GroupOffset("none-0", 7)
     unknown, nameless = E.UNKNOWN_TOPIC_OR_PARTITION, E.UNKNOWN_TOPIC_ID
-    assert alone(OffsetFetch("g", "none-0")) is None
+    assert alone(fetch_offset("g", "none-0")) is None
     for offsets in ((), (there,), (there, gone)):
         assert alone(OffsetCommit("g", "m", 2, offsets)) is None
         assert alone(TxnOffsetCommit("t", "g", 10, 0, "m", 2, offsets)) is None

@@ -9,10 +9,10 @@ import pytest
 from kipviz.brokers import kafka_apis
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Reply, ReplyTo
-from kipviz.brokers.groups import group_administration as asked
 from kipviz.brokers.groups import group_coordinator as group
 from kipviz.brokers.groups import several_groups as several
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
+from kipviz.brokers.groups.offset_fetches import on_offset_fetch
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_log import append
 from kipviz.clients.operators import admin
@@ -24,14 +24,16 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups import (
     FetchedGroup,
     FetchedOffset,
-    OffsetFetchOfGroups,
-    OffsetFetchOfGroupsResponse,
+    OffsetFetch,
+    OffsetFetchResponse,
+    TxnOffsetCommit,
 )
-from kipviz.messages.groups import TxnOffsetCommit
 from kipviz.messages.releases import release, takes_several
+from kipviz.messages.several_groups import about
+from kipviz.messages.several_groups import groups_of as groups_in
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
@@ -41,13 +43,14 @@ from kipviz.records.placement import partition_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP
 from kipviz.views.explanations.operators import found_out
+from tests.messages.offset_fetches import fetch_all
 from tests.scenarios.story import nodes, played
 
 BILLING, MISSPELT = "billing", "my-gruop-4"
 
 E = Errors
 HERE = "__consumer_offsets-0"
-ALL = OffsetFetchOfGroups((GROUP, BILLING, MISSPELT))
+ALL = fetch_all(GROUP, BILLING, MISSPELT)
 COMMITTED = {
     "offsets": Table.of(
         ((("g", "src-0"), CommittedOffset(7, 1)), (("other", "src-0"), CommittedOffset(9, 2)))
@@ -62,18 +65,18 @@ def desk_of(**state: Any) -> Desk:
     return Desk(group, GroupCoordinator(HERE, **state), leaders={HERE: 1, "src-0": 5})
 
 
-def told(desk: Desk, request: OffsetFetchOfGroups) -> Any:
+def told(desk: Desk, request: OffsetFetch) -> Any:
     """What the only group of the response says; None if there is no response yet."""
-    answer: Any = desk.ask(asked.on_offset_fetch_of_groups, request)
+    answer: Any = desk.ask(on_offset_fetch, request)
     return None if answer is None else answer.groups[0]
 
 
 def test_an_operator_is_told_what_is_committed_and_a_group_that_is_not_there_has_nothing() -> None:
     """What was never committed is in no list, and no offset is no error."""
     desk = desk_of(**COMMITTED)
-    answer = told(desk, OffsetFetchOfGroups(("g",)))
+    answer = told(desk, fetch_all("g"))
     assert answer.offsets == (FetchedOffset("src-0", 7),)
-    answer = told(desk, OffsetFetchOfGroups(("nobody",)))
+    answer = told(desk, fetch_all("nobody"))
     assert (answer.error, answer.group_id, answer.offsets) == (E.NONE, "nobody", ())
 
 
@@ -83,18 +86,18 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
         name: f"__consumer_offsets-{partition_for(name, 50)}" for name in ("g", "other", "nobody")
     }
     here = Desk(kafka_apis, KafkaApis(), leaders=dict.fromkeys(places.values(), 1))
-    request = OffsetFetchOfGroups(("g", "other", "nobody"))
+    request = fetch_all("g", "other", "nobody")
     to = ReplyTo("op/admin", 1, 0)
     here.do(several.on_several_groups(here.role, request, to, here.on))
-    asked_of = [call.message.request.groups for call in here.local]
+    asked_of = [groups_in(call.message.request) for call in here.local]
     assert asked_of == [("g",), ("other",), ("nobody",)]
     for answer in (
-        told(desk_of(**COMMITTED), OffsetFetchOfGroups(("g",))),
+        told(desk_of(**COMMITTED), fetch_all("g")),
         FetchedGroup(E.GROUP_AUTHORIZATION_FAILED, "other"),
-        told(desk_of(**COMMITTED), OffsetFetchOfGroups(("nobody",))),
+        told(desk_of(**COMMITTED), fetch_all("nobody")),
     ):
         assert not here.replies
-        whole_answer = OffsetFetchOfGroupsResponse((answer,))
+        whole_answer = OffsetFetchResponse((answer,))
         here.do(several.on_answered(here.role, Reply(to, whole_answer)))
     ((_, whole),) = here.replies
     assert [(each.group_id, each.error, each.offsets) for each in whole.groups] == [
@@ -105,27 +108,27 @@ def test_one_response_has_the_offsets_and_the_error_of_each_group() -> None:
 
 
 def test_whoever_wants_stable_offsets_is_told_which_is_not() -> None:
-    answer = told(desk_of(**COMMITTED), OffsetFetchOfGroups(("g",), require_stable=True))
+    answer = told(desk_of(**COMMITTED), fetch_all("g", require_stable=True))
     assert answer.offsets == (FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT),)
 
 
 def test_a_coordinator_that_still_loads_says_so() -> None:
-    answer = told(desk_of(loading=True), OffsetFetchOfGroups(("g",)))
+    answer = told(desk_of(loading=True), fetch_all("g"))
     assert (answer.error, answer.group_id) == (E.COORDINATOR_LOAD_IN_PROGRESS, "g")
 
 
 def test_topics_that_may_not_be_described_are_left_out() -> None:
     desk = desk_of(**COMMITTED)
     desk.image = {"acls": (Acl("op", Operation.DESCRIBE, Resource.GROUP, "g"),)}
-    assert told(desk, OffsetFetchOfGroups(("g",))).offsets == ()
+    assert told(desk, fetch_all("g")).offsets == ()
 
 
 def test_what_is_not_replicated_is_told_to_nobody_but_to_who_waits_for_it() -> None:
     desk = desk_of(offsets=COMMITTED["offsets"])
     record = OffsetCommitRecord("g", "src-0", 7)
     desk.logs[HERE] = append(desk.logs[HERE], Batch(0, (record,)))
-    assert told(desk, OffsetFetchOfGroups(("g",))).offsets == ()
-    assert told(desk, OffsetFetchOfGroups(("g",), require_stable=True)) is None
+    assert told(desk, fetch_all("g")).offsets == ()
+    assert told(desk, fetch_all("g", require_stable=True)) is None
     assert len(desk.role.waiting) == 1
 
 
@@ -135,14 +138,14 @@ def test_what_is_not_replicated_is_told_to_nobody_but_to_who_waits_for_it() -> N
 def test_what_is_not_stable_is_in_no_list_and_in_no_error() -> None:
     me = admin.list_consumer_group_offsets(Admin("op/admin", (1,)), "g h g requireStable=true")
     request: Any = admin.next_request(me)
-    assert request == OffsetFetchOfGroups(("g", "h"), True)
+    assert request == fetch_all("g", "h", require_stable=True)
     me, _ = admin.sent(me, request, 1)
     unstable = FetchedOffset("src-0", -1, E.UNSTABLE_OFFSET_COMMIT)
-    answer = OffsetFetchOfGroupsResponse(
+    answer = OffsetFetchResponse(
         (FetchedGroup(E.NONE, "g", (unstable,)), FetchedGroup(E.NOT_COORDINATOR, "h"))
     )
     me = admin.on_response(me, answer)
-    assert (admin.next_request(me), me.error) == (request.but(groups=("h",)), "")
+    assert (admin.next_request(me), me.error) == (about(request, ("h",)), "")
     assert [each.group_id for each in me.described] == ["g"]
 
 
@@ -168,7 +171,7 @@ def test_a_line_is_about_its_groups_and_not_about_its_option() -> None:
 
 def test_the_groups_of_one_coordinator_go_together() -> None:
     trace, _ = played("kip-709-offsets-of-three", "kafka")
-    assert narrowed(ALL, trace.world.image) == OffsetFetchOfGroups((GROUP, BILLING))
+    assert narrowed(ALL, trace.world.image) == fetch_all(GROUP, BILLING)
 
 
 def test_an_old_coordinator_is_asked_for_one_group_at_a_time() -> None:
@@ -176,7 +179,7 @@ def test_an_old_coordinator_is_asked_for_one_group_at_a_time() -> None:
     assert takes_several(release("3.5"), ALL)
     trace, _ = played("kip-709-old-coordinator", "kafka")
     requests = [m for m, way in delivered(trace) if way == "request"]
-    alone = [OffsetFetchOfGroups((each,), version=6) for each in (GROUP, BILLING, MISSPELT)]
+    alone = [fetch_all(each, version=6) for each in (GROUP, BILLING, MISSPELT)]
     assert requests == alone
     first = next(m for m, way in delivered(trace) if way == "response")
     assert dict(found_out(first)) == {f"{GROUP} src-0": "101"}
@@ -200,7 +203,8 @@ def delivered(trace: Any) -> list[tuple[Any, str]]:
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, MessageDelivered)
-        and isinstance(event.message, OffsetFetchOfGroups | OffsetFetchOfGroupsResponse)
+        and event.source == "operator/admin"
+        and isinstance(event.message, OffsetFetch | OffsetFetchResponse)
     ]
 
 
@@ -221,14 +225,14 @@ def test_the_request_has_groups_and_null_for_their_topics() -> None:
         (BILLING, None),
         (MISSPELT, None),
     ]
-    old = bytes_of(OffsetFetchOfGroups(("g",), version=6), 6)
+    old = bytes_of(fetch_all("g", version=6), 6)
     assert (old["GroupId"], old["Topics"]) == ("g", None)
 
 
 def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> None:
     offsets = (FetchedOffset("src-0", 7), FetchedOffset("src-1", -1, E.UNSTABLE_OFFSET_COMMIT))
     refused = FetchedGroup(E.GROUP_AUTHORIZATION_FAILED, "h")
-    answer = OffsetFetchOfGroupsResponse((FetchedGroup(E.NONE, "g", offsets), refused))
+    answer = OffsetFetchResponse((FetchedGroup(E.NONE, "g", offsets), refused))
     first, second = bytes_of(answer, 9, ALL)["Groups"]
     (topic,) = first["Topics"]
     assert [(p["CommittedOffset"], p["ErrorCode"]) for p in topic["Partitions"]] == [
@@ -236,7 +240,8 @@ def test_the_answer_has_offsets_by_group_and_below_version_8_those_of_one() -> N
         (-1, 88),
     ]
     assert (second["Topics"], second["ErrorCode"]) == ((), 30)
-    old = bytes_of(answer, 6, ALL.but(version=6))
+    alone = answer.but(groups=answer.groups[:1])
+    old = bytes_of(alone, 6, fetch_all("g", version=6))
     assert ([t["Name"] for t in old["Topics"]], old["ErrorCode"]) == (["src"], 0)
     assert [each.group_id for each in answer.groups] == ["g", "h"]
 

@@ -27,6 +27,7 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
+from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
 from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
@@ -76,7 +77,7 @@ KAFKA_APIS = {
     "OffsetCommit": "READ GROUP; READ TOPIC each",
     "OffsetFetch": "DESCRIBE GROUP; DESCRIBE TOPIC",
     "OffsetDelete": "DELETE GROUP; READ TOPIC",
-    "OffsetFetchOfGroups": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
+    OF_ALL_TOPICS: "DESCRIBE GROUP; [DESCRIBE TOPIC]",
     "JoinGroup": "READ GROUP",
     "SyncGroup": "READ GROUP",
     "Heartbeat": "READ GROUP",

@@ -28,6 +28,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.records.transaction_state import TransactionState
+from tests.messages.offset_fetches import fetch_all
 
 S = TransactionState
 ME = Admin("operator/admin", (1, 3))
@@ -265,7 +266,7 @@ def test_a_limit_of_find_hanging_is_a_number_of_minutes(text):
 )
 def test_offsets_of_several_groups_are_asked_for_with_or_without_what_is_stable(text, stable):
     asked = group_targets.committed_of(text)
-    assert (asked.groups, asked.require_stable) == (("g1", "g2"), stable)
+    assert asked == fetch_all("g1", "g2", require_stable=stable)
 
 
 def test_a_wrong_word_for_stable_offsets_is_told_with_those_that_are_right():

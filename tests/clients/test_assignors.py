@@ -222,12 +222,13 @@ def looked_up(story: str) -> list[str]:
     """The partitions of which app-1 asked for the committed offset, in the order it did."""
     trace, _ = played(story, "kafka")
     return [
-        event.message.partition
+        partition
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, MessageSent)
         and event.source == "app-1/consumer"
         and isinstance(event.message, OffsetFetch)
+        for partition in event.message.groups[0].partitions or ()
     ]
 
 

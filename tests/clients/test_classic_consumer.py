@@ -31,11 +31,12 @@ from kipviz.messages.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
-    OffsetFetchResponse,
+    fetch_offset,
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.records.classic_groups import Subscription
 from tests.clients.parts import changed, classic_member_of
+from tests.messages.offset_fetches import response_of
 
 S = MemberState
 E = Errors
@@ -117,10 +118,10 @@ def test_what_it_was_given_it_reads_from_the_committed_offset_on():
     me = stable()
     assert (me.state, me.owned, me.coordinator.metadata) == (S.STABLE, BOTH, ("C1.1", 1))
     me, request = send(me)
-    assert request == OffsetFetch("g", "src-0")
-    me = classic.on_response(me, OffsetFetchResponse(E.NONE, "src-0", 5))
+    assert request == fetch_offset("g", "src-0")
+    me = classic.on_response(me, response_of(E.NONE, "src-0", 5))
     me, _ = send(me)
-    me = classic.on_response(me, OffsetFetchResponse(E.NONE, "src-1", -1))
+    me = classic.on_response(me, response_of(E.NONE, "src-1", -1))
     me, request = send(me)
     assert isinstance(request, Fetch)
     record = FetchedRecord("src-0", 5, "a")
@@ -130,7 +131,7 @@ def test_what_it_was_given_it_reads_from_the_committed_offset_on():
 
 def test_an_offset_that_is_not_stable_is_asked_for_after_a_back_off():
     me, _ = send(stable())
-    me = classic.on_response(me, OffsetFetchResponse(E.UNSTABLE_OFFSET_COMMIT, "src-0"))
+    me = classic.on_response(me, response_of(E.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert classic.next_request(me) is None
     assert RetryBackOff() in classic.timers(me)
     assert isinstance(classic.next_request(classic.on_timer(me, RetryBackOff())), OffsetFetch)
@@ -247,7 +248,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
     ("answer", "raised"),
     [
         (
-            OffsetFetchResponse(E.GROUP_AUTHORIZATION_FAILED, "src-0"),
+            response_of(E.GROUP_AUTHORIZATION_FAILED, "src-0"),
             "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
         ),
         (

@@ -7,7 +7,7 @@ import pytest
 from kipviz.clients.groups import consumer as c
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import OffsetFetch, fetch_offset
 from kipviz.messages.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -15,6 +15,7 @@ from kipviz.messages.list_offsets import (
     ListOffsetsResponse,
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from tests.messages.offset_fetches import response_of
 
 RECORDS = (FetchedRecord("src-0", 7, "a"),)
 
@@ -28,14 +29,14 @@ def polling(position=-1):
 
 def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():
     request, me = polling()
-    assert request == OffsetFetch("g", "src-0", require_stable=True)
-    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", 7))
+    assert request == fetch_offset("g", "src-0", require_stable=True)
+    me = c.on_response(me, response_of(Errors.NONE, "src-0", 7))
     assert me.to_send == Fetch("src-0", 7, 10, read_committed=True)
 
 
 def test_a_group_without_an_offset_starts_with_the_first_record():
     _, me = polling()
-    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert me.to_send.offset == 0
 
 
@@ -50,7 +51,7 @@ def test_a_group_without_an_offset_starts_with_the_first_record():
 def test_an_offset_that_is_not_to_be_had_yet_is_asked_for_again(error):
     """KIP-447: while a transaction may still move it."""
     request, me = polling()
-    me = c.on_response(me, OffsetFetchResponse(error, "src-0"))
+    me = c.on_response(me, response_of(error, "src-0"))
     assert (me.to_send, me.done) == (request, False)
 
 
@@ -91,7 +92,7 @@ def resetting(policy, position=-1):
 )
 def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy, timestamp):
     me, _ = resetting(policy)
-    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert me.to_send == ListOffsets("src-0", timestamp, read_committed=True)
     me = c.on_response(me, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
     assert me.to_send == ListOffsets("src-0", timestamp, read_committed=True), "asked again"
@@ -104,7 +105,7 @@ def test_a_position_that_the_log_has_no_more_is_reset():
     assert request == Fetch("src-0", 7, 10, read_committed=True, resets=False)
     me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
     assert (me.done, me.to_send) == (False, ListOffsets("src-0", EARLIEST_TIMESTAMP))
-    assert c.poll(c.forget_position(me)).to_send == OffsetFetch("g", "src-0")
+    assert c.poll(c.forget_position(me)).to_send == fetch_offset("g", "src-0")
 
 
 def test_without_a_policy_poll_throws_and_the_position_stays():
@@ -113,7 +114,7 @@ def test_without_a_policy_poll_throws_and_the_position_stays():
     assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@7")
     assert c.poll(me).to_send == Fetch("src-0", 7, 10, read_committed=True, resets=False)
     me, _ = resetting("none")
-    me = c.on_response(me, OffsetFetchResponse(Errors.NONE, "src-0", -1))
+    me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert me.error == "NoOffsetForPartitionException: src-0"
 
 

@@ -8,7 +8,7 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
 from kipviz.clients.timers import FetchWait, HeartbeatInterval, RetryBackOff
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, fetch_offset
 from kipviz.messages.membership import (
     Assignment,
     ConsumerGroupHeartbeat,
@@ -16,6 +16,7 @@ from kipviz.messages.membership import (
 )
 from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
 from tests.clients.parts import changed, member_of
+from tests.messages.offset_fetches import response_of
 
 S = MemberState
 BOTH = ("src-0", "src-1")
@@ -47,7 +48,7 @@ def reading(*partitions, **changes):
     me = joined(*partitions, **changes)
     for partition in partitions:
         me, _ = send(me)
-        me = member.on_response(me, OffsetFetchResponse(Errors.NONE, partition, -1))
+        me = member.on_response(me, response_of(Errors.NONE, partition, -1))
     return me
 
 
@@ -64,7 +65,7 @@ def test_the_first_poll_joins_and_what_comes_is_acknowledged():
 
 def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting():
     me, request = send(joined(*BOTH))
-    assert request == OffsetFetch("g", "src-0", member_id="C1", member_epoch=2)
+    assert request == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
     assert request == Fetch("src-0", 0, 2, read_committed=True, wait=False)
@@ -100,7 +101,7 @@ def test_records_end_the_poll_and_move_the_position_of_their_partition():
 
 def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
     me, _ = send(joined("src-0"))
-    me = member.on_response(me, OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
+    me = member.on_response(me, response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
     assert member.next_request(me) is None
     assert RetryBackOff() in member.timers(me)
     assert isinstance(member.next_request(member.on_timer(me, RetryBackOff())), OffsetFetch)
@@ -108,7 +109,7 @@ def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
 
 def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
     me, _ = send(joined("src-0"))
-    me = member.on_response(me, OffsetFetchResponse(Errors.STALE_MEMBER_EPOCH, "src-0"))
+    me = member.on_response(me, response_of(Errors.STALE_MEMBER_EPOCH, "src-0"))
     assert isinstance(member.next_request(me), ConsumerGroupHeartbeat)
 
 
@@ -201,7 +202,7 @@ def test_every_state_can_be_reached_from_the_first():
 
 def test_what_would_go_next_can_be_looked_at_before_it_goes():
     assert fresh().to_send is None
-    assert joined(*BOTH).to_send == OffsetFetch("g", "src-0", member_id="C1", member_epoch=2)
+    assert joined(*BOTH).to_send == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_what_would_go_next_can_be_looked_at_before_it_goes():
     [
         (
             joined(*BOTH),
-            OffsetFetchResponse(Errors.GROUP_AUTHORIZATION_FAILED, "src-0"),
+            response_of(Errors.GROUP_AUTHORIZATION_FAILED, "src-0"),
             "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
         ),
         (
@@ -242,15 +243,15 @@ def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
 @pytest.mark.parametrize(("version", "stable"), [(6, False), (7, True), (8, True)])
 def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
     _, request = send(joined("src-0", offset_fetch_version=version))
-    assert request == OffsetFetch("g", "src-0", stable, version=version)
+    assert request == fetch_offset("g", "src-0", stable, version=version)
 
 
 def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
-    me, request = send(joined(*BOTH))
+    me, _ = send(joined(*BOTH))
     me = changed(me, owned=("src-1",))
-    me = member.on_response(me, OffsetFetchResponse(Errors.NONE, request.partition, 5))
+    me = member.on_response(me, response_of(Errors.NONE, "src-0", 5))
     assert "src-0" not in me.subscription.positions
-    assert send(me)[1].partition == "src-1"
+    assert send(me)[1].groups[0].partitions == ("src-1",)
 
 
 @pytest.mark.parametrize("state", [S.FENCED, S.STALE])

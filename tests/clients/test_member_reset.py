@@ -9,7 +9,7 @@ from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import GroupOffset, OffsetFetch
 from kipviz.messages.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
@@ -20,10 +20,11 @@ from kipviz.messages.list_offsets import (
 )
 from kipviz.messages.producing import Fetch, FetchResponse
 from tests.clients.parts import changed, stable_member
+from tests.messages.offset_fetches import response_of
 
 BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
 BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
-UNKNOWN = OffsetFetchResponse(Errors.NONE, "src-0", -1)
+UNKNOWN = response_of(Errors.NONE, "src-0", -1)
 
 
 def polling(clients, policy, **changes):

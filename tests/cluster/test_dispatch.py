@@ -12,7 +12,7 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
-from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.share_groups import ShareFetch
 from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
@@ -43,7 +43,7 @@ def produce(*partitions: str) -> Produce:
         (EndTxn(T, 9, 0, True), role_key(5, TXN)),
         (AddPartitionsToTxn((TxnPartitions(T, 9, 0, ("src-0",)),)), role_key(5, TXN)),
         (TxnOffsetCommit(T, G, 9, 0, "m", 1, OFFSET), role_key(5, GROUP)),
-        (OffsetFetch(G, "src-0"), role_key(5, GROUP)),
+        (fetch_offset(G, "src-0"), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
         (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
         (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),

@@ -9,10 +9,11 @@ from kipviz.cluster.behaviour import naming
 from kipviz.cluster.real import external_clients
 from kipviz.core.serialization import NotAValue, serialize
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import fetch_offset
 from tests.cluster.small_clusters import model_of, small_spec
+from tests.messages.offset_fetches import response_of
 
-ASKS = OffsetFetch("g", "src-0")
+ASKS = fetch_offset("g", "src-0")
 SPEC = small_spec("group")
 MODEL = model_of(SPEC)
 WORLD = MODEL.initial()
@@ -46,8 +47,8 @@ def test_a_guest_asks_a_broker_that_runs():
 @pytest.mark.parametrize(
     ("request_bytes", "why"),
     [
-        (serialize(OffsetFetchResponse(Errors.NONE, "src-0")), "is no request that a broker takes"),
-        (serialize(ASKS.but(group_id=7)), "a field of the request has the wrong type"),
+        (serialize(response_of(Errors.NONE, "src-0")), "is no request that a broker takes"),
+        (serialize(ASKS.but(groups=7)), "a field of the request has the wrong type"),
         (b"no message", ""),
     ],
 )

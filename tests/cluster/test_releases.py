@@ -17,7 +17,7 @@ from kipviz.core.table import Table
 from kipviz.core.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent, NotSent
-from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.messages.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
 from kipviz.messages.share_groups import TxnShareAcknowledge
@@ -78,7 +78,7 @@ def test_a_binary_from_before_kip_447_knows_of_no_member_and_of_no_stable_offset
     assert not knows(before, OFFSETS)
     assert knows(before, OFFSETS.but(member_id="", member_epoch=-1))
     assert knows(later, OFFSETS)
-    asked = OffsetFetch("g", "src-0", require_stable=True)
+    asked = fetch_offset("g", "src-0", require_stable=True)
     assert spoken(before, asked) == asked.but(version=6, require_stable=False)
     assert spoken(later, asked) == asked.but(version=8)
 

@@ -29,7 +29,7 @@ from kipviz.clients.sending import producer as clients
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.transactions import (
@@ -49,6 +49,7 @@ from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.transaction_state import TransactionState
 from tests.clients.parts import begin_transaction, init_transactions, producer_of
+from tests.messages import offset_fetches
 
 S = TransactionState
 HOME = "__transaction_state-0"
@@ -482,7 +483,8 @@ def test_29_a_pending_offset_hides_the_committed_one_from_whoever_wants_stable_o
     desk.do(gc.on_enlisted(desk.role, yes, desk.on))
 
     def fetched(partition: str, stable: bool) -> tuple[Errors, int]:
-        answer = desk.ask(gc.on_offset_fetch, OffsetFetch("g", partition, stable))
+        answer = offset_fetches.fetched(desk, partition, stable)
+        assert answer is not None
         return (answer.error, answer.offset)
 
     names = ("foo-0", "foo-1", "bar-0", "bar-1")

@@ -19,9 +19,10 @@ from kipviz.designs.design import comes_up, slot_named
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.features import Features
-from kipviz.messages.groups import GroupOffset, OffsetFetch, OffsetFetchResponse, TxnOffsetCommit
+from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import member_of
+from tests.messages.offset_fetches import fetched, response_of
 
 HERE = "__consumer_offsets-0"
 E = Errors
@@ -44,8 +45,9 @@ def test_what_a_reader_of_a_pending_offset_is_told(under, version, stable, error
     pending = Table.of({9: (PendingOffset("g", "src-0", 102, 4),)})
     role = GroupCoordinator(HERE, pending=pending)
     desk = Desk(gc, role, leaders={HERE: 1, "src-0": 5}, rules=under)
-    request = OffsetFetch("g", "src-0", stable, version=version)
-    assert desk.ask(gc.on_offset_fetch, request).error is error
+    answer = fetched(desk, require_stable=stable, version=version)
+    assert answer is not None
+    assert answer.error is error
 
 
 @pytest.mark.parametrize("error", [E.PENDING_TRANSACTION, E.COORDINATOR_LOAD_IN_PROGRESS])
@@ -63,8 +65,9 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
         offset_fetch_version=6,
     )
     request = member.next_request(me)
-    assert request == OffsetFetch("g", "src-0", require_stable=False, version=6)
-    me = member.on_response(me, OffsetFetchResponse(error, "src-0"))
+    assert request == fetch_offset("g", "src-0", require_stable=False, version=6)
+    me, _ = member.sent(me, request, 4)
+    me = member.on_response(me, response_of(error, "src-0"))
     assert member.next_request(me) is None
     assert member.next_request(member.on_timer(me, RetryBackOff())) == request
 

@@ -93,7 +93,6 @@ KAFKA_4_4 = {
     "DescribeGroups": (15, 6),
     "ConsumerGroupDescribe": (69, 1),
     "OffsetDelete": (47, 0),
-    "OffsetFetchOfGroups": (9, 10),
     "DescribeAcls": (29, 3),
     "CreateAcls": (30, 3),
     "DeleteAcls": (31, 3),

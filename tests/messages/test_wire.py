@@ -29,10 +29,9 @@ from kipviz.messages.group_admin import (
 )
 from kipviz.messages.groups import (
     GroupOffset,
-    OffsetFetch,
-    OffsetFetchResponse,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    fetch_offset,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
@@ -80,6 +79,7 @@ from kipviz.records.batches import DataRecord
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
+from tests.messages.offset_fetches import response_of
 from tests.messages.shares import acknowledged, acknowledges, fetched, staged, stages
 from tests.scenarios.story import nodes, played
 
@@ -127,8 +127,8 @@ def test_every_message_has_a_schema_with_its_key_and_its_version() -> None:
     assert set(classes()) == set(KINDS)
     for cls, kind in KINDS.items():
         way = "" if cls.IS_RESPONSE else "Request"
-        # Version 6 of InitProducerId is a class of its own, and so is a draft's; OffsetFetch has one for operators.
-        assert kind.schema.name == f"{re.sub('2Pc|OfGroups?', '', cls.__name__)}{way}"
+        # Version 6 of InitProducerId is a class of its own, and so is a draft's.
+        assert kind.schema.name == f"{re.sub('2Pc|OfGroup', '', cls.__name__)}{way}"
         assert kind.schema.key == cls.API_KEY
         assert kind.schema.status == cls.STATUS
         assert covers(kind.schema.versions, cls.VERSION)
@@ -205,18 +205,16 @@ def test_an_answer_takes_from_its_request_what_it_does_not_say_itself() -> None:
     assert {p["ErrorCode"] for p in topic["Partitions"]} == {Errors.STALE_MEMBER_EPOCH}
     assert body(answer)["Topics"] == ()
 
-    fetch = OffsetFetch("g", "src-0")
-    (group,) = body(OffsetFetchResponse(Errors.NONE, "src-0", 7), AROUND.but(request=fetch))[
-        "Groups"
-    ]
+    fetch = fetch_offset("g", "src-0")
+    (group,) = body(response_of(Errors.NONE, "src-0", 7), AROUND.but(request=fetch))["Groups"]
     assert group["GroupId"] == "g"
     assert group["Topics"][0]["Partitions"][0]["CommittedOffset"] == 7
 
 
 def test_an_error_stands_where_kafka_puts_it() -> None:
-    (group,) = body(OffsetFetchResponse(Errors.NOT_COORDINATOR, "src-0"))["Groups"]
+    (group,) = body(response_of(Errors.NOT_COORDINATOR, "src-0"))["Groups"]
     assert (group["ErrorCode"], group["Topics"]) == (Errors.NOT_COORDINATOR, ())
-    (group,) = body(OffsetFetchResponse(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))["Groups"]
+    (group,) = body(response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))["Groups"]
     assert group["ErrorCode"] == 0
     assert group["Topics"][0]["Partitions"][0]["ErrorCode"] == Errors.UNSTABLE_OFFSET_COMMIT
     for answer, whole in (
@@ -238,16 +236,16 @@ def test_an_error_stands_where_kafka_puts_it() -> None:
 
 def test_offsets_are_asked_for_by_one_group_before_version_8_and_by_several_after() -> None:
     for version in (6, 7, 8, 9, 10):
-        fetch = OffsetFetch("g", "src-0", require_stable=True, version=version)
+        fetch = fetch_offset("g", "src-0", require_stable=True, version=version)
         asked = body(fetch)
         (topic,) = (asked if version < 8 else asked["Groups"][0])["Topics"]
         assert topic.get("Name" if version < 10 else "TopicId") == ("src", TOPIC_ID)[version >= 10]
         assert asked.get("RequireStable", False) == (version >= 7)
         around = AROUND.but(request=fetch)
-        found = body(OffsetFetchResponse(Errors.NONE, "src-0", 7), around)
+        found = body(response_of(Errors.NONE, "src-0", 7), around)
         (told,) = (found if version < 8 else found["Groups"][0])["Topics"]
         assert told["Partitions"][0]["CommittedOffset"] == 7
-        whole = body(OffsetFetchResponse(Errors.NOT_COORDINATOR, "src-0"), around)
+        whole = body(response_of(Errors.NOT_COORDINATOR, "src-0"), around)
         assert (whole if version < 8 else whole["Groups"][0])["ErrorCode"] == Errors.NOT_COORDINATOR
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
+from kipviz.messages.message_errors import error_in
 from tests.scenarios.story import markers, nodes, played
 
 
@@ -11,13 +12,13 @@ def refusals(story: str, under: str) -> list[tuple[str, str, Errors]]:
     """Who got which error for which request, without those that a client only has to ask again."""
     trace, _ = played(story, under)
     return [
-        (event.source, type(event.message).__name__.removesuffix("Response"), event.message.error)
+        (event.source, type(event.message).__name__.removesuffix("Response"), error)
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, MessageSent)
         and event.way == "response"
-        and getattr(event.message, "error", Errors.NONE)
-        not in (Errors.NONE, Errors.CONCURRENT_TRANSACTIONS, Errors.MEMBER_ID_REQUIRED)
+        and (error := error_in(event.message))
+        and error not in (Errors.CONCURRENT_TRANSACTIONS, Errors.MEMBER_ID_REQUIRED)
     ]
 
 

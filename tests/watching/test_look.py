@@ -394,7 +394,6 @@ def test_a_look_only_reads(server, hands):
         "DescribeTransactions",
         "ListGroups",
         "OffsetFetch",
-        "OffsetFetchOfGroups",
         "ListOffsets",
         "ShareGroupDescribe",
         "DescribeShareGroupOffsets",

@@ -3,8 +3,7 @@
 A part of the group coordinator's role (`group_coordinator`), with the same state. Share groups are listed and deleted
   here, too; their other requests are in `share_administration`.
 WHERE IN KAFKA: GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager.deleteOffsets.
-KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups), KIP-709 (OffsetFetch
-  of several groups).
+KIPS: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-518 and KIP-848 (filters of ListGroups).
 A request about several groups arrives here group by group (`several_groups`).
 NOT MODELLED: the client's host; the assignment of members that existed before the run.
 """
@@ -30,7 +29,6 @@ from kipviz.brokers.groups.group_state import GroupCoordinator, as_replicated
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
-from kipviz.brokers.logs.replication import respond_when_replicated
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.core.values import Value
@@ -47,16 +45,12 @@ from kipviz.messages.group_admin import (
     DescribedConsumerGroup,
     DescribeGroups,
     DescribeGroupsResponse,
-    FetchedGroup,
-    FetchedOffset,
     GroupListing,
     GroupMemberDescription,
     ListGroups,
     ListGroupsResponse,
     OffsetDelete,
     OffsetDeleteResponse,
-    OffsetFetchOfGroups,
-    OffsetFetchOfGroupsResponse,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.share_admin import (
@@ -284,46 +278,6 @@ def on_offset_delete(
     return written(me, records, (forgotten,), answer, on).after(checks)
 
 
-@takes(OffsetFetchOfGroups)
-def on_offset_fetch_of_groups(
-    me: GroupCoordinator, request: OffsetFetchOfGroups, reply_to: ReplyTo, on: Context
-) -> Effects:
-    """Return every committed offset of a group to an operator.
-
-    WHEN: listConsumerGroupOffsets(). CHECKS: nothing about the group: a group that does not exist has no offsets, which
-    is no error. DOES: nothing; with requireStable it is a write without records, like a consumer's fetch.
-    ANSWERS: without requireStable, what is replicated, at once. With it, what is in the log once that is replicated,
-    and UNSTABLE_OFFSET_COMMIT for an offset that a transaction may change. An offset that was never committed is left
-    out, pending or not; an offset that was stored with another id of the topic is left out, too. So are topics that the
-    sender may not describe.
-    Clause: KIP-709 "OffsetFetch"; OffsetMetadataManager.fetchAllOffsets, KafkaApis.fetchAllOffsetsForGroup.
-    """
-    checks: Checks = (has_loaded(me.loading),)
-    if error_of(checks) is not Errors.NONE:
-        return _respond(me, request, reply_to, checks)
-    (group_id,), stable = request.groups, request.require_stable
-    seen = me if stable else as_replicated(me, on)
-    pending = group_retention.pending_of(me, group_id)
-    unstable = on.rules.pending_offset(stable, request.version)
-    told = tuple(
-        _make_fetched_offset(
-            partition, committed.offset, unstable if partition in pending else Errors.NONE
-        )
-        for (known, partition), committed in seen.offsets.items()
-        if known == group_id and topics_seen(on.image.acls, reply_to.source, (partition,))
-    )
-    checks += tuple(
-        Check("pending in a transaction", each.partition, each.partition in pending, each.error)
-        for each in told
-    )
-    fetched = FetchedGroup(Errors.NONE, group_id, told)
-    answer = Reply(reply_to, OffsetFetchOfGroupsResponse((fetched,)))
-    if not stable:
-        return Effects(me, replies=(answer,), checks=checks)
-    waiting, replies = respond_when_replicated(on.log(me.shard), answer)
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
-
-
 # -- a coordinator's groups ---------------------------------------------------------------------
 
 
@@ -372,10 +326,6 @@ def _offsets_of(me: GroupCoordinator, group_id: str) -> dict[str, bool]:
     """Return the partitions for which a group has an offset, committed or pending."""
     kept = (partition for known, partition in me.offsets if known == group_id)
     return dict.fromkeys((*kept, *group_retention.pending_of(me, group_id)), True)
-
-
-def _make_fetched_offset(partition: str, offset: int, error: Errors) -> FetchedOffset:
-    return FetchedOffset(partition, -1 if error else offset, error)
 
 
 @in_order

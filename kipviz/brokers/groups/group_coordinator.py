@@ -7,10 +7,9 @@ DURABILITY: apply, then append; answer when committed. A crash loses what is not
 PARTS: `group_state` holds the state, `group_kinds` finds the kind of a group id, `group_membership` has the members of
   regular groups, `classic_membership` those of the classic protocol, `share_membership` those of share groups,
   `share_administration` operators' requests about share groups, `group_administration` those about other groups,
-  `group_retention` the expiry of offsets and groups.
-NOT MODELLED: offset metadata; a fetch that does not require stable offsets is answered from the newest state,
-  replicated or not. Members may also exist before the run: they are in the log from the start, and their epoch never
-  changes.
+  `offset_fetches` reads committed offsets, `group_retention` has the expiry of offsets and groups.
+NOT MODELLED: offset metadata. Members may also exist before the run: they are in the log from the start, and their
+  epoch never changes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from kipviz.brokers.checks import (
 )
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo, with_effects
 from kipviz.brokers.groups import group_kinds, group_retention, offset_topics, share_administration
-from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, replay
+from kipviz.brokers.groups.group_state import GroupCoordinator, replay
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
@@ -45,7 +44,6 @@ from kipviz.brokers.logs.replication import (
     moved_check,
     replicas_check,
     resigned,
-    respond_when_replicated,
 )
 from kipviz.brokers.membership import (
     assignment_interval,
@@ -69,8 +67,6 @@ from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
-    OffsetFetchResponse,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
@@ -122,44 +118,6 @@ on_initialized = share_membership.on_initialized
 on_initialize_lost = share_membership.on_initialize_lost
 on_state_answered = share_administration.on_state_answered
 on_state_lost = share_administration.on_state_lost
-
-
-@takes(OffsetFetch)
-def on_offset_fetch(
-    me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
-) -> Effects:
-    """Return a consumer's committed offset, unless a transaction may still change it.
-
-    DOES: nothing, but with RequireStable it is a write without records: it sees what is not replicated yet, and is
-    answered only when that is replicated. An offset that was stored with another id of the topic does not count.
-    CHECKS: a member that names itself exists and has its current epoch (KIP-848).
-    Clause: KIP-447 "OffsetFetch v7": UNSTABLE_OFFSET_COMMIT while any offset is pending.
-    """
-    place = (request.group_id, request.partition)
-    checks = _reader_checks(me, request)
-    if error_of(checks) is not Errors.NONE:
-        refused = OffsetFetchResponse(error_of(checks), request.partition)
-        return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    committed = me.offsets.get(place)
-    if committed is not None and _of_another_topic(committed, request.partition, on):
-        committed = None
-    offset = committed.offset if committed else -1
-    answer = OffsetFetchResponse(Errors.NONE, request.partition, offset)
-    staged = tuple(
-        p.offset
-        for found in me.pending.values()
-        for p in found
-        if (p.group_id, p.partition) == place
-    )
-    refusal = Errors.NONE
-    if staged:
-        refusal = on.rules.pending_offset(request.require_stable, request.version)
-        if refusal is not Errors.NONE:
-            answer = OffsetFetchResponse(refusal, request.partition)
-    stable = Check("pending offsets, stable ones only", request.require_stable, staged, refusal)
-    checks = (*checks, looked_at("committed offset", offset), stable)
-    waiting, replies = respond_when_replicated(on.log(me.shard), Reply(reply_to, answer))
-    return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
 @takes(OffsetCommit)
@@ -450,30 +408,6 @@ def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
     first = written(me, tombstones, (), None, on)
     second = written(first.state, shared, (), None, on.after(first))
     return with_effects(second.state, first, second)
-
-
-def _of_another_topic(committed: CommittedOffset, partition: str, on: Context) -> bool:
-    now = on.image.topic_id_of(topic_of(partition))
-    return bool(committed.topic_id and now) and committed.topic_id != now
-
-
-@in_order
-def _reader_checks(me: GroupCoordinator, request: OffsetFetch) -> Iterator[Check]:
-    """Check the sender of an OffsetFetch. A request without member id and epoch passes, as an operator's does.
-
-    Source: ConsumerGroup.validateOffsetFetch.
-    """
-    yield has_loaded(me.loading)
-    group, name = me.groups.get(request.group_id), request.member_id
-    if group is None or (not name and request.member_epoch < 0):
-        return
-    member = group.members.get(name)
-    found = name if member is not None else None
-    yield compare("member id", name, found, member is not None, Errors.UNKNOWN_MEMBER_ID)
-    assert member is not None
-    same = request.member_epoch == member.epoch
-    error = Errors.STALE_MEMBER_EPOCH
-    yield compare("member epoch", request.member_epoch, member.epoch, same, error)
 
 
 def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:

@@ -39,6 +39,7 @@ from kipviz.messages.groups import (
 )
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import FetchResponse
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
 from kipviz.records.placement import topic_of
@@ -207,13 +208,13 @@ def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     """Handle a response: a generation, an assignment, a committed offset, or records."""
     mine = me.coordinator
     if mine.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
-        return _read(me.but(on_wire=None, on_wire_broker=-1), answer)
+        return _read(me.but(on_wire=None, on_wire_broker=-1), answer, me.on_wire)
     if me.polling:
         return _read(me.but(coordinator=mine.answered), answer)
     return me.but(coordinator=mine.answered.but(unread=answer))
 
 
-def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
+def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) -> ClassicConsumer:
     match answer:
         case JoinGroupResponse():
             return _on_joined(me, answer)
@@ -224,16 +225,14 @@ def _read(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
         case LeaveGroupResponse():
             return me
         case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
-            answer.error in NOT_ALLOWED
-        ):
-            return _throw_out_of_poll(
-                me, type(answer).__name__.removesuffix("Response"), answer.error
-            )
+            error := error_of_response(answer)
+        ) in NOT_ALLOWED:
+            return _throw_out_of_poll(me, type(answer).__name__.removesuffix("Response"), error)
         case OffsetCommitResponse():
             return _on_committed(me, answer)
         case OffsetFetchResponse():
-            known = group_reading.on_offset(me, answer)
-            return known or _throw_out_of_poll(me, "OffsetFetch", answer.error)
+            known = group_reading.on_offset(me, asked, answer)
+            return known or _throw_out_of_poll(me, "OffsetFetch", error_of_response(answer))
         case FetchResponse():
             return group_reading.on_records(me, answer)
         case ListOffsetsResponse():

@@ -14,7 +14,7 @@ from typing import Any
 
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, OffsetFetchResponse
+from kipviz.messages.groups import OffsetFetchResponse, fetch_offset
 from kipviz.messages.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
@@ -109,10 +109,12 @@ def on_response(me: Consumer, answer: Message) -> Consumer:
         request = type(answer).__name__.removesuffix("Response")
         return me.but(done=True, error=f"{request}: {refused.name}")
     if isinstance(answer, OffsetFetchResponse):
-        if answer.error is Errors.NONE and answer.offset < 0 and me.auto_offset_reset:
+        (group,) = answer.groups
+        found = group.result_of(me.partition)
+        if found.error is Errors.NONE and found.offset < 0 and me.auto_offset_reset:
             return _reset(me, f"NoOffsetForPartitionException: {me.partition}")
-        if answer.error is Errors.NONE:
-            me = me.but(position=max(answer.offset, 0))
+        if found.error is Errors.NONE:
+            me = me.but(position=max(found.offset, 0))
         return me.but(to_send=_next(me))
     if isinstance(answer, ListOffsetsResponse):
         if answer.error is Errors.NONE:
@@ -172,7 +174,7 @@ def _next(me: Consumer) -> Message:
     if me.resetting:
         return where_to(me.partition, me.auto_offset_reset, committed=committed)
     if me.position < 0:
-        return OffsetFetch(me.group_id, me.partition)
+        return fetch_offset(me.group_id, me.partition)
     return Fetch(
         me.partition,
         me.position,

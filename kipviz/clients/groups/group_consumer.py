@@ -35,6 +35,7 @@ from kipviz.messages.membership import (
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.producing import FetchResponse
 
 NO_EPOCH = -1
@@ -181,14 +182,14 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
         case ConsumerGroupHeartbeatResponse():
             return _on_heartbeat(me, answer)
         case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
-            answer.error in NOT_ALLOWED
-        ):
+            error := error_of_response(answer)
+        ) in NOT_ALLOWED:
             request = type(answer).__name__.removesuffix("Response")
-            return me.but(polling=False, done=True, error=f"{request}: {answer.error.name}")
+            return me.but(polling=False, done=True, error=f"{request}: {error.name}")
         case OffsetCommitResponse():
             return group_reading.on_committed(me, answer)
         case OffsetFetchResponse():
-            return _on_offset(me, answer)
+            return _on_offset(me, asked, answer)
         case FetchResponse():
             return group_reading.on_records(me, answer)
         case ListOffsetsResponse():
@@ -342,9 +343,11 @@ def _fence_member(me: GroupConsumer) -> GroupConsumer:
     )
 
 
-def _on_offset(me: GroupConsumer, answer: OffsetFetchResponse) -> GroupConsumer:
+def _on_offset(
+    me: GroupConsumer, asked: Message | None, answer: OffsetFetchResponse
+) -> GroupConsumer:
     """Read on from the committed offset. Back off before a retry while the offset is not stable."""
-    known = group_reading.on_offset(me, answer)
+    known = group_reading.on_offset(me, asked, answer)
     if known is not None:
         return known
     # A stale member: the next heartbeat finds out.

@@ -16,9 +16,11 @@ from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups import (
+    FetchedOffset,
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
+    fetch_offset,
 )
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
@@ -63,25 +65,35 @@ def _ask_for_offset(me: ReadingMember, partition: str, who: tuple[str, int]) -> 
     version = me.offsets.fetch_version
     stable = version >= FIRST_STABLE
     if version < FIRST_WITH_MEMBER:
-        return OffsetFetch(me.group_id, partition, stable, version=version)
-    return OffsetFetch(me.group_id, partition, stable, *who, version=version)
+        return fetch_offset(me.group_id, partition, stable, version=version)
+    return fetch_offset(me.group_id, partition, stable, *who, version=version)
 
 
-def on_offset(me: M, answer: OffsetFetchResponse) -> M | None:
+def on_offset(me: M, asked: Message | None, answer: OffsetFetchResponse) -> M | None:
     """Read on from the committed offset. Back off before a retry while the offset is not stable.
 
-    None means that the response is an error about the member itself.
+    `asked` is the request, because an error of the whole group names no partition. None means that the response is an
+    error about the member itself.
     """
-    mine, partition = me.subscription, answer.partition
-    if partition not in mine.owned:
+    mine, found = me.subscription, result_for(asked, answer)
+    if found.partition not in mine.owned:
         return me
-    if answer.error is Errors.NONE and answer.offset < 0 and mine.auto_offset_reset:
-        return _reset(me, partition, "NoOffsetForPartitionException")
-    if answer.error is Errors.NONE:
-        return me.but(subscription=mine.at(partition, max(answer.offset, 0)))
-    if answer.error in PENDING:
+    if found.error is Errors.NONE and found.offset < 0 and mine.auto_offset_reset:
+        return _reset(me, found.partition, "NoOffsetForPartitionException")
+    if found.error is Errors.NONE:
+        return me.but(subscription=mine.at(found.partition, max(found.offset, 0)))
+    if found.error in PENDING:
         return me.but(backing_off=True)
-    return me if answer.error in RETRIABLE else None
+    return me if found.error in RETRIABLE else None
+
+
+def result_for(asked: Message | None, answer: OffsetFetchResponse) -> FetchedOffset:
+    """Return the result for the one partition that a consumer's OffsetFetch names."""
+    assert isinstance(asked, OffsetFetch), asked
+    (requested,), (fetched,) = asked.groups, answer.groups
+    assert requested.partitions is not None, "a consumer names its partition"
+    (partition,) = requested.partitions
+    return fetched.result_of(partition)
 
 
 def on_told(me: M, answer: ListOffsetsResponse) -> M:

@@ -8,6 +8,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.several_groups import named
+from kipviz.messages import several_groups
 
 # The calls of an operator about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (
@@ -52,7 +53,7 @@ def groups_of(line: Line) -> tuple[str, ...]:
     if line.call not in (*OF_SHARE_GROUPS, *OF_REGULAR_GROUPS):
         return ()
     if line.call is Call.LIST_CONSUMER_GROUP_OFFSETS:
-        return group_targets.committed_of(line.target).groups
+        return several_groups.groups_of(group_targets.committed_of(line.target))
     names = named(line.target)
     return names if line.call in OF_SEVERAL_GROUPS else names[:1]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kipviz.clients.operators import several_groups
 from kipviz.messages.classic_groups import NO_MEMBER, Leaver
-from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete, OffsetFetchOfGroups
+from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete
+from kipviz.messages.groups import NAMES_TOPICS, OffsetFetch, OffsetFetchGroup
 
 
 def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -44,7 +45,7 @@ def group_offsets_of(text: str) -> OffsetDelete:
 REQUIRE_STABLE = "requireStable="
 
 
-def committed_of(text: str) -> OffsetFetchOfGroups:
+def committed_of(text: str) -> OffsetFetch:
     """Parse the groups of an OffsetFetch, each of them once: "g1 g2 requireStable=true".
 
     Raises:
@@ -58,7 +59,8 @@ def committed_of(text: str) -> OffsetFetchOfGroups:
                 f"{word!r} is no option: {REQUIRE_STABLE}true and {REQUIRE_STABLE}false are"
             )
     groups = several_groups.named(" ".join(w for w in words if w not in said))
-    return OffsetFetchOfGroups(groups, f"{REQUIRE_STABLE}true" in said[-1:])
+    stable = f"{REQUIRE_STABLE}true" in said[-1:]
+    return OffsetFetch(tuple(map(OffsetFetchGroup, groups)), stable, NAMES_TOPICS)
 
 
 def members_of(text: str) -> tuple[str, tuple[Leaver, ...]]:

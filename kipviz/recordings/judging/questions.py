@@ -15,9 +15,10 @@ from kipviz.messages.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetch,
+    OffsetFetchResponse,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
+    fetch_offset,
 )
 from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.message import Message
@@ -252,7 +253,7 @@ def _offset_fetch(x: Exchange, names: Names) -> Taken:
                 partition = f"{named(topic, names)}-{index}"
                 member = (group.get("memberId") or "", group.get("memberEpoch", -1))
                 stable = bool(said.get("requireStable", False))
-                message = OffsetFetch(group["groupId"], partition, stable, *member, x.version)
+                message = fetch_offset(group["groupId"], partition, stable, *member, x.version)
                 yield (
                     f"{group['groupId']} {partition}",
                     message,
@@ -267,6 +268,15 @@ def _fetched_answer(group: Plain, one: Plain) -> Said:
     if one is None:
         return (("error", "no answer"),)
     return with_more(one["errorCode"], ("offset", one["committedOffset"]))
+
+
+def _read_offset(reply: OffsetFetchResponse) -> Said:
+    """Return the model's answer for one partition."""
+    (group,) = reply.groups
+    found = next(iter(group.offsets), None)
+    if found is None:
+        return with_more(group.error, ("offset", -1))
+    return with_more(group.error or found.error, ("offset", found.offset))
 
 
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
@@ -455,7 +465,7 @@ ASKED: dict[str, Compared] = {
     "WRITE_TXN_MARKERS": (_write_markers, _reply(_results)),
     "TXN_OFFSET_COMMIT": (_txn_offset_commit, _each_offset),
     "OFFSET_COMMIT": (_offset_commit, _each_offset),
-    "OFFSET_FETCH": (_offset_fetch, _reply(lambda r: with_more(r.error, ("offset", r.offset)))),
+    "OFFSET_FETCH": (_offset_fetch, _reply(_read_offset)),
     "CONSUMER_GROUP_HEARTBEAT": (_group_heartbeat, _reply(_membership)),
     "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
     "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),

@@ -1,4 +1,4 @@
-"""What an operator learns from a response."""
+"""What a client learns from a response."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from kipviz.messages.admin import (
 from kipviz.messages.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribeGroupsResponse,
-    FetchedGroup,
     ListGroupsResponse,
-    OffsetFetchOfGroupsResponse,
 )
+from kipviz.messages.groups import FetchedGroup, FetchedOffset, OffsetFetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.several_groups import GroupResult, GroupsResponse, results_of
 from kipviz.messages.share_admin import (
@@ -33,8 +32,8 @@ from kipviz.records.batches import NO_TIMESTAMP
 
 
 def found_out(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield what an operator learns from a response, which may cover several groups."""
-    if isinstance(message, OffsetFetchOfGroupsResponse):
+    """Yield what an operator, or a consumer, learns from a response, which may cover several groups."""
+    if isinstance(message, OffsetFetchResponse):
         yield from _list_committed(message)
         return
     results = results_of(message) if isinstance(message, GroupsResponse) else ()
@@ -49,13 +48,18 @@ def _render_state(group: GroupResult) -> str:
     return "deleted" if isinstance(group, DeletedGroup | FetchedGroup) else group.state
 
 
-def _list_committed(message: OffsetFetchOfGroupsResponse) -> Iterator[tuple[str, str]]:
+def _list_committed(message: OffsetFetchResponse) -> Iterator[tuple[str, str]]:
     for each in message.groups:
         if each.error or not each.offsets:
             yield each.group_id, each.error.name if each.error else "no offset"
         for fetched in each.offsets:
-            told = fetched.error.name if fetched.error else number(fetched.offset)
-            yield f"{each.group_id} {fetched.partition}", told
+            yield f"{each.group_id} {fetched.partition}", _tell_offset(fetched)
+
+
+def _tell_offset(fetched: FetchedOffset) -> str:
+    if fetched.error:
+        return fetched.error.name
+    return number(fetched.offset) if fetched.offset >= 0 else "no offset"
 
 
 def _found_out(message: Message) -> Iterator[tuple[str, str]]:

@@ -58,7 +58,7 @@ from kipviz.messages.events import (
     TransactionForgotten,
     TransactionMoved,
 )
-from kipviz.messages.group_admin import OffsetFetchOfGroupsResponse
+from kipviz.messages.groups import OffsetFetchResponse
 from kipviz.messages.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
@@ -220,9 +220,10 @@ def _answer_words(message: Message | None) -> str:
     if message is None:
         return "nothing"
     name = type(message).__name__.removesuffix("Response")
-    if isinstance(message, OffsetFetchOfGroupsResponse):
-        found = "; ".join(f"{of}: {told}" for of, told in found_out(message))
-        return f"the response to {name}: {found}" if found else f"the response to {name}"
+    if isinstance(message, OffsetFetchResponse):
+        found = tuple(found_out(message))
+        if len(found) > 1 or not error_in(message):
+            return f"the response to {name}: {'; '.join(f'{of}: {told}' for of, told in found)}"
     if isinstance(message, ListOffsetsResponse) and not message.error and message.offset < 0:
         return f"the response to {name}: no record is young enough"
     of_groups = group_errors(message)

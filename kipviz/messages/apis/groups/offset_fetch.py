@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.messages import group_admin
 from kipviz.messages import groups as model
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Case, Role, Shard
 from kipviz.messages.apis.legal_errors import (
     COORDINATOR,
     READS,
     Never,
-    OnlyRecorded,
     at,
 )
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
@@ -21,11 +19,11 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import ASKS_STABLE, OF_SEVERAL_GROUPS
+from kipviz.messages.groups import ASKS_STABLE, NAMES_TOPICS, OF_SEVERAL_GROUPS
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema
-from kipviz.records.placement import index_of, topic_of
+from kipviz.records.placement import index_of
 
 OFFSET_FETCH_REQUEST = Schema(
     "OffsetFetchRequest",
@@ -144,53 +142,52 @@ OF_A_READER = (
     Errors.UNKNOWN_MEMBER_ID,
     Errors.STALE_MEMBER_EPOCH,
 )
+# The topics of a response that names all of them: those that the sender may not see are left out.
+DESCRIBED_TOPICS = Need(
+    Operation.DESCRIBE, Resource.TOPIC, "KafkaApis, single topics of the answer", hides=True
+)
 
 
-def _fetch(m: model.OffsetFetch, around: Around) -> Struct:
-    named: Struct = {"Name": topic_of(m.partition)}
-    if m.version >= 10:
-        named = {"TopicId": around.topic_id(topic_of(m.partition))}
-    topic = {**named, "PartitionIndexes": (index_of(m.partition),)}
+def _encode_request(m: model.OffsetFetch, around: Around) -> Struct:
+    """Return the fields of a request; before version 8 it has one group, in no array."""
     stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
     if m.version < OF_SEVERAL_GROUPS:
-        return {"GroupId": m.group_id, "Topics": (topic,), **stable}
-    group: Struct = {"GroupId": m.group_id, "Topics": (topic,)}
-    if m.member_epoch >= 0:
-        group |= {"MemberId": m.member_id, "MemberEpoch": m.member_epoch}
-    return {"Groups": (group,), **stable}
-
-
-def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
-    version = around.version_of(m)
-    group = around.request.group_id if isinstance(around.request, model.OffsetFetch) else ""
-    if m.error is not Errors.NONE and m.error not in OF_AN_OFFSET:
-        if version < OF_SEVERAL_GROUPS:
-            return {"Topics": (), "ErrorCode": m.error}
-        return {"Groups": ({"GroupId": group, "Topics": (), "ErrorCode": m.error},)}
-    partition = {
-        "PartitionIndex": index_of(m.partition),
-        "CommittedOffset": m.offset,
-        "ErrorCode": m.error,
-    }
-    found = around.by_topic(version, 10, m.partition, "Partitions", **partition)
-    if version < OF_SEVERAL_GROUPS:
-        return {"Topics": found, "ErrorCode": Errors.NONE}
-    return {"Groups": ({"GroupId": group, "Topics": found, "ErrorCode": Errors.NONE},)}
-
-
-def _fetch_of_groups(m: group_admin.OffsetFetchOfGroups, _: Around) -> Struct:
-    """Return the fields that name groups without topics, which means all topics (null)."""
-    stable = {"RequireStable": m.require_stable} if m.version >= ASKS_STABLE else {}
-    if m.version < OF_SEVERAL_GROUPS:
-        return {"GroupId": m.groups[0], "Topics": None, **stable}
-    groups = tuple({"GroupId": group, "Topics": None} for group in m.groups)
+        (group,) = m.groups
+        return {"GroupId": group.group_id, "Topics": _topics_of(group, m.version, around), **stable}
+    groups = tuple(_encode_group(each, m.version, around) for each in m.groups)
     return {"Groups": groups, **stable}
 
 
-def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Around) -> Struct:
+def _encode_group(group: model.OffsetFetchGroup, version: int, around: Around) -> Struct:
+    fields: Struct = {
+        "GroupId": group.group_id,
+        "Topics": _topics_of(group, version, around),
+    }
+    if group.member_epoch >= 0:
+        fields |= {"MemberId": group.member_id, "MemberEpoch": group.member_epoch}
+    return fields
+
+
+def _topics_of(
+    group: model.OffsetFetchGroup, version: int, around: Around
+) -> tuple[Struct, ...] | None:
+    """Return the named partitions by topic; null means all of them."""
+    if group.partitions is None:
+        return None
+
+    def named(topic: str, found: tuple[int, ...]) -> Struct:
+        by_name = version <= NAMES_TOPICS
+        name = {"Name": topic} if by_name else {"TopicId": around.topic_id(topic)}
+        return {**name, "PartitionIndexes": found}
+
+    return indexes(group.partitions, named)
+
+
+def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
+    """Return the fields of a response; before version 8 it is of one group, in no array."""
     version = around.version_of(m)
     if version < OF_SEVERAL_GROUPS:
-        group = m.groups[0]
+        (group,) = m.groups
         return {"Topics": _offsets_of(group, version, around), "ErrorCode": group.error}
     groups = (
         {
@@ -203,9 +200,7 @@ def _fetched_of_groups(m: group_admin.OffsetFetchOfGroupsResponse, around: Aroun
     return {"Groups": tuple(groups)}
 
 
-def _offsets_of(
-    group: group_admin.FetchedGroup, version: int, around: Around
-) -> tuple[Struct, ...]:
+def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tuple[Struct, ...]:
     partitions = (
         (
             o.partition,
@@ -217,19 +212,38 @@ def _offsets_of(
         )
         for o in group.offsets
     )
-    return around.by_topics(version, 10, partitions, "Partitions")
+    return around.by_topics(version, NAMES_TOPICS + 1, partitions, "Partitions")
 
+
+def _refuse(m: model.OffsetFetch, error: Errors) -> model.OffsetFetchResponse:
+    """Return the response with one error: of each named partition, or of each group."""
+
+    def refused(group: model.OffsetFetchGroup) -> model.FetchedGroup:
+        if error not in OF_AN_OFFSET or group.partitions is None:
+            return model.FetchedGroup(error, group.group_id)
+        offsets = tuple(model.FetchedOffset(each, error=error) for each in group.partitions)
+        return model.FetchedGroup(Errors.NONE, group.group_id, offsets)
+
+    return model.OffsetFetchResponse(tuple(map(refused, m.groups)))
+
+
+def _fetches_all(m: model.OffsetFetch) -> bool:
+    return any(group.partitions is None for group in m.groups)
+
+
+OF_ALL_TOPICS = "OffsetFetch, all topics"
 
 APIS: tuple[Api, ...] = (
     Api(
         request=model.OffsetFetch,
         response=model.OffsetFetchResponse,
-        request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch),
+        request_bytes=Kind(OFFSET_FETCH_REQUEST, _encode_request),
         response_bytes=Kind(OFFSET_FETCH_RESPONSE, _encode_response),
         role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUP,
+        shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
-        refusal=lambda m, error: model.OffsetFetchResponse(error, m.partition),
+        cases=(Case(OF_ALL_TOPICS, _fetches_all, (DESCRIBE_GROUP, DESCRIBED_TOPICS)),),
+        refusal=_refuse,
         errors=(
             at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
             at("ErrorCode", *COORDINATOR, *OF_A_READER, READS, Errors.UNSUPPORTED_VERSION),
@@ -250,63 +264,9 @@ APIS: tuple[Api, ...] = (
                 ),
             ),
         ),
-        clause="KIP-447 OffsetFetch version 7",
-        kafka="OffsetMetadataManager.fetchOffsets",
-        answer_in="CommitRequestManager",
-        newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
-    ),
-    Api(
-        request=group_admin.OffsetFetchOfGroups,
-        response=group_admin.OffsetFetchOfGroupsResponse,
-        request_bytes=Kind(OFFSET_FETCH_REQUEST, _fetch_of_groups),
-        response_bytes=Kind(OFFSET_FETCH_RESPONSE, _fetched_of_groups),
-        role=Role.GROUP_COORDINATOR,
-        shard=Shard.GROUPS,
-        needs=(
-            DESCRIBE_GROUP,
-            Need(
-                Operation.DESCRIBE,
-                Resource.TOPIC,
-                "KafkaApis, single topics of the answer",
-                hides=True,
-            ),
-        ),
-        refusal=lambda m, error: group_admin.OffsetFetchOfGroupsResponse(
-            tuple(group_admin.FetchedGroup(error, group_id) for group_id in m.groups)
-        ),
-        errors=(
-            at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
-            at(
-                "ErrorCode",
-                *COORDINATOR,
-                READS,
-                Errors.GROUP_AUTHORIZATION_FAILED,
-                Errors.UNSUPPORTED_VERSION,
-            ),
-            at("Groups.Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
-            at(
-                "Groups.ErrorCode",
-                *COORDINATOR,
-                READS,
-                Errors.GROUP_AUTHORIZATION_FAILED,
-                Errors.UNSUPPORTED_VERSION,
-                Never(
-                    "a group that is not there has no offsets, and that is no error",
-                    ("GROUP_ID_NOT_FOUND",),
-                ),
-                OnlyRecorded(
-                    "an operator names no member",
-                    (
-                        "UNKNOWN_MEMBER_ID",
-                        "STALE_MEMBER_EPOCH",
-                    ),
-                ),
-            ),
-        ),
-        clause="KIP-709",
-        kafka="OffsetMetadataManager.fetchAllOffsets",
-        answer_in="ListConsumerGroupOffsetsHandler",
-        words=("list offsets", "offsets"),
+        clause="KIP-447 OffsetFetch version 7; KIP-709",
+        kafka="OffsetMetadataManager.fetchOffsets, fetchAllOffsets",
+        answer_in="CommitRequestManager, ListConsumerGroupOffsetsHandler",
         admin_retries=OF_A_COORDINATOR,
         newest=(("2.4", 6), ("3.5", 8), ("3.6", 8), ("3.9", 9), ("4.1.0", 10), ("4.3", 10)),
     ),
