@@ -200,7 +200,8 @@ class Context(Value, frozen=True):
     """What a handler may read besides its own state; it can change none of it.
 
     `ages` is how many ms ago transactions began, where a timed clock counts that. `now_ms` is the timestamp for
-    records, NO_TIMESTAMP if they carry none.
+    records, NO_TIMESTAMP if they carry none. `without_reset` are the processes whose consumers have no
+    auto.offset.reset in this cluster (profile small).
     """
 
     broker: int
@@ -211,10 +212,18 @@ class Context(Value, frozen=True):
     settings: BrokerSettings = BrokerSettings()
     ages: tuple[tuple[str, int], ...] = ()
     now_ms: int = NO_TIMESTAMP
+    without_reset: tuple[str, ...] = ()
 
     def began_ms(self, transactional_id: str) -> int:
         """Return how many ms ago a transaction began, or -1 where time is not counted."""
         return dict(self.ages).get(transactional_id, -1)
+
+    def reads_on(self, source: str) -> bool:
+        """Return whether a consumer whose position the log does not have reads on from the first record.
+
+        This leaves out the round trips of auto.offset.reset=earliest.
+        """
+        return source.partition("/")[0] in self.without_reset
 
     def log(self, partition: str) -> PartitionLog:
         """Return the log of a partition that this broker leads."""

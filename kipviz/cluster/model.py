@@ -274,6 +274,7 @@ class ClusterModel:
             world.next_producer_id,
             self.spec.settings,
             now_ms=world.now_ms,
+            without_reset=self.spec.without_reset,
         )
 
     def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:

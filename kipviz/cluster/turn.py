@@ -158,6 +158,7 @@ class Turn:
             self._settings,
             self._ages,
             self.now_ms,
+            self.spec.without_reset,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:

@@ -103,6 +103,7 @@ class Desk(Generic[R]):
         self.image: dict[str, object] = {}
         self.next_producer_id = 9
         self.now_ms = NO_TIMESTAMP
+        self.without_reset: tuple[str, ...] = ()
         self.replies: list[tuple[ReplyTo, Message]] = []
         self.requests: list[Request] = []
         self.local: list[LocalCall] = []
@@ -123,6 +124,7 @@ class Desk(Generic[R]):
             self.next_producer_id,
             self.settings,
             now_ms=self.now_ms,
+            without_reset=self.without_reset,
         )
 
     def ask(

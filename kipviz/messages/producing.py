@@ -68,10 +68,8 @@ class ProduceResponse(Message, frozen=True):
 class Fetch(Message, frozen=True):
     """A consumer fetches records from an offset on.
 
-    Without `wait` it is answered at once, even without records (MaxWaitMs 0). `resets` means that the consumer has no
-    reset policy of its own for a position that the log does not have: it then reads on from the log's first record, and
-    the round trips of auto.offset.reset=earliest are left out. NOT MODELLED: fetch sessions, several partitions in one
-    request, followers' fetches.
+    Without `wait` it is answered at once, even without records (MaxWaitMs 0). NOT MODELLED: fetch sessions, several
+    partitions in one request, followers' fetches.
     """
 
     API_KEY: ClassVar[int] = 1
@@ -81,7 +79,6 @@ class Fetch(Message, frozen=True):
     max_records: int
     read_committed: bool
     wait: bool = True
-    resets: bool = True
 
 
 class FetchedRecord(Value, frozen=True):

@@ -178,8 +178,7 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
         return {"Responses": tuple(topics)}
 
     messages = tuple(
-        Fetch(each.partition, each.offset, RECORDS_MAX, committed, wait=False, resets=False)
-        for each in known
+        Fetch(each.partition, each.offset, RECORDS_MAX, committed, wait=False) for each in known
     )
     return Asked(messages, answer, ready, said["MaxWaitMs"] if said["MinBytes"] > 0 else 0)
 

@@ -226,11 +226,12 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
 ):
     """LocalLog.read, UnifiedLog.checkLogStartOffset: the end itself is inside."""
     desk.logs[HERE] = delete_records(plain_log(3), 2)
-    request = Fetch(HERE, offset, 10, read_committed=True, wait=False, resets=False)
+    request = Fetch(HERE, offset, 10, read_committed=True, wait=False)
     answer = desk.ask(pl.on_fetch, request)
     assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
-    at_once = desk.ask(pl.on_fetch, request.but(resets=True))
-    assert at_once.error is Errors.NONE
+    desk.without_reset = ("app-1",)
+    assert desk.ask(pl.on_fetch, request, "app-1/consumer").error is Errors.NONE
+    assert desk.ask(pl.on_fetch, request, "app-2/consumer").error is answer.error
 
 
 def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):

@@ -97,12 +97,12 @@ def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy,
     me = c.on_response(me, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
     assert me.to_send == ListOffsets("src-0", timestamp, read_committed=True), "asked again"
     me = c.on_response(me, ListOffsetsResponse(Errors.NONE, "src-0", 40))
-    assert me.to_send == Fetch("src-0", 40, 10, read_committed=True, resets=False)
+    assert me.to_send == Fetch("src-0", 40, 10, read_committed=True)
 
 
 def test_a_position_that_the_log_has_no_more_is_reset():
     me, request = resetting("earliest", 7)
-    assert request == Fetch("src-0", 7, 10, read_committed=True, resets=False)
+    assert request == Fetch("src-0", 7, 10, read_committed=True)
     me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
     assert (me.done, me.to_send) == (False, ListOffsets("src-0", EARLIEST_TIMESTAMP))
     assert c.poll(c.forget_position(me)).to_send == fetch_offset("g", "src-0")
@@ -112,7 +112,7 @@ def test_without_a_policy_poll_throws_and_the_position_stays():
     me, _ = resetting("none", 7)
     me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
     assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@7")
-    assert c.poll(me).to_send == Fetch("src-0", 7, 10, read_committed=True, resets=False)
+    assert c.poll(me).to_send == Fetch("src-0", 7, 10, read_committed=True)
     me, _ = resetting("none")
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert me.error == "NoOffsetForPartitionException: src-0"

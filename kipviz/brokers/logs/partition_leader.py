@@ -188,12 +188,13 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
     """Return records below the LSO (read_committed) or below the high watermark.
 
-    CHECKS: that the log has the offset, unless the consumer resets by itself. ANSWERS: when there are records, or at
-    once if the fetch may not wait; OFFSET_OUT_OF_RANGE before the log's start and after its end.
+    CHECKS: that the log has the offset, unless the consumer has no auto.offset.reset here (profile small). ANSWERS: when
+    there are records, or at once if the fetch may not wait; OFFSET_OUT_OF_RANGE before the log's start and after its
+    end.
     Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
-    checks = _fetch_checks(log, request)
+    checks = _fetch_checks(log, request, any_offset=on.reads_on(reply_to.source))
     error = error_of(checks)
     if error is not Errors.NONE:
         answer = FetchResponse(error, me.shard)
@@ -203,10 +204,10 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
 
 
 @in_order
-def _fetch_checks(log: logs.PartitionLog, request: Fetch) -> Iterator[Check]:
-    """Check that the log has the offset, unless the consumer resets by itself, and report where reading ends."""
+def _fetch_checks(log: logs.PartitionLog, request: Fetch, *, any_offset: bool) -> Iterator[Check]:
+    """Check that the log has the offset, if it has to, and report where reading ends."""
     offset = request.offset
-    if not request.resets:
+    if not any_offset:
         span = (log.start_offset, log.end_offset)
         there = span[0] <= offset <= span[1]
         yield compare("offset", offset, span, there, Errors.OFFSET_OUT_OF_RANGE)

@@ -175,10 +175,4 @@ def _next(me: Consumer) -> Message:
         return where_to(me.partition, me.auto_offset_reset, committed=committed)
     if me.position < 0:
         return fetch_offset(me.group_id, me.partition)
-    return Fetch(
-        me.partition,
-        me.position,
-        me.max_records,
-        read_committed=committed,
-        resets=not me.auto_offset_reset,
-    )
+    return Fetch(me.partition, me.position, me.max_records, read_committed=committed)

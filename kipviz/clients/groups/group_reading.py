@@ -55,7 +55,6 @@ def next_read(me: ReadingMember, who: tuple[str, int] = NOBODY) -> Message | Non
                 me.fetcher.max_records,
                 read_committed=committed,
                 wait=False,
-                resets=not mine.auto_offset_reset,
             )
     return None
 

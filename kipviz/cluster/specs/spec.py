@@ -289,6 +289,11 @@ class ClusterSpec(Value, frozen=True):
         """The applications with a producer and a consumer: all except the operators'."""
         return tuple(a for a in self.applications if not a.admin)
 
+    @property
+    def without_reset(self) -> tuple[str, ...]:
+        """The processes whose consumers have no auto.offset.reset: they read on where the log begins, without asking."""
+        return tuple(a.name for a in self.applications if not a.auto_offset_reset)
+
 
 class BadSpec(ValueError):
     """An impossible cluster."""
