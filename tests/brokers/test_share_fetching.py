@@ -389,7 +389,7 @@ def test_a_broker_without_room_for_the_session_lets_the_fetch_wait() -> None:
     place = Place(settings={"share_sessions_max": 1}).loaded()
     assert place.fetch(added=BOTH, epoch=0, member="M2") is None
     (waits,) = place.desk.role.refused
-    assert (waits.member_id, waits.partition) == ("M2", "")
+    assert waits.member_id == "M2"
 
 
 def test_the_last_fetch_of_a_session_gives_back_what_is_held_once_all_is_durable() -> None:

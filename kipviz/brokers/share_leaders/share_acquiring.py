@@ -340,7 +340,7 @@ def _acquire(
     delivered = _fetch_acquired(me, runs, on)
     me = me.but(records=records, next_offset=max(me.next_offset, last + 1))
     error = parked.acknowledge_error
-    return me, FetchedPartition(me.partition, parked.error, error, delivered, runs), events
+    return me, FetchedPartition(me.partition, Errors.NONE, error, delivered, runs), events
 
 
 def _runs(me: SharePartition, offsets: tuple[int, ...]) -> tuple[AcquiredRecords, ...]:

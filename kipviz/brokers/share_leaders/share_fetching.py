@@ -76,8 +76,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     me, session = share_sessions.after(me, request, reply_to, on)
     checks += session
     if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
-        waits = request.but(partition="")
-        return share_sessions.keep_waiting(me, waits, reply_to).after(checks)
+        return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
     call = SessionCall(reply_to, request)

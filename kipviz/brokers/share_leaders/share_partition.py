@@ -85,7 +85,6 @@ class ParkedFetch(Value, frozen=True):
     reply_to: ReplyTo
     acknowledging: bool = False
     acknowledge_error: Errors = Errors.NONE
-    error: Errors = Errors.NONE
 
 
 class PendingWrite(Value, frozen=True):
@@ -159,7 +158,6 @@ class Refused(Value, frozen=True):
     """A fetch without room for another session; it gets its error when it has waited long enough."""
 
     member_id: str
-    partition: str
     reply_to: ReplyTo
 
 

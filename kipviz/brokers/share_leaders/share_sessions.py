@@ -109,7 +109,7 @@ def keep_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Eff
 
     Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.
     """
-    waits = Refused(request.member_id, request.partition, reply_to)
+    waits = Refused(request.member_id, reply_to)
     return Effects(me.but(refused=(*me.refused, waits)))
 
 
