@@ -39,7 +39,7 @@ def mutants_of(evidence: Evidence, most: int, go_on: Callable[[], bool]) -> Muta
     The neighbours of an error code are errors. If there are more mutants than `most`, each nth is compared.
     """
     acceptor = Acceptor(evidence)
-    told = (*acceptor.shared(), *acceptor.joined())
+    told = acceptor.groups.judge_all()
     followed = {each.number for each in told} - {each.number for each in told if not each.accepted}
     made = [
         (number, which, answer)
@@ -69,7 +69,7 @@ def _judge_changed(acceptor: Acceptor, number: int, changed: Exchange) -> tuple[
     """Return the verdicts on a changed answer and those that follow from it; none if it is invalid."""
     try:
         if changed.api in FOLLOWED:
-            return acceptor.followed_again(number, changed)
+            return acceptor.groups.follow_again(number, changed)
         return tuple(acceptor.of(number, changed))
     except (RecordingError, CannotHandleError):
         return ()

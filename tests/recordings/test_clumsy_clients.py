@@ -21,10 +21,10 @@ from kipviz.recordings.judging import inconclusive
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.inconclusive import REMEMBERED
 from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.possible_worlds import coordinator_memory
+from kipviz.recordings.possible_worlds.verification_memory import VerificationMemory
 from kipviz.recordings.replayed_roles.answer_text import Asked
-from kipviz.recordings.request_context import coordinator_memory
 from kipviz.recordings.request_context.handmade_requests import Sent
-from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from tests.recordings.unpacked import FOLDERS, unpacked
 
 RECORDED = FOLDERS / "clumsy-4.4.0.zip"
@@ -133,9 +133,9 @@ def test_what_members_of_a_share_group_are_told_is_changed_too_and_the_group_fol
     for number, exchange in enumerate(acceptor.exchanges):
         if exchange.api not in ("SHARE_FETCH", "SHARE_ACKNOWLEDGE"):
             continue
-        assert not any(a.refused for a in acceptor.followed_again(number, exchange))
+        assert not any(a.refused for a in acceptor.groups.follow_again(number, exchange))
         for which, answer in changes(exchange.response):
-            told = acceptor.followed_again(number, exchange.but(response=answer))
+            told = acceptor.groups.follow_again(number, exchange.but(response=answer))
             assert any(each.refused for each in told), which
             asked[exchange.api, which.rpartition(" ")[0]] += 1
     # An acknowledgement is answered about the partition that it names, and about no other one of its session.

@@ -11,8 +11,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import EndTxn
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.request_context import coordinator_memory
-from kipviz.recordings.request_context.coordinator_memory import (
+from kipviz.recordings.possible_worlds import coordinator_memory
+from kipviz.recordings.possible_worlds.coordinator_memory import (
     COMPLETE,
     Transitions,
     with_unacknowledged_markers,
@@ -56,7 +56,7 @@ def test_an_id_whose_first_record_is_being_written_is_known_already(acceptor, fi
 
 def test_nobody_is_told_so_once_the_record_is_there(acceptor, first):
     number, exchange = first
-    times = [e.at_ms for e in acceptor._entries if e.partition.startswith("__transaction")]
+    times = [e.at_ms for e in acceptor.logs.entries if e.partition.startswith("__transaction")]
     between = (times[0] + times[1]) // 2
     later = exchange.but(earliest_ms=between, received_ms=between, answered_ms=between)
     (asked,) = somebody_else_asks(acceptor, (number, later))
@@ -67,7 +67,7 @@ def completed(acceptor):
     """Give the place of the first completion, its time, and an exchange that is answered while it may be pending."""
     place, entry = next(
         (place, entry)
-        for place, entry in enumerate(acceptor._entries)
+        for place, entry in enumerate(acceptor.logs.entries)
         for record in entry.batch.records
         if isinstance(record, TransactionRecord) and record.state in COMPLETE
     )
@@ -93,17 +93,17 @@ def test_a_completion_may_be_pending_until_an_answer_shows_that_it_was_applied(a
         ((at(taken, ms + 10),), True),
         ((at(taken.but(response=refused), ms + 5),), True),
     ):
-        transitions = Transitions(shown, acceptor._entries)
+        transitions = Transitions(shown, acceptor.logs.entries)
         found = transitions.may_be_pending(name, place + 1, asked)
         assert found == (place if pending else -1)
 
 
 def test_a_coordinator_elected_after_a_completion_reads_it_in_its_log(acceptor):
     place, ms, name, asked = completed(acceptor)
-    home = acceptor._entries[place].partition
+    home = acceptor.logs.entries[place].partition
     for moved, found in ((ms + 5, -1), (ms + 15, place)):
         decision = Decision(home, 2, 1, (1, 2), (1, 2), moved)
-        transitions = Transitions((), acceptor._entries, (decision,))
+        transitions = Transitions((), acceptor.logs.entries, (decision,))
         assert transitions.may_be_pending(name, place + 1, asked) == found
 
 
@@ -112,7 +112,7 @@ def test_a_transition_is_prepared_by_a_request_that_is_served_at_the_same_time(a
     name = taken.request["transactionalId"]
     now = taken.answered_ms - 1
     served = taken.but(earliest_ms=now - 1, received_ms=now - 1, connection="")
-    transitions = Transitions((served,), acceptor._entries)
+    transitions = Transitions((served,), acceptor.logs.entries)
     assert transitions.prepared_until(name, at(taken, now)) == taken.answered_ms
     assert transitions.prepared_until(name, at(taken, now - 1)) == now - 1
     assert transitions.prepared_until("another", at(taken, now)) == now
@@ -120,12 +120,12 @@ def test_a_transition_is_prepared_by_a_request_that_is_served_at_the_same_time(a
 
 def test_a_marker_that_a_log_has_may_be_unknown_to_the_coordinator(acceptor):
     place, _, name, asked = completed(acceptor)
-    world = acceptor._worlds[place - acceptor._skipped]
+    world = acceptor.logs.worlds[place - acceptor.logs.skipped]
     key = next(
         key for key, role in world.roles.items() if name in getattr(role, "transactions", ())
     )
     assert world.roles[key].transactions[name].partitions == ()
-    entries = acceptor._entries[:place]
+    entries = acceptor.logs.entries[:place]
     decided = next(
         record
         for entry in reversed(entries)
@@ -159,7 +159,7 @@ def test_whether_there_is_a_leader_yet_is_asked_of_the_entries_before_the_first_
         return True
 
     monkeypatch.setattr(acceptor, "_decisions", ())
-    monkeypatch.setattr(acceptor, "_skipped", 3)
-    monkeypatch.setattr(acceptor._office, "is_between_leaders", is_between_leaders)
+    monkeypatch.setattr(acceptor.logs, "skipped", 3)
+    monkeypatch.setattr(acceptor.office, "is_between_leaders", is_between_leaders)
     assert next(acceptor._possible((5,), asked, question))
     assert seen == [(8, question.message)]

@@ -33,7 +33,7 @@ from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProduce
 from kipviz.recordings.decoded import log_starts
 from kipviz.recordings.followed_members import joining
 from kipviz.recordings.judging.accept import Acceptor
-from kipviz.recordings.request_context import coordinator_memory
+from kipviz.recordings.possible_worlds import coordinator_memory
 from kipviz.recordings.request_context.evidence import of_recording
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"

@@ -45,7 +45,10 @@ def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
     wire = evidence.exchanges
     exchanges = (*wire[:number], other, *wire[number + 1 :])
     try:
-        return any(not v.accepted for v in Acceptor(evidence.but(exchanges=exchanges)).joined())
+        return any(
+            not v.accepted
+            for v in Acceptor(evidence.but(exchanges=exchanges)).groups.judge_classic_groups()
+        )
     except RecordingError:
         return True
 
@@ -53,7 +56,7 @@ def refused(evidence: Evidence, number: int, other: Exchange) -> bool:
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_every_answer_to_a_member_is_one_of_the_model_s(name: str) -> None:
     evidence = of_recording(RELEASE / name)
-    verdicts = Acceptor(evidence).joined()
+    verdicts = Acceptor(evidence).groups.judge_classic_groups()
     for verdict in verdicts:
         assert verdict.accepted, verdict
     asked = Counter(verdict.api for verdict in verdicts)
@@ -66,7 +69,7 @@ def test_the_recordings_have_what_can_become_of_a_member() -> None:
     errors = {
         value
         for name in FOLLOWED
-        for verdict in Acceptor(of_recording(RELEASE / name)).joined()
+        for verdict in Acceptor(of_recording(RELEASE / name)).groups.judge_classic_groups()
         for what, value in verdict.recorded
         if what in ("error", "member")
     }
@@ -84,7 +87,7 @@ def test_a_group_goes_on_from_the_log_after_a_restart() -> None:
     """Who joins then is in the next generation, and who is refused by nobody in office comes again."""
     evidence = of_recording(RELEASE / "groups-restart")
     assert len(elections_of(evidence.entries)["__consumer_offsets-7"]) == 2
-    verdicts = Acceptor(evidence).joined()
+    verdicts = Acceptor(evidence).groups.judge_classic_groups()
     generations = [dict(v.recorded).get("generation", 0) for v in verdicts]
     assert max(generations) >= 3
 
@@ -144,7 +147,7 @@ def test_a_commit_is_asked_of_the_group_as_its_members_have_made_it() -> None:
 
 def test_a_broker_that_is_asked_and_does_not_coordinate_the_group_yet_is_asked_as_it_is() -> None:
     """Found at three brokers, seeds 7005 and 7033: a commit arrived while the group's coordinator moved."""
-    (world, *_) = Acceptor(of_recording(RELEASE / "classic-members"))._worlds
+    (world, *_) = Acceptor(of_recording(RELEASE / "classic-members")).logs.worlds
     home = role_key(BROKER, "__consumer_offsets-0")
     ways = (Table.of({"g": ClassicGroup()}),)
     elsewhere = world.but(roles=world.roles.without(home))
@@ -170,7 +173,7 @@ def test_a_group_whose_log_is_a_generation_ahead_has_lost_members_since_their_la
     acceptor = Acceptor(of_recording(RELEASE / "classic-members"))
     world, key, group_id, group = next(
         (world, key, group_id, group)
-        for world in reversed(acceptor._worlds)
+        for world in reversed(acceptor.logs.worlds)
         for key, role in world.roles.items()
         for group_id, group in getattr(role, "classic_groups", Table.of()).items()
         if group.generation > 1

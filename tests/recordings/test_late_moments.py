@@ -17,11 +17,11 @@ from kipviz.conforming.real_cluster import files_in
 from kipviz.recordings.followed_members import joining, separate_share_groups, sharing
 from kipviz.recordings.followed_members.member_connections import MemberConnections
 from kipviz.recordings.judging.report import of_evidence
+from kipviz.recordings.possible_worlds.coordinator_memory import Transitions
 from kipviz.recordings.replayed_roles import leaders
 from kipviz.recordings.request_context import office
 from kipviz.recordings.request_context.appends import SeenEnds
 from kipviz.recordings.request_context.arrival import thread_of
-from kipviz.recordings.request_context.coordinator_memory import Transitions
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.recordings.request_context.handmade_requests import Sent
 from tests.recordings.unpacked import FOLDERS, unpacked

@@ -11,6 +11,7 @@ from kipviz.command.main import main
 from kipviz.recordings.decoded.elections import brokers_of
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.judging.report import report
+from kipviz.recordings.possible_worlds.seated_worlds import SeatedWorlds
 from kipviz.recordings.recorded import load_recording
 from kipviz.recordings.request_context.evidence import (
     BrokerFiles,
@@ -18,7 +19,6 @@ from kipviz.recordings.request_context.evidence import (
     of_brokers,
     of_recording,
 )
-from kipviz.recordings.request_context.seated_worlds import SeatedWorlds
 from tests.recordings.brokers_folders import brokers_folders
 
 RELEASE = Path(__file__).parent / "kafka-4.4.0"
@@ -74,7 +74,7 @@ def test_no_more_worlds_are_kept_than_a_setting_says() -> None:
     evidence = of_recording(RELEASE / "leader-move")
     acceptor = Acceptor(evidence)
     seats = SeatedWorlds(evidence.decisions, 3)
-    world = acceptor._model.initial()
+    world = acceptor.logs.model.initial()
     knowns = seats.known_between(0, 2**62)
     assert len(knowns) > 3
     first = seats.of(world, knowns[0])

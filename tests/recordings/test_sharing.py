@@ -39,7 +39,7 @@ CHANGED = [
 
 def followed(evidence: Evidence) -> tuple[Asked, ...]:
     """Follow the members of the share groups of a recording."""
-    return Acceptor(evidence).shared()
+    return Acceptor(evidence).groups.judge_share_groups()
 
 
 @pytest.mark.parametrize("folder", FOLLOWED, ids=lambda f: f"{f.parent.name}-{f.name}")

@@ -33,12 +33,16 @@ def evidence(folder):
 
 def of_joining(evidence):
     """Return (API, first thing said) of what members of classic groups were told and the model refuses."""
-    return {(a.api, a.recorded[0][1]) for a in Acceptor(evidence).joined() if a.refused}
+    return {
+        (a.api, a.recorded[0][1])
+        for a in Acceptor(evidence).groups.judge_classic_groups()
+        if a.refused
+    }
 
 
 def of_sharing(evidence):
     """Return (API, what it is about) of what members of share groups were told and the model refuses."""
-    return {(a.api, a.about) for a in Acceptor(evidence).shared() if a.refused}
+    return {(a.api, a.about) for a in Acceptor(evidence).groups.judge_share_groups() if a.refused}
 
 
 def test_every_answer_is_one_that_the_model_could_have_given_but_for_what_it_does_not_model(

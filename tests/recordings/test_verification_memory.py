@@ -6,9 +6,9 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.brokers.logs.verification import Verification
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.table import Table
+from kipviz.recordings.possible_worlds.verification_memory import VerificationMemory
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.handmade_requests import Sent
-from kipviz.recordings.request_context.verification_memory import VerificationMemory
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 PLACE, PID = "orders-0", 7

@@ -133,7 +133,7 @@ def ask_share(evidence: Evidence, share: AcceptShare) -> ShareAnswers:
     known = dict(acceptor.unreadable)
     answers = tuple(acceptor.ask(share.numbers))
     lost = tuple((n, why) for n, why in acceptor.unreadable.items() if n not in known)
-    followed = acceptor.followed() if share.follows else ()
+    followed = acceptor.groups.judge_all() if share.follows else ()
     return ShareAnswers(answers, followed, lost, tuple(acceptor.aside.items()))
 
 

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 
 from kipviz.recordings.decoded.elections import elected_of
 from kipviz.recordings.decoded.group_configs import groups_by_duration
-from kipviz.recordings.judging.handling import LACKS
+from kipviz.recordings.judging.handling import LACKS, UNUSUAL, why_set_aside
 from kipviz.recordings.judging.inconclusive import doubts_about
 from kipviz.recordings.judging.not_judged import why_not, words_of_removed
 from kipviz.recordings.judging.unreadable import unreadable
+from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.replayed_roles.fetching import Fetching
@@ -62,16 +63,25 @@ class RequestBook:
         self._elected = elected_of(evidence.decisions)
         self._damaged = evidence.damaged
         self._by_duration = groups_by_duration(evidence.configs, evidence.config_changes)
-        with self._reading("A request or its answer lacks what its API has"):
+        with self.reading("A request or its answer lacks what its API has"):
             self._fetching = Fetching(self.exchanges, self.names)
 
     @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
+    def reading(self, what: str) -> Iterator[None]:
         """Report that the content that is read meanwhile is invalid."""
         try:
             yield
         except LACKS as problem:
             raise RecordingError(self._file, 0, f"{what} ({problem!r}).") from problem
+
+    @contextmanager
+    def taking_apart(self, number: int, exchange: Exchange) -> Iterator[None]:
+        """Report that one exchange lacks a field of its API."""
+        try:
+            yield
+        except UNUSUAL as problem:
+            why = why_set_aside(number, exchange, problem)
+            raise RecordingError(self._file, 0, why) from problem
 
     def set_aside(self, number: int, why: str) -> None:
         """Leave out a request that the model cannot handle.
