@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow
+import pyarrow as pa
 
 SECONDS_MAX = 10  # of this process; what only waits has WAITING times as long
 WAITING = 6
@@ -93,7 +93,7 @@ def bounded_memory(size: int) -> Iterator[None]:
 
     pyarrow's allocator reserves a gigabyte of addresses with its first allocation: that is made before.
     """
-    pyarrow.allocate_buffer(FIRST_PIECE)
+    pa.allocate_buffer(FIRST_PIECE)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     bound = pages * resource.getpagesize() + size
