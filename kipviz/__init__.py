@@ -55,34 +55,34 @@ if TYPE_CHECKING:
     from kipviz.driving.desk import Desk as Desk
     from kipviz.lessons.own_story import story as story
     from kipviz.serving.serve import serve as serve
-    from kipviz.widgets.campaign_view import CampaignView
-    from kipviz.widgets.costs import costs as costs
-    from kipviz.widgets.decisions import saves as saves
-    from kipviz.widgets.design_lab import study as study
-    from kipviz.widgets.design_lab import verdicts as verdicts
+    from kipviz.widgets.comparing.side_by_side import compare as compare
+    from kipviz.widgets.comparing.side_by_side import two_views as two_views
     from kipviz.widgets.exercise import hand_in as hand_in
     from kipviz.widgets.exercise import lab as lab
     from kipviz.widgets.judged_logs import accept as accept
-    from kipviz.widgets.kip_1289 import corners as corners
-    from kipviz.widgets.kip_1289 import findings as findings
     from kipviz.widgets.lab import open_run as open  # noqa: A004  kipviz.open, as Path.open is
     from kipviz.widgets.lab import open_seeded as open_seeded
     from kipviz.widgets.lab import open_trace as open_trace
     from kipviz.widgets.lab import permalink as permalink
     from kipviz.widgets.lab import save as save
-    from kipviz.widgets.landscape import landscape as landscape
-    from kipviz.widgets.listings import designs as list_designs
-    from kipviz.widgets.listings import faults as list_faults
-    from kipviz.widgets.listings import profiles as list_profiles
-    from kipviz.widgets.listings import scenarios as list_scenarios
-    from kipviz.widgets.listings import slots as list_slots
-    from kipviz.widgets.outcomes import ablate as ablate
-    from kipviz.widgets.outcomes import outcomes as outcomes
     from kipviz.widgets.rebuilt_logs import rebuild as rebuild
-    from kipviz.widgets.repair_table import repair as repair
-    from kipviz.widgets.search import search as explore
-    from kipviz.widgets.side_by_side import compare as compare
-    from kipviz.widgets.side_by_side import two_views as two_views
+    from kipviz.widgets.results.campaign_view import CampaignView
+    from kipviz.widgets.results.costs import costs as costs
+    from kipviz.widgets.results.decisions import saves as saves
+    from kipviz.widgets.results.design_lab import study as study
+    from kipviz.widgets.results.design_lab import verdicts as verdicts
+    from kipviz.widgets.results.kip_1289 import corners as corners
+    from kipviz.widgets.results.kip_1289 import findings as findings
+    from kipviz.widgets.results.landscape import landscape as landscape
+    from kipviz.widgets.results.listings import designs as list_designs
+    from kipviz.widgets.results.listings import faults as list_faults
+    from kipviz.widgets.results.listings import profiles as list_profiles
+    from kipviz.widgets.results.listings import scenarios as list_scenarios
+    from kipviz.widgets.results.listings import slots as list_slots
+    from kipviz.widgets.results.outcomes import ablate as ablate
+    from kipviz.widgets.results.outcomes import outcomes as outcomes
+    from kipviz.widgets.results.repair_table import repair as repair
+    from kipviz.widgets.results.search import search as explore
 
 __version__ = "0.1.0"
 
@@ -131,36 +131,36 @@ _HOMES = {
     "Desk": "kipviz.driving.desk:Desk",
     "Latencies": "kipviz.checking.timed.critical_path:Latencies",
     "accept": "kipviz.widgets.judged_logs:accept",
-    "ablate": "kipviz.widgets.outcomes:ablate",
-    "outcomes": "kipviz.widgets.outcomes:outcomes",
-    "compare": "kipviz.widgets.side_by_side:compare",
-    "costs": "kipviz.widgets.costs:costs",
-    "corners": "kipviz.widgets.kip_1289:corners",
+    "ablate": "kipviz.widgets.results.outcomes:ablate",
+    "outcomes": "kipviz.widgets.results.outcomes:outcomes",
+    "compare": "kipviz.widgets.comparing.side_by_side:compare",
+    "costs": "kipviz.widgets.results.costs:costs",
+    "corners": "kipviz.widgets.results.kip_1289:corners",
     "design": "kipviz.designs.proposals:design",
-    "explore": "kipviz.widgets.search:search",
-    "findings": "kipviz.widgets.kip_1289:findings",
+    "explore": "kipviz.widgets.results.search:search",
+    "findings": "kipviz.widgets.results.kip_1289:findings",
     "hand_in": "kipviz.widgets.exercise:hand_in",
     "lab": "kipviz.widgets.exercise:lab",
-    "landscape": "kipviz.widgets.landscape:landscape",
-    "list_designs": "kipviz.widgets.listings:designs",
-    "list_faults": "kipviz.widgets.listings:faults",
-    "list_profiles": "kipviz.widgets.listings:profiles",
-    "list_scenarios": "kipviz.widgets.listings:scenarios",
-    "list_slots": "kipviz.widgets.listings:slots",
+    "landscape": "kipviz.widgets.results.landscape:landscape",
+    "list_designs": "kipviz.widgets.results.listings:designs",
+    "list_faults": "kipviz.widgets.results.listings:faults",
+    "list_profiles": "kipviz.widgets.results.listings:profiles",
+    "list_scenarios": "kipviz.widgets.results.listings:scenarios",
+    "list_slots": "kipviz.widgets.results.listings:slots",
     "open": "kipviz.widgets.lab:open_run",
     "open_seeded": "kipviz.widgets.lab:open_seeded",
     "open_trace": "kipviz.widgets.lab:open_trace",
     "propose": "kipviz.designs.proposals:propose",
     "rebuild": "kipviz.widgets.rebuilt_logs:rebuild",
-    "repair": "kipviz.widgets.repair_table:repair",
+    "repair": "kipviz.widgets.results.repair_table:repair",
     "permalink": "kipviz.widgets.lab:permalink",
-    "two_views": "kipviz.widgets.side_by_side:two_views",
+    "two_views": "kipviz.widgets.comparing.side_by_side:two_views",
     "save": "kipviz.widgets.lab:save",
-    "saves": "kipviz.widgets.decisions:saves",
+    "saves": "kipviz.widgets.results.decisions:saves",
     "serve": "kipviz.serving.serve:serve",
     "story": "kipviz.lessons.own_story:story",
-    "study": "kipviz.widgets.design_lab:study",
-    "verdicts": "kipviz.widgets.design_lab:verdicts",
+    "study": "kipviz.widgets.results.design_lab:study",
+    "verdicts": "kipviz.widgets.results.design_lab:verdicts",
 }
 
 # Without the notebook part a listing is text, which needs only the core.
@@ -218,7 +218,7 @@ def campaign(
 
     # The panel and the campaign are on the same floor and may not import each other; they meet here.
     panel = cast(
-        "type[CampaignView]", _load("campaign", "kipviz.widgets.campaign_view:CampaignView")
+        "type[CampaignView]", _load("campaign", "kipviz.widgets.results.campaign_view:CampaignView")
     )
     asked = (scenarios, designs, faults, runs, seed, steps_max)
     if way == "loop" and folder is None:
@@ -238,7 +238,7 @@ def _load(name: str, place: str) -> Any:
     try:
         return getattr(import_module(module), there)
     except ModuleNotFoundError as error:
-        parts = import_module("kipviz.core.optional_parts")
+        parts = import_module("kipviz.core.outside.optional_parts")
         missing = parts.missing_part(f"kipviz.{name}", error)
         if missing is None:
             raise

@@ -79,7 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark():
     """One Spark for the whole run: small, on this machine, without its web page."""
-    from kipviz.spark import session
+    from kipviz.spark.sessions import session
 
     made = session.session("local[2]")
     # A few rows each: to compile code for a stage takes longer than its rows do.

@@ -18,7 +18,9 @@ from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, lo
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.core.model import Event
-from kipviz.messages.acls import (
+from kipviz.messages.apis.catalogue import refused
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.acls import (
     PREFIXED,
     USER,
     WILDCARD,
@@ -32,8 +34,6 @@ from kipviz.messages.acls import (
     DescribeAclsResponse,
     pattern_of,
 )
-from kipviz.messages.apis.catalogue import refused
-from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
 from kipviz.messages.message import Message

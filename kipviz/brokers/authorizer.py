@@ -12,25 +12,25 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, assert_never
 
 from kipviz.core.values import Value
-from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.apis.rights import WRITE_ADDED, Need, Operation, Resource
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import OffsetDelete
-from kipviz.messages.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
-from kipviz.messages.list_offsets import ListOffsets
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.group_admin import OffsetDelete
+from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.several_groups import named_groups
+from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, Produce
-from kipviz.messages.several_groups import named_groups
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
 )
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import AddPartitionsToTxn, named_transactions
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.admin import DescribeProducers
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, named_transactions
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 CLUSTER_NAME = "kafka-cluster"

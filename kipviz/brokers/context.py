@@ -16,9 +16,9 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.features import DEAD_LETTER_LEVEL, Features
+from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
+from kipviz.messages.cluster.releases import EVERYTHING, Release, release
 from kipviz.messages.message import Message
-from kipviz.messages.releases import EVERYTHING, Release, release
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 from kipviz.records.placement import (
     TRANSACTION_STATE,

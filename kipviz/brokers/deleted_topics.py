@@ -18,10 +18,14 @@ from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
-from kipviz.messages.share_groups import ShareAcknowledge
-from kipviz.messages.transactions import TxnPartitions, TxnPartitionsResult, refused_partitions
+from kipviz.messages.shares.share_groups import ShareAcknowledge
+from kipviz.messages.transactions.transactions import (
+    TxnPartitions,
+    TxnPartitionsResult,
+    refused_partitions,
+)
 from kipviz.records.placement import topic_of
 
 

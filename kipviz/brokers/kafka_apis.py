@@ -36,15 +36,15 @@ from kipviz.brokers.local_calls import (
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
 from kipviz.messages.apis.rights import Resource
-from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.several_groups import GroupResult
-from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.groups.group_admin import ListGroups, ListGroupsResponse
+from kipviz.messages.groups.several_groups import GroupResult
+from kipviz.messages.transactions.admin import ListTransactions, ListTransactionsResponse
+from kipviz.messages.transactions.transactions import (
     PartitionResult,
     TxnMarker,
     TxnMarkerResult,

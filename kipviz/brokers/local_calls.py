@@ -6,14 +6,14 @@ from typing import TypeAlias
 
 from kipviz.brokers.context import ReplyTo, Request
 from kipviz.core.values import Value
-from kipviz.messages.admin import ListTransactions, ListTransactionsResponse
-from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ListGroups, ListGroupsResponse
+from kipviz.messages.groups.classic_groups import Assigned
+from kipviz.messages.groups.group_admin import ListGroups, ListGroupsResponse
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.transactions.admin import ListTransactions, ListTransactionsResponse
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 
 # A request that lists what all coordinators on a broker have, and its response.
 ListRequest: TypeAlias = ListTransactions | ListGroups

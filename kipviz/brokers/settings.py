@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
+from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
 
 class BrokerSettings(Value, frozen=True):

@@ -14,7 +14,7 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kipviz.core.validation import several
+from kipviz.core.outside.validation import several
 from kipviz.core.values import Value
 
 if TYPE_CHECKING:

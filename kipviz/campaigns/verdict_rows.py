@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kipviz.campaigns.plan import Plan
 
-# The columns of a row, in order; `kipviz.spark.worker_runs` has their types in a table.
+# The columns of a row, in order; `kipviz.spark.workers.worker_runs` has their types in a table.
 COLUMNS = (
     "job",
     "scenario",

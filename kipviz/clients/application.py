@@ -26,8 +26,8 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import AcknowledgeType
 
 # Why a thread runs no line: it was not started yet, or it ran through its program.
 IDLE, THROUGH = "it has not been started", "it ran to its last line"

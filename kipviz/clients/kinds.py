@@ -28,7 +28,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.external_database import ExternalDatabase
-from kipviz.messages.features import Features
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.message import Message
 
 # A consumer that is a member of a regular group, by either protocol.

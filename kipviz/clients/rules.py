@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import AcknowledgementBatch
+from kipviz.messages.shares.share_groups import AcknowledgementBatch
 
 # The number of records that a producer has numbered, by partition.
 Sequences: TypeAlias = Table[str, int]

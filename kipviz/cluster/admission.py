@@ -19,13 +19,13 @@ from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of, refused
+from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL
+from kipviz.messages.cluster.releases import knows
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import SHARE_GROUP_LEVEL
+from kipviz.messages.groups.several_groups import names_several
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.releases import knows
-from kipviz.messages.several_groups import names_several
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 
 
 class Admission(Value, frozen=True):

@@ -73,20 +73,20 @@ from kipviz.clients.application import Application
 from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_as, role_key
 from kipviz.messages.apis.api import Role, Shard
 from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ListGroups
+from kipviz.messages.groups.group_admin import ListGroups
+from kipviz.messages.groups.several_groups import groups_of, names_several
+from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.several_groups import groups_of, names_several
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     OperatorsStateRequest,
     OperatorsStateResponse,
     TellShareGroupStateResponse,
 )
-from kipviz.messages.topic_creation import CreateTopicsResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     InitProducerId,

@@ -18,7 +18,7 @@ from kipviz.cluster.actions import CreateAcls, DeleteAcls, InstallRelease, Upgra
 from kipviz.cluster.specs.share_levels import SHARE_VERSION
 from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
-from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.cluster.features import STAGING_LEVEL
 
 INTER_BROKER_PROTOCOL = "inter_broker_protocol"
 

@@ -11,7 +11,7 @@ from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import APIS, api_of, refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, AddPartitionsToTxnResponse
 
 # Each broker has one of these, whatever it leads.
 ON_EVERY_BROKER = (Role.KAFKA_APIS, Role.SHARE_PARTITION_LEADER)

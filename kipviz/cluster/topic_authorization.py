@@ -10,27 +10,30 @@ from typing import Any
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
+from kipviz.messages.cluster.releases import takes_several
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
+from kipviz.messages.groups.several_groups import OfGroups, about, groups_of, names_several
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.releases import takes_several
-from kipviz.messages.several_groups import OfGroups, about, groups_of, names_several
-from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_admin import (
+    AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
+)
+from kipviz.messages.shares.share_groups import (
     FetchedPartition,
     ShareFetch,
     ShareFetchResponse,
     TxnShareAcknowledge,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     PartitionResult,

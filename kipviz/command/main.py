@@ -16,42 +16,28 @@ import traceback
 from collections.abc import Sequence
 
 from kipviz import __version__
-from kipviz.command import (
-    ablate,
-    audit,
-    campaign,
-    check_timeouts,
-    clauses,
-    compare,
-    conform,
-    course,
-    explore,
-    export,
-    lab,
-    landscape,
-    ledger,
-    listing,
-    log,
-    opening,
-    outcomes,
-    pains,
-    play,
-    repair,
-    replay,
-    review,
-    runs,
-    serve,
-    study,
-    swarm,
-    watch,
-)
+from kipviz.command import clauses, listing
 from kipviz.command.arguments import Parser
 from kipviz.command.bad_input import Refused
+from kipviz.command.campaigns import campaign, runs, swarm
+from kipviz.command.clusters import audit, conform, log, serve, watch
 from kipviz.command.output import begin, was_cut_short
 from kipviz.command.own_code import read_rules
 from kipviz.command.own_story import read_own
-from kipviz.core.optional_parts import MissingPart, missing_part
-from kipviz.core.printable import sentence, several
+from kipviz.command.searches import (
+    ablate,
+    check_timeouts,
+    explore,
+    landscape,
+    ledger,
+    outcomes,
+    repair,
+    review,
+    study,
+)
+from kipviz.command.single_runs import compare, course, export, lab, opening, pains, play, replay
+from kipviz.core.outside.optional_parts import MissingPart, missing_part
+from kipviz.core.outside.printable import sentence, several
 
 COMMANDS = {
     "list": listing,

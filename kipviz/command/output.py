@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from kipviz.command.bad_input import Refused
-from kipviz.core import atomic_write
-from kipviz.core.printable import shown
+from kipviz.core.outside import atomic_write
+from kipviz.core.outside.printable import shown
 
 T = TypeVar("T")
 _SECONDS_BEFORE, _SECONDS_BETWEEN = 1.0, 2.0

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Any
 
 from kipviz.command.bad_input import Refused
-from kipviz.core.printable import sentence
-from kipviz.core.suggestions import nearest
+from kipviz.core.outside.printable import sentence
+from kipviz.core.outside.suggestions import nearest
 
 ENDS = ".py"
 FORM = "FILE.py:FUNCTION"

@@ -14,20 +14,20 @@ from kipviz.checking.single_run.permalink import head_of, is_link, open_link, pe
 from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.checking.tla.trace_replay import load
 from kipviz.command.bad_input import Refused
-from kipviz.core.link import BadLink
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.links.link import BadLink
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
-from kipviz.designs.options import UnknownDesign
+from kipviz.designs.options.options import UnknownDesign
 from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.scenarios.library import UnknownScenario
-from kipviz.scenarios.program_faults import THE_PROGRAM
 from kipviz.scenarios.scenario import Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.scenarios.setting_changes import BadChange
 from kipviz.views.payload import payload
 from kipviz.views.role_cards.own_view import View, own_views
-from kipviz.widgets import text_view
-from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.pages import text_view
+from kipviz.widgets.pages.line import Line, line_of
 
 _WORDS = (
     UnknownScenario,

@@ -7,7 +7,7 @@ from kipviz.messages.apis.groups import classic_groups, membership, offset_commi
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
-from kipviz.messages.groups import NAMES_TOPICS
+from kipviz.messages.groups.groups import NAMES_TOPICS
 from kipviz.messages.wire.question import Question
 from kipviz.messages.wire.schema import Field, Schema
 

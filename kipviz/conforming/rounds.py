@@ -21,7 +21,7 @@ from kipviz.conforming.judging import Judged, evidence_of, judge
 from kipviz.conforming.playing import Playing
 from kipviz.conforming.programs import Program, Step, written
 from kipviz.conforming.real_cluster import RealCluster, files_in
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 from kipviz.core.values import Value
 from kipviz.recordings.replayed_roles.answer_text import Asked, sayings
 from kipviz.recordings.request_context.handmade_requests import Request, Sent

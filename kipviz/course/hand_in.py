@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kipviz.checking.single_run.permalink import open_link
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.values import Value
 from kipviz.course.judging import judge
 from kipviz.course.lab import lab_named

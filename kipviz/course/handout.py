@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kipviz.core import atomic_write, untrusted_file
-from kipviz.core.printable import sentence
+from kipviz.core.outside import atomic_write, untrusted_file
+from kipviz.core.outside.printable import sentence
 from kipviz.core.values import Value
 
 # A cell with this tag is for the teacher.

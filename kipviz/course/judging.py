@@ -16,7 +16,7 @@ from kipviz.core.values import Value
 from kipviz.course.lab import Goal, Lab
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options.options import SLOTS
 from kipviz.lessons.goals import goal_named
 from kipviz.lessons.moment import Moment
 from kipviz.lessons.own_story import story

@@ -33,7 +33,7 @@ from functools import cache
 from pathlib import Path
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
 from kipviz.lessons.goals import GOALS
 from kipviz.lessons.own_story import Story, story

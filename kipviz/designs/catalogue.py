@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.designs.design import Design
-from kipviz.designs.finding_options import FINDING_SLOTS
-from kipviz.designs.finding_options import WRITTEN as NEAREST
 from kipviz.designs.findings import CHANGES
-from kipviz.designs.group_options import GROUP_SLOTS
-from kipviz.designs.implementation_options import EARLY, LATE, MIDDLE
-from kipviz.designs.implementation_options import WRITTEN as UNWRITTEN
-from kipviz.designs.options import KAFKAS_OWN, SLOTS, UnknownDesign
-from kipviz.designs.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
-from kipviz.designs.share_admin_options import ADMIN_SLOTS
-from kipviz.designs.share_admin_options import WRITTEN as UNTOLD
-from kipviz.designs.staging_options import STAGING_SLOTS
-from kipviz.designs.staging_options import WRITTEN as UNSAID
-from kipviz.designs.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
+from kipviz.designs.options.finding_options import FINDING_SLOTS
+from kipviz.designs.options.finding_options import WRITTEN as NEAREST
+from kipviz.designs.options.group_options import GROUP_SLOTS
+from kipviz.designs.options.implementation_options import EARLY, LATE, MIDDLE
+from kipviz.designs.options.implementation_options import WRITTEN as UNWRITTEN
+from kipviz.designs.options.options import KAFKAS_OWN, SLOTS, UnknownDesign
+from kipviz.designs.options.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
+from kipviz.designs.options.share_admin_options import ADMIN_SLOTS
+from kipviz.designs.options.share_admin_options import WRITTEN as UNTOLD
+from kipviz.designs.options.staging_options import STAGING_SLOTS
+from kipviz.designs.options.staging_options import WRITTEN as UNSAID
+from kipviz.designs.options.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
 
 REPAIRED = Design(
     "repaired",

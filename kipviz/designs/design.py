@@ -10,15 +10,15 @@ from kipviz.clients.rules import ClientRules
 from kipviz.cluster.specs.session_config import BOTH, SESSION
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.specs.threads import THREADS
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
-from kipviz.designs.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
-from kipviz.designs.implementation_options import DRAINING
-from kipviz.designs.liveness_options import HEARTBEATS
-from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
-from kipviz.designs.share_admin_options import RESETS, UPKEEP
-from kipviz.designs.staging_options import EXPLICIT, PREPARED, SEVERAL
-from kipviz.designs.two_phase_options import KEPT
+from kipviz.designs.options.group_options import GATED, GROUP_IDS, MEMBERS, REMADE
+from kipviz.designs.options.implementation_options import DRAINING
+from kipviz.designs.options.liveness_options import HEARTBEATS
+from kipviz.designs.options.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
+from kipviz.designs.options.share_admin_options import RESETS, UPKEEP
+from kipviz.designs.options.staging_options import EXPLICIT, PREPARED, SEVERAL
+from kipviz.designs.options.two_phase_options import KEPT
 
 
 class Design(Value, frozen=True):

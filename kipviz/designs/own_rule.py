@@ -25,7 +25,7 @@ import msgspec
 
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
-from kipviz.core.purity import (
+from kipviz.core.outside.purity import (
     ANY_ORDER,
     LINES_MAX,
     Printed,

@@ -12,13 +12,13 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.suggestions import unknown
-from kipviz.core.trace import Trace
+from kipviz.core.outside.suggestions import unknown
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
 from kipviz.messages.events import TimePassed
-from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.properties.verdict import Property
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario as scenario_named

@@ -32,7 +32,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_groups import ShareFetchResponse
+from kipviz.messages.shares.share_groups import ShareFetchResponse
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 
 TOPIC_IDS = {"src": "AAAAAAAAAAAAAAAAAAAAAg", "output-A": "AAAAAAAAAAAAAAAAAAAAAw"}
@@ -61,7 +61,7 @@ class Desk(Generic[R]):
     Example:
         >>> import kipviz
         >>> from kipviz.brokers.transactions import transaction_coordinator as coordinator
-        >>> from kipviz.messages.transactions import (
+        >>> from kipviz.messages.transactions.transactions import (
         ...     AddPartitionsToTxn,
         ...     InitProducerId,
         ...     TxnPartitions,

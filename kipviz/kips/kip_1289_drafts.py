@@ -56,13 +56,13 @@ AS_IMPLEMENTED = (
     _make_row(
         "the marker has to have the staged epoch (early, middle)",
         "Under transaction version 2 no honest marker has it: the record stays TX_PENDING.",
-        "designs.options.equal",
+        "designs.options.options.equal",
         "kip-1289-draft-epoch",
     ),
     _make_row(
         "the persister keeps the higher state number",
         "TX_PENDING is 5, so an outcome that is written as any other state loses against it.",
-        "designs.implementation_options.by_state_number",
+        "designs.options.implementation_options.by_state_number",
         "kip-1289-draft-merge",
     ),
     _make_row(
@@ -75,7 +75,7 @@ AS_IMPLEMENTED = (
     _make_row(
         "an acknowledgement after a stage write whose answers were lost",
         "ACKNOWLEDGED at the same delivery count loses the merge, and the abort marker makes the record AVAILABLE.",
-        "designs.implementation_options.by_state_number",
+        "designs.options.implementation_options.by_state_number",
         "kip-1289-draft-lost-answer-acknowledged",
         note="the consumer keeps drained decisions here (slot drain), so that it can acknowledge them again",
     ),
@@ -225,13 +225,13 @@ AS_IMPLEMENTED = (
     _flink(
         "a second sink, acknowledgements first",
         "A crash between the two commits loses the output.",
-        "scenarios.connector_programs.FLINK_ACKS_FIRST",
+        "scenarios.applications.connector_programs.FLINK_ACKS_FIRST",
         "kip-1289-flink-acks-first",
     ),
     _flink(
         "a second sink, outputs first",
         "A crash between the two commits repeats the output.",
-        "scenarios.connector_programs.FLINK_OUTPUTS_FIRST",
+        "scenarios.applications.connector_programs.FLINK_OUTPUTS_FIRST",
         "kip-1289-flink-outputs-first",
         note="a recovery that commits the acknowledgements again by the checkpoint is not modelled",
     ),
@@ -303,13 +303,13 @@ AS_IMPLEMENTED = (
     _streams(
         "forward, then process",
         "A copy and an acknowledgement in one transaction, the task's work in another one.",
-        "scenarios.connector_programs.LOOP",
+        "scenarios.applications.connector_programs.LOOP",
         "kip-1289-ingress",
     ),
     _streams(
         "at least once",
         "The results of send() are not looked at before everything is acknowledged.",
-        "scenarios.connector_programs.INGRESS_AT_LEAST_ONCE",
+        "scenarios.applications.connector_programs.INGRESS_AT_LEAST_ONCE",
         "kip-1289-ingress-at-least-once",
     ),
     _streams(
@@ -327,7 +327,7 @@ AS_IMPLEMENTED = (
     _streams(
         "a map of this client's tasks alone",
         "A record of another partition throws each time, until the delivery limit archives it.",
-        "scenarios.connector_programs.INGRESS_UNKNOWN_TASK",
+        "scenarios.applications.connector_programs.INGRESS_UNKNOWN_TASK",
         "kip-1289-ingress-unknown-task",
     ),
 )

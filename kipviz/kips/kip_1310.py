@@ -26,7 +26,7 @@ API = (
         "1.1 No client type on the wire",
         "InitProducerId, AddPartitionsToTxn, EndTxn and TxnHeartbeat carry identities, and no type of client.",
         MODELLED,
-        "messages.transactions.InitProducerId",
+        "messages.transactions.transactions.InitProducerId",
         test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
         page=THIRD_PAGE,
         scenario="kip-1310-mixed",
@@ -63,7 +63,7 @@ API = (
         "2.1 initialize() after a crash",
         "It has no argument to keep what is prepared: after a crash the two stores differ.",
         MODELLED,
-        "scenarios.session_two_phase.INITIALIZES",
+        "scenarios.applications.session_two_phase.INITIALIZES",
         "kip-1310-small-initialize",
         "scenarios/test_session_two_phase.py::"
         "test_which_recovery_of_a_session_survives_a_crash_at_every_point[initialize]",
@@ -180,7 +180,7 @@ API = (
         "2.2 No new wire protocol RPCs",
         "The page's own table 3.3 lists two requests that no client sends today.",
         MODELLED,
-        "messages.liveness.TxnHeartbeat",
+        "messages.transactions.liveness.TxnHeartbeat",
         test="scenarios/test_session_plan.py::test_two_requests_of_the_table_are_new",
         page=THIRD_PAGE,
         scenario="kip-1310-heartbeat-by-hand",
@@ -462,25 +462,25 @@ LEFT_OPEN = tuple(
         (
             "4.5 after a crash: resume()",
             "The state in the database is the identity to resume; then every crash is survived.",
-            "scenarios.session_two_phase.RESUMES",
+            "scenarios.applications.session_two_phase.RESUMES",
             "small-resumes",
         ),
         (
             "4.5 after a crash: keep what is open",
             "KIP-939's flag for initialize(), which the page does not have.",
-            "scenarios.session_two_phase.KEEPS",
+            "scenarios.applications.session_two_phase.KEEPS",
             "small-keeps",
         ),
         (
             "4.5 after a crash: begin anew",
             "Kafka has committed, the database rolls back: the stores differ.",
-            "scenarios.session_two_phase.UNDOES",
+            "scenarios.applications.session_two_phase.UNDOES",
             "small-undoes",
         ),
         (
             "4.5 after a crash: commit what is in doubt",
             "The database may have voted before Kafka had anything: the stores differ.",
-            "scenarios.session_two_phase.COMMITS",
+            "scenarios.applications.session_two_phase.COMMITS",
             "small-commits",
         ),
         (
@@ -492,7 +492,7 @@ LEFT_OPEN = tuple(
         (
             "4.5 with its votes the other way round",
             "Kafka flushes before the database votes: then resume and commit is right.",
-            "scenarios.session_two_phase.SWAPPED",
+            "scenarios.applications.session_two_phase.SWAPPED",
             "small-swapped",
         ),
     )

@@ -45,7 +45,7 @@ KIP = Kip(
             "Compatibility: brokers below version 8",
             "The client asks for one group at a time, and for RequireStable only since version 7.",
             MODELLED,
-            handler="messages.releases.takes_several",
+            handler="messages.cluster.releases.takes_several",
             scenario="kip-709-old-coordinator",
             test=TESTS + "an_old_coordinator_is_asked_for_one_group_at_a_time",
             page=PAGE,

@@ -45,7 +45,7 @@ from kipviz.messages.events import (
     RecordsMoved,
     TopicRemade,
 )
-from kipviz.messages.groups import TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.records.batches import ABORT, COMMIT
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import RecordState

@@ -15,16 +15,20 @@ from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import MemberConsumer
 from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.lessons.moment import Goal, Moment
-from kipviz.messages.classic_groups import HeartbeatResponse, JoinGroupResponse, LeaveGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen, MessageDelivered, MessageSent, OffsetsExpired
-from kipviz.messages.group_admin import ConsumerGroupDescribeResponse
-from kipviz.messages.groups import OffsetFetchResponse
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.classic_groups import (
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+)
+from kipviz.messages.groups.group_admin import ConsumerGroupDescribeResponse
+from kipviz.messages.groups.groups import OffsetFetchResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.several_groups import ANSWERS, results_of
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import FetchResponse
-from kipviz.messages.several_groups import ANSWERS, results_of
 from kipviz.records.classic_groups import COOPERATIVE_STICKY
 
 M = TypeVar("M", bound=Message)

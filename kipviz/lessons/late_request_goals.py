@@ -13,7 +13,7 @@ from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageDelivered, MessageSent, TransactionDecided
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddPartitionsToTxnResponse, InitProducerId
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse, InitProducerId
 from kipviz.records.batches import COMMIT, DataRecord
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 

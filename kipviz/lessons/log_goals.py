@@ -17,11 +17,11 @@ from kipviz.messages.events import (
     ProducerForgotten,
     TransactionDecided,
 )
-from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxnResponse,
     InitProducerId,

@@ -10,7 +10,7 @@ from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged, MessageDelivered, TopicCreated, TopicDeleted
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 
 OF_RIGHTS = (
     Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,

@@ -14,9 +14,9 @@ from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import World
-from kipviz.core import untrusted_file
-from kipviz.core.suggestions import nearest
-from kipviz.core.trace import Trace
+from kipviz.core.outside import untrusted_file
+from kipviz.core.outside.suggestions import nearest
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.lessons.goals import GOALS
 from kipviz.scenarios.documents.bad_story import BadStory, not_known

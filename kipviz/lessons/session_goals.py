@@ -9,7 +9,7 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.cluster.actions import RunOut
 from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.producing import ProduceResponse
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.records.batches import DataRecord
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import FetchedGroup, OffsetFetchResponse
+from kipviz.messages.groups.groups import FetchedGroup, OffsetFetchResponse
+from kipviz.messages.groups.several_groups import GroupsResponse, results_of, with_results
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.several_groups import GroupsResponse, results_of, with_results
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     ShareAcknowledgeResponse,
     ShareFetchResponse,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 
 
 def error_in(message: object) -> Errors | None:

@@ -23,10 +23,10 @@ from kipviz.messages.events import (
     TopicRemade,
     TransactionDecided,
 )
-from kipviz.properties import outputs
 from kipviz.properties.agreement import Stores, fold, looked_at
+from kipviz.properties.facts import outputs
+from kipviz.properties.facts.outputs import Open, Output
 from kipviz.properties.harm import DELIVERED_AGAIN, DUPLICATED, LOST
-from kipviz.properties.outputs import Open, Output
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import (

@@ -26,12 +26,12 @@ from kipviz.messages.events import (
     MessageSent,
     RecordsMoved,
 )
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.properties.share_facts import share_partitions
+from kipviz.properties.facts.share_facts import share_partitions
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 

@@ -32,11 +32,11 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
-from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.messages.two_phase import InitProducerId2PcResponse
-from kipviz.properties import share_facts
-from kipviz.properties.one_epoch import (
+from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.transactions.transactions import InitProducerIdResponse
+from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
+from kipviz.properties.facts import share_facts
+from kipviz.properties.facts.one_epoch import (
     batch_of,
     learned_below_2,
     learned_in_order,
@@ -44,7 +44,7 @@ from kipviz.properties.one_epoch import (
     level_of,
     orders_transactions,
 )
-from kipviz.properties.run_facts import Facts
+from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import (

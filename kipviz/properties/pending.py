@@ -19,8 +19,8 @@ from kipviz.messages.events import (
     TopicDeleted,
     TransactionMoved,
 )
+from kipviz.properties.facts.share_facts import share_partitions
 from kipviz.properties.harm import OF_A_DATABASE
-from kipviz.properties.share_facts import share_partitions
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of

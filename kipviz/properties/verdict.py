@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias
 
-from kipviz.core.trace import Observer
+from kipviz.core.traces.trace import Observer
 from kipviz.core.values import Value
 
 # What each of some properties remembers of a run, in their order. Only a property knows what its own memory is.

@@ -14,8 +14,8 @@ from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
-from kipviz.properties import outputs
-from kipviz.properties.outputs import Open
+from kipviz.properties.facts import outputs
+from kipviz.properties.facts.outputs import Open
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 

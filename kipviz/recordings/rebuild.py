@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kipviz.cluster.real.rebuilt_cluster import GONE, Entry, PassedOver
-from kipviz.core.validation import several
+from kipviz.core.outside.validation import several
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.group_records import OF_GROUPS, named, topics_told
 from kipviz.recordings.decoded.internal_topics import (

@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.acls import USER
+from kipviz.messages.cluster.acls import USER
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.decoded.internal_topics import Logged, decode
 from kipviz.recordings.files.segments import (

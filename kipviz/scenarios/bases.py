@@ -12,7 +12,8 @@ from kipviz.cluster.specs.abstraction import SMALL, Profile
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
-from kipviz.scenarios import group_setting, programs
+from kipviz.scenarios import group_setting
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.setting import (
     GROUP,
     GROUP_PLACEMENTS,

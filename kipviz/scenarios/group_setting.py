@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.setting import (
     GROUP,
     PLAYGROUND,

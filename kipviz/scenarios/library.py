@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import overload
 
 from kipviz.cluster.specs.abstraction import SMALL
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import Document, read_story
 from kipviz.scenarios.documents.write import write_story

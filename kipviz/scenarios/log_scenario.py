@@ -8,7 +8,7 @@ from typing import Any
 from kipviz.cluster.real.rebuilt_cluster import Election, Entry, RebuiltModel, Shown, spec_of
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import broker_host
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import fingerprint
 from kipviz.designs.design import Design
 from kipviz.scenarios.scenario import Scenario

@@ -14,7 +14,7 @@ from kipviz.cluster.specs.spec import (
     FaultBudget,
 )
 from kipviz.core.field_types import why_not_as_declared
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.design import Design
 from kipviz.properties.atomic import Atomic

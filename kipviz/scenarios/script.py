@@ -28,7 +28,7 @@ from kipviz.cluster.network.network_partition import cut_of
 from kipviz.cluster.network.partition_sides import BadSides
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 
 # The order in which "quiet" takes actions; other kinds wait for an instruction. A coordinator loads before messages

@@ -11,7 +11,7 @@ from kipviz.records.placement import (
     partition_for,
     share_partition_key,
 )
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 
 SOURCE_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 OUTPUT_ID = "AAAAAAAAAAAAAAAAAAAAAw"

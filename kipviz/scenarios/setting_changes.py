@@ -39,7 +39,7 @@ from kipviz.cluster.timing.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clo
 from kipviz.cluster.timing.durations import FIELDS, occurring
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
-from kipviz.designs.options import KAFKAS_OWN, SLOTS
+from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS
 from kipviz.records.transaction_state import TransactionState

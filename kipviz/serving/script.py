@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kipviz.core.model import NotEnabled
-from kipviz.core.suggestions import nearest
+from kipviz.core.outside.suggestions import nearest
 
 if TYPE_CHECKING:
     from kipviz.cluster.actions import Deliver

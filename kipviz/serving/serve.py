@@ -24,15 +24,15 @@ from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.served_scenario import renumbered, served_scenario
-from kipviz.serving.batch_bytes import fates
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
-from kipviz.serving.reply_context import HOST
 from kipviz.serving.served_cluster import ServedCluster, node_of
 from kipviz.serving.served_spec import spec_of, to_serve
 from kipviz.serving.socket_server import SocketServer
 from kipviz.serving.time_outs import TimeOuts
 from kipviz.serving.transaction_times import no_time, wall_ms
+from kipviz.serving.translating.batch_bytes import fates
+from kipviz.serving.translating.reply_context import HOST
 
 IDLE_S = 600.0
 CLOCK, MODEL = "clock", "model"

@@ -30,25 +30,25 @@ from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.cluster.timing import role_delays
 from kipviz.cluster.world import Connection, World, broker_host, host_of, is_loading
 from kipviz.core.model import NotEnabled
-from kipviz.core.optional_parts import MissingPart
-from kipviz.core.printable import sentence
-from kipviz.core.trace import Trace
+from kipviz.core.outside.optional_parts import MissingPart
+from kipviz.core.outside.printable import sentence
+from kipviz.core.traces.trace import Trace
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered
+from kipviz.messages.groups.several_groups import named_groups
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.several_groups import named_groups
-from kipviz.messages.transactions import named_transactions
+from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.serving import translate_groups
-from kipviz.serving.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
-from kipviz.serving.batch_bytes import KeptBatches
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
-from kipviz.serving.reply_context import Asked, Desk, Refused
 from kipviz.serving.transaction_times import Clock, Moments, no_time
-from kipviz.serving.translate_cluster import (
+from kipviz.serving.translating import translate_groups
+from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
+from kipviz.serving.translating.batch_bytes import KeptBatches
+from kipviz.serving.translating.reply_context import Asked, Desk, Refused
+from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS,
     API_VERSIONS_REQUEST,
     API_VERSIONS_RESPONSE,

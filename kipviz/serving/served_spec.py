@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kipviz.cluster.specs.abstraction import KAFKA
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.timing.clock import Clock
-from kipviz.messages.reset_policy import EARLIEST
+from kipviz.messages.groups.reset_policy import EARLIEST
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Iterable
 from time import monotonic
 
-from kipviz.serving.reply_context import HOST
 from kipviz.serving.served_cluster import Caller, ServedCluster, why_not_handled
 from kipviz.serving.time_outs import TimeOuts
+from kipviz.serving.translating.reply_context import HOST
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
 FRAMES_WAITING_MAX = 64

@@ -22,7 +22,7 @@ from kipviz.site.desk import bake
 from kipviz.site.packing import pack, split
 from kipviz.site.papers import KIP_PAPERS, PAPERS, html_of, inline, under
 from kipviz.site.pictures import picture
-from kipviz.widgets.page import MODULE, sheet_of
+from kipviz.widgets.pages.page import MODULE, sheet_of
 
 ASSETS = Path(__file__).parent / "assets"
 TABS = {

@@ -17,10 +17,10 @@ from kipviz.checking.single_run.runs import Run
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.widgets.alignment import compared
-from kipviz.widgets.files import file_of
-from kipviz.widgets.line import line_of
-from kipviz.widgets.lines import Lab
+from kipviz.widgets.comparing.alignment import compared
+from kipviz.widgets.pages.line import line_of
+from kipviz.widgets.stepping.files import file_of
+from kipviz.widgets.stepping.lines import Lab
 
 # The limit of a search in a page: 50,000 states take about 120 MB in a browser.
 STATES_MAX = 50_000

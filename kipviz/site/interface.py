@@ -14,8 +14,8 @@ from typing import Any
 
 import kipviz
 from kipviz.views.exports.markdown import plain
-from kipviz.widgets.campaign_view import CampaignView
 from kipviz.widgets.discoverable import own_names
+from kipviz.widgets.results.campaign_view import CampaignView
 
 PAGE = "docs/INTERFACE.md"
 WIDE = 100

@@ -8,7 +8,7 @@ from html import escape, unescape
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from kipviz.core.linkcode import PATTERN
+from kipviz.core.links.linkcode import PATTERN
 from kipviz.designs.catalogue import is_design
 from kipviz.kips.library import KIPS
 from kipviz.views.reports.kips_page import file_of

@@ -33,15 +33,14 @@ from pyspark.sql import functions as f
 
 from kipviz.campaigns.cancellation import CancelSwitch, OnProgress
 from kipviz.properties.harm import Harm
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed_for
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.failures import explained
-from kipviz.spark.log_digests import what_is_damaged
-from kipviz.spark.package_archive import ship
-from kipviz.spark.progress import watched
-from kipviz.spark.session import cores, first_line
+from kipviz.spark.saved.log_digests import what_is_damaged
+from kipviz.spark.sessions.failures import explained
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.session import cores, first_line
 from kipviz.spark.whole_runs import (
     A_RUN,
     DELIVERIES_MAX,
@@ -53,7 +52,8 @@ from kipviz.spark.whole_runs import (
     UNREAD,
     audit_files,
 )
-from kipviz.spark.worker_runs import EVENT_SCHEMA
+from kipviz.spark.workers.package_archive import ship
+from kipviz.spark.workers.worker_runs import EVENT_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

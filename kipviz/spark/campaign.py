@@ -23,14 +23,14 @@ from kipviz.campaigns.loop import made_in_a_loop
 from kipviz.campaigns.plan import TASK_MODULE, Plan, make_plan
 from kipviz.campaigns.result import CampaignResult
 from kipviz.campaigns.verdict_rows import COLUMNS
-from kipviz.spark.cold_start import StartingSession, runs_while_starting
-from kipviz.spark.failures import CampaignFailed, explained
-from kipviz.spark.package_archive import ship
-from kipviz.spark.progress import watched
-from kipviz.spark.saved_runs import KeptRuns
-from kipviz.spark.session import cores
-from kipviz.spark.worker_memory import sparing
-from kipviz.spark.worker_runs import VERDICT_SCHEMA, as_batch, verdict_batches
+from kipviz.spark.saved.saved_runs import KeptRuns
+from kipviz.spark.sessions.cold_start import StartingSession, runs_while_starting
+from kipviz.spark.sessions.failures import CampaignFailed, explained
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.session import cores
+from kipviz.spark.workers.package_archive import ship
+from kipviz.spark.workers.worker_memory import sparing
+from kipviz.spark.workers.worker_runs import VERDICT_SCHEMA, as_batch, verdict_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

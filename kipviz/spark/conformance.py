@@ -27,10 +27,10 @@ from kipviz.recordings.recording_error import RecordingError
 from kipviz.recordings.replayed_roles.answer_text import Asked
 from kipviz.recordings.request_context.evidence import Evidence
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.failures import explained
-from kipviz.spark.package_archive import ship
-from kipviz.spark.progress import watched
-from kipviz.spark.session import cores
+from kipviz.spark.sessions.failures import explained
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.session import cores
+from kipviz.spark.workers.package_archive import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from kipviz.recordings.files.log_rows import SCHEMAS, rows_of
 from kipviz.recordings.files.request_log import UTC
 from kipviz.recordings.files.request_rows import REQUESTS, RequestPart, request_parts, request_rows
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.package_archive import ship
+from kipviz.spark.workers.package_archive import ship
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -55,10 +55,10 @@ from kipviz.recordings.auditing.stretches import (
 from kipviz.recordings.files.log_parts import PART_BYTES
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.spark.campaign import spark_schema
-from kipviz.spark.failures import explained
-from kipviz.spark.package_archive import ship
-from kipviz.spark.progress import watched
-from kipviz.spark.session import cores
+from kipviz.spark.sessions.failures import explained
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.session import cores
+from kipviz.spark.workers.package_archive import ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -32,13 +32,13 @@ from kipviz.checking.search.search_result import Bounds, Counterexample, Explore
 from kipviz.checking.search.unresolved import stuck_because
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
-from kipviz.spark.failures import CampaignFailed, explained, worker_died
-from kipviz.spark.package_archive import ship
-from kipviz.spark.progress import watched
-from kipviz.spark.saved_levels import KeptLevels
-from kipviz.spark.session import cores, is_on_this_machine, session
-from kipviz.spark.state_bytes import Packing
-from kipviz.spark.worker_search import (
+from kipviz.spark.saved.saved_levels import KeptLevels
+from kipviz.spark.sessions.failures import CampaignFailed, explained, worker_died
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.sessions.session import cores, is_on_this_machine, session
+from kipviz.spark.workers.package_archive import ship
+from kipviz.spark.workers.state_bytes import Packing
+from kipviz.spark.workers.worker_search import (
     BROKEN_HERE,
     CALM,
     KNOWN,

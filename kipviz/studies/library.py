@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kipviz.checking.single_run.seeded_run import PROGRAM, Task, run
-from kipviz.designs.options import UnknownDesign
+from kipviz.designs.options.options import UnknownDesign
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies.counting import (
     counted,

@@ -28,7 +28,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
 from kipviz.cluster.world import World, host_of, role_of
 from kipviz.core.written import ActionReader, action_to_json
-from kipviz.messages.features import STAGING_LEVEL
+from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.views.explanations.sentences import summary, title
 from kipviz.views.page_parts import ChoicePart
 

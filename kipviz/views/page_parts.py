@@ -1,6 +1,6 @@
 """The parts of a page's payload: what the views fill in, and what the exports read again.
 
-A payload is JSON, and `kipviz.widgets.payload` has the schema that it is checked against. The parts that more than one
+A payload is JSON, and `kipviz.widgets.pages.payload` has the schema that it is checked against. The parts that more than one
 module reads have a type here; the others are a `Part`. A part with `from` and `to` exists for the steps
 ``from <= k < to``, and `to` is None while it exists at the last step.
 """

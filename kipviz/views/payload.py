@@ -21,7 +21,7 @@ from kipviz.cluster.specs.abstraction import profile_of
 from kipviz.cluster.specs.spec import ApplicationSpec
 from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.design import Design
 from kipviz.lessons.glossary import terms_in
 from kipviz.messages.events import (
@@ -35,7 +35,7 @@ from kipviz.messages.events import (
 from kipviz.messages.message import Message
 from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import settings

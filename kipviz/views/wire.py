@@ -12,7 +12,7 @@ from typing import Any
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import AcknowledgeType, TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import AcknowledgeType, TxnShareAcknowledge
 from kipviz.messages.wire.frame import (
     COUNTED,
     KINDS,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from kipviz.core.values import Value
-from kipviz.messages.admin import STATE_NAMES
 from kipviz.messages.apis.cluster import acls, metadata
 from kipviz.messages.apis.groups import group_admin, offset_fetch
 from kipviz.messages.apis.logs import list_offsets
@@ -17,7 +16,8 @@ from kipviz.messages.apis.shares import share_admin as shares
 from kipviz.messages.apis.transactions import admin
 from kipviz.messages.error_names import UNMODELLED_ERRORS
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import NAMES_TOPICS
+from kipviz.messages.groups.groups import NAMES_TOPICS
+from kipviz.messages.transactions.admin import STATE_NAMES
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of

@@ -24,8 +24,8 @@ from kipviz.clients.operators.operator_commands import (
     ways_out,
 )
 from kipviz.core.values import Value
-from kipviz.messages.admin import STATE_NAMES
-from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.admin import STATE_NAMES
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,

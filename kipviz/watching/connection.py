@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from kipviz.core.optional_parts import MissingPart
+from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.messages.wire.codec import Struct, WireError
 from kipviz.messages.wire.question import Question
 from kipviz.watching.admin_queries import ANY_BROKER, NoAnswer

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from kipviz.core.printable import shown
+from kipviz.core.outside.printable import shown
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
 from kipviz.watching.admin_queries import ShareGroupNow
 from kipviz.watching.cluster_query import Look

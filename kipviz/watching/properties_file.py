@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kipviz.core.suggestions import nearest
+from kipviz.core.outside.suggestions import nearest
 
 # Kafka's names, and kafka-python's.
 SAME_VALUE = {

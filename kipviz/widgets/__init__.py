@@ -9,7 +9,10 @@ from typing import Any
 
 __all__ = ["Compare", "Stepper"]
 
-_HOMES = {"Compare": "kipviz.widgets.compare", "Stepper": "kipviz.widgets.stepper"}
+_HOMES = {
+    "Compare": "kipviz.widgets.comparing.compare",
+    "Stepper": "kipviz.widgets.stepping.stepper",
+}
 
 
 def __getattr__(name: str) -> Any:

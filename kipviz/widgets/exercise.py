@@ -12,7 +12,7 @@ from kipviz.course.judging import Result, judge
 from kipviz.course.lab import Lab, lab_named
 from kipviz.lessons.own_story import Story, story
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 
 
 class Exercise:

@@ -13,14 +13,14 @@ from kipviz.checking.single_run.permalink import is_link, open_link
 from kipviz.checking.single_run.runs import Run
 from kipviz.checking.single_run.seeded_run import Task, Verdict
 from kipviz.checking.tla.trace_replay import load
-from kipviz.core.tracefile import TraceFileError
-from kipviz.core.validation import path as path_given
+from kipviz.core.outside.validation import path as path_given
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
-from kipviz.widgets.autosave import Keeper, recovered
-from kipviz.widgets.lines import Lab
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.autosave import Keeper, recovered
+from kipviz.widgets.stepping.lines import Lab
+from kipviz.widgets.stepping.stepper import Stepper
 
 
 class KeptFileDamaged(UserWarning):

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 from kipviz.checking.search.interrupted import GoOn
 from kipviz.checking.single_run.runs import Run
 from kipviz.cluster.real.rebuilt_cluster import Entry
-from kipviz.core.validation import path as path_given
-from kipviz.core.validation import several
+from kipviz.core.outside.validation import path as path_given
+from kipviz.core.outside.validation import several
 from kipviz.designs.catalogue import design as design_named
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in, partitions_of
 from kipviz.recordings.decoded.elections import (
@@ -35,7 +35,7 @@ from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.scenarios.log_scenario import DESIGN, scenario_of
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import saying
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 
 # A page of so many steps still opens at once; earlier batches are read, but are no steps.
 LAST = 500

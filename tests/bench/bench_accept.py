@@ -42,7 +42,7 @@ def main(times: int, *, on_spark: bool) -> None:
         )
         if on_spark:
             from kipviz.spark.conformance import judged_on
-            from kipviz.spark.session import session
+            from kipviz.spark.sessions.session import session
 
             judge = partial(judged_on, session())
             for turn in ("cold", "warm"):
@@ -52,7 +52,7 @@ def main(times: int, *, on_spark: bool) -> None:
                 print(f"{name}, Spark, {turn}: {took:.1f} s, {seconds / took:.2f} times as fast")
                 assert found == one
     if on_spark:
-        from kipviz.spark.session import stop
+        from kipviz.spark.sessions.session import stop
 
         stop()
 

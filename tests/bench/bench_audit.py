@@ -28,7 +28,7 @@ from kipviz.spark.audit import (
     by_joins,
     read_events,
 )
-from kipviz.spark.session import session, stop
+from kipviz.spark.sessions.session import session, stop
 from kipviz.spark.whole_runs import STATES
 
 RECORDS_PER_RUN = 100

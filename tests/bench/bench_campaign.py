@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from kipviz.campaigns.plan import Plan, make_plan
 from kipviz.spark.campaign import Campaign, in_a_loop, on_spark, run_places
-from kipviz.spark.session import session, stop
+from kipviz.spark.sessions.session import session, stop
 
 ROUNDS = 3
 CHUNKS = 40

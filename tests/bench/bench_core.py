@@ -14,7 +14,7 @@ from typing import Any
 from kipviz.core.log import Log
 from kipviz.core.model import Action, Outcome
 from kipviz.core.table import Table
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Part, Value, encoding, fingerprint
 
 LONG, SHORT = 100_000, 1_000

@@ -181,7 +181,7 @@ def spark_too(folder, there, floor, found, *, only_audits):
     """Read and audit the same log on Spark, cold and warm, and print what the driver took."""
     from kipviz.spark.kafka_log import register
     from kipviz.spark.log_audit import audit_logs_on
-    from kipviz.spark.session import session, stop
+    from kipviz.spark.sessions.session import session, stop
 
     spark, _ = timed("Spark starts", session, there)
     register(spark)
@@ -208,7 +208,7 @@ def spark_too(folder, there, floor, found, *, only_audits):
 def of_broker(jars: Path, home: Path, megabytes: int) -> None:
     """Audit growing shares of a broker's log on Spark, and open windows of it."""
     from kipviz.spark.log_audit import audit_logs_on
-    from kipviz.spark.session import session, stop
+    from kipviz.spark.sessions.session import session, stop
 
     folder = broker_log(jars, home, megabytes)
     spark = session()

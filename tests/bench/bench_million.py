@@ -27,7 +27,7 @@ from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.library import scenario
 from kipviz.spark.search import search
-from kipviz.spark.session import session, stop
+from kipviz.spark.sessions.session import session, stop
 
 FAULTS = "expire_lock=1,time_out=1"
 PROPERTIES = (Atomic(),)

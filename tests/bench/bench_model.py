@@ -21,10 +21,10 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.cluster.world import World
-from kipviz.core.trace import Observer, Trace
+from kipviz.core.traces.trace import Observer, Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageDelivered, TransactionDecided
-from kipviz.scenarios.programs import SHARE_LOOP
+from kipviz.scenarios.applications.programs import SHARE_LOOP
 from kipviz.scenarios.scenario import PROPERTIES
 
 STEPS = 10_000 if "--short" in sys.argv else 100_000

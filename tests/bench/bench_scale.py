@@ -23,11 +23,11 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement
 from kipviz.core.scheduler import Scheduler
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageDelivered
 from kipviz.records.placement import INTERNAL_TOPICS
-from kipviz.scenarios.programs import SHARE_LOOP
+from kipviz.scenarios.applications.programs import SHARE_LOOP
 
 SHORT = "--short" in sys.argv
 RECORDS = 100_000

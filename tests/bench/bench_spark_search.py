@@ -26,8 +26,8 @@ from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.library import scenario
 from kipviz.spark.search import search
-from kipviz.spark.session import session, stop
-from kipviz.spark.state_bytes import Packing
+from kipviz.spark.sessions.session import session, stop
+from kipviz.spark.workers.state_bytes import Packing
 
 # How many states there are is told by tests/checking/counts.py; roughly these.
 SPACES = (

@@ -9,7 +9,7 @@ from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import InitialRebalanceDelay
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import (
+from kipviz.messages.groups.classic_groups import (
     Assigned,
     Heartbeat,
     JoinGroup,

@@ -7,11 +7,11 @@ from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
+from kipviz.messages.logs.producing import PartitionProduceData, Produce, ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce, ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from kipviz.records.batches import DataRecord
 
 RECORD = (DataRecord("r", "src-0@100"),)

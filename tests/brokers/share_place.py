@@ -17,13 +17,13 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk, source_log
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResponse
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
     TxnWriteShareGroupState,
     TxnWriteShareGroupStateResponse,

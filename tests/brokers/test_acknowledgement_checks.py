@@ -11,7 +11,7 @@ from kipviz.brokers.share_leaders.in_flight import InFlight, staged_batches, sta
 from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 from tests.brokers.share_place import (
     ACCEPT,

@@ -14,7 +14,8 @@ from kipviz.cluster.actions import CreateAcls as CreateOne
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.world import Envelope
 from kipviz.driving.desk import Desk
-from kipviz.messages.acls import (
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.acls import (
     ANY,
     LITERAL,
     MATCH,
@@ -25,7 +26,6 @@ from kipviz.messages.acls import (
     DeleteAcls,
     DescribeAcls,
 )
-from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AclsChanged
 from tests.cluster.small_clusters import model_of, small_spec

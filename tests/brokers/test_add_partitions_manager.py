@@ -13,9 +13,9 @@ from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     TxnPartitions,

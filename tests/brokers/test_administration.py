@@ -19,7 +19,8 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.admin import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions.admin import (
     STATE_NAMES,
     ActiveProducer,
     DescribeProducers,
@@ -29,7 +30,6 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
-from kipviz.messages.errors import Errors
 from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
 

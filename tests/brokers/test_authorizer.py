@@ -24,9 +24,15 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster import rejections
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.table import Table
-from kipviz.designs.options import STATUSES
+from kipviz.designs.options.options import STATUSES
 from kipviz.driving.desk import Desk
-from kipviz.messages.acls import (
+from kipviz.messages.apis import catalogue
+from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
+from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
+from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
+from kipviz.messages.apis.transactions.producer_ids import NAMELESS
+from kipviz.messages.cluster.acls import (
     LITERAL,
     AclEntry,
     AclFilter,
@@ -34,53 +40,45 @@ from kipviz.messages.acls import (
     DeleteAcls,
     DescribeAcls,
 )
-from kipviz.messages.admin import (
-    DescribeProducers,
-    DescribeTransactions,
-    ListTransactions,
-    ListTransactionsResponse,
-    TransactionListing,
-)
-from kipviz.messages.apis import catalogue
-from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
-from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
-from kipviz.messages.apis.rights import Operation, Resource
-from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
-from kipviz.messages.apis.transactions.producer_ids import NAMELESS
-from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, Leaver, SyncGroup
-from kipviz.messages.coordinators import FindCoordinator
+from kipviz.messages.cluster.coordinators import FindCoordinator
+from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.cluster.topic_creation import CreateTopics
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.classic_groups import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    Leaver,
+    SyncGroup,
+)
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     DescribeGroups,
     ListGroups,
     OffsetDelete,
 )
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     TxnOffsetCommit,
     fetch_offset,
 )
-from kipviz.messages.list_offsets import ListOffsets
-from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.producing import Fetch, FetchResponse, PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in, error_of_response
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, FetchResponse, PartitionProduceData, Produce
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     DeleteGroups,
     DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     ShareFetch,
 )
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
@@ -89,8 +87,16 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
-from kipviz.messages.topic_creation import CreateTopics
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.admin import (
+    DescribeProducers,
+    DescribeTransactions,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.liveness import TxnHeartbeat
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
@@ -101,7 +107,7 @@ from kipviz.messages.transactions import (
     TxnPartitionsResult,
     WriteTxnMarkers,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS

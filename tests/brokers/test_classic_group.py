@@ -25,8 +25,8 @@ from kipviz.brokers.membership.classic_group import (
     with_member,
     without,
 )
-from kipviz.messages.classic_groups import Assigned
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import Assigned
 from kipviz.records.classic_groups import Subscription
 
 S = GroupState

@@ -6,11 +6,11 @@ import pytest
 
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import MemberSession
-from kipviz.messages.classic_groups import (
-    JoinGroup,
-)
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.groups.classic_groups import (
+    JoinGroup,
+)
 from tests.brokers.classic_desk import (
     FRESH,
     S,

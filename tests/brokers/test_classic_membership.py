@@ -13,7 +13,9 @@ from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import GroupRebalance, GroupSync, InitialRebalanceDelay, MemberSession
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
+from kipviz.messages.groups.classic_groups import (
     Assigned,
     Heartbeat,
     HeartbeatResponse,
@@ -26,9 +28,7 @@ from kipviz.messages.classic_groups import (
     Subscribed,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
-from kipviz.messages.groups import GroupOffset, OffsetCommit
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit
 from kipviz.records.classic_groups import GroupMetadataRecord, Subscription
 from tests.brokers.classic_desk import (
     FIRST,

@@ -7,9 +7,9 @@ import pytest
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.timers import GroupRebalance, GroupSync, MemberSession
-from kipviz.messages.classic_groups import Heartbeat, JoinGroup, LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit
+from kipviz.messages.groups.classic_groups import Heartbeat, JoinGroup, LeaveGroup, Leaver
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit
 from tests.brokers.classic_desk import (
     FRESH,
     HERE,

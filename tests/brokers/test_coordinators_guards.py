@@ -23,9 +23,19 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionMoved
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetchGroup, TxnOffsetCommit
-from kipviz.messages.share_state import InitializeShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
+from kipviz.messages.groups.groups import (
+    GroupOffset,
+    OffsetCommit,
+    OffsetFetchGroup,
+    TxnOffsetCommit,
+)
+from kipviz.messages.shares.share_state import InitializeShareGroupState
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnPartitions,
+)
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.transaction_state import TransactionState
 

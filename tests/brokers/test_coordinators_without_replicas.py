@@ -15,18 +15,18 @@ from kipviz.brokers.share_coordinators import share_state_maintenance as upkeep
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
-from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.share_admin import DeletedGroup, DeleteGroups
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.share_state import (
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.shares.share_admin import DeletedGroup, DeleteGroups
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
 from tests.messages.offset_fetches import fetched

@@ -22,10 +22,10 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
+from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.scenarios.library import scenario
 from tests.brokers.share_place import ARCH, ARCHIVING, KEY, REJECT, SharePlace, durable, said
 from tests.cluster.small_clusters import small_spec

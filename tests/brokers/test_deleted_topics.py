@@ -16,9 +16,9 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset, TransactionMoved
-from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import Assignment, ConsumerGroupHeartbeat
+from kipviz.messages.logs.producing import Fetch
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import Fetch
 from kipviz.records.share_group_members import ShareGroupStatePartitionsRecord
 from kipviz.records.share_group_state import ShareTombstone
 from kipviz.records.transaction_state import TransactionState

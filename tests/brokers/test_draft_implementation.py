@@ -14,12 +14,12 @@ from kipviz.brokers.share_leaders import share_timers
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnMarker,
     TxnPartitionsResult,

@@ -14,9 +14,9 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,

@@ -26,9 +26,9 @@ from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
-from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
     DescribedClassicGroup,
@@ -42,11 +42,11 @@ from kipviz.messages.group_admin import (
     OffsetDelete,
     OffsetDeleteResponse,
 )
-from kipviz.messages.groups import GroupOffset, OffsetCommit
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_admin import DeleteGroups
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.shares.share_admin import DeleteGroups
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import UNREVOKED, GroupTombstone, OffsetTombstone
 from kipviz.scenarios.library import scenario

@@ -13,8 +13,8 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
-from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import (
     GROUP_EPOCH,

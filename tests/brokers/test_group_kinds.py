@@ -14,13 +14,13 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
-from kipviz.messages.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
-from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import refused_partitions
+from kipviz.messages.groups.classic_groups import JoinGroup
+from kipviz.messages.groups.group_admin import CLASSIC, CONSUMER, SHARE
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, TxnOffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.transactions import refused_partitions
 from kipviz.records.classic_groups import Subscription
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, spec_of

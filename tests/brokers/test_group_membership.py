@@ -13,10 +13,10 @@ from kipviz.brokers.membership.group_membership import (
 )
 from kipviz.brokers.timers import AssignmentInterval, MemberRebalance, MemberSession
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
-from kipviz.messages.membership import Assignment, ConsumerGroupHeartbeat
+from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver
+from kipviz.messages.groups.membership import Assignment, ConsumerGroupHeartbeat
 from tests.messages.offset_fetches import fetched
 
 HERE = "__consumer_offsets-0"

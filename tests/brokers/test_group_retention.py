@@ -14,8 +14,8 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.events import OffsetsExpired
+from kipviz.messages.groups.classic_groups import JoinGroup
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.consumer_offsets import GroupTombstone, OffsetTombstone
 from tests.messages.offset_fetches import fetched

@@ -11,12 +11,17 @@ from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_append import unreported_decisions
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
-from kipviz.messages.features import Features
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn, EndTxn, TxnPartitions
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    TxnPartitions,
+)
 from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
 
 E = Errors

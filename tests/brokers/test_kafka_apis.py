@@ -16,7 +16,7 @@ from kipviz.brokers.local_calls import (
 )
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import TxnMarker, WriteTxnMarkers
+from kipviz.messages.transactions.transactions import TxnMarker, WriteTxnMarkers
 
 OFFSETS, STATE = "__consumer_offsets-7", "__share_group_state-16"
 

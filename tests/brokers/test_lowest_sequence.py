@@ -12,9 +12,9 @@ from kipviz.brokers.logs import verification
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.verification import Verification
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.transactions import TxnPartitionsResult, refused_partitions
+from kipviz.messages.transactions.transactions import TxnPartitionsResult, refused_partitions
 from tests.brokers.older_desk import RECORD, OlderDesk, ended, leader_desk, produce
 
 

@@ -15,13 +15,13 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetCommitted
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
     RefusedOffset,
 )
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from tests.clients.parts import member_of
 from tests.messages.offset_fetches import fetched
 

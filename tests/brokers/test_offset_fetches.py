@@ -13,7 +13,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     FetchedGroup,
     FetchedOffset,
     OffsetFetch,

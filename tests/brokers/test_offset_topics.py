@@ -12,8 +12,9 @@ from kipviz.brokers.groups.offset_topics import answer_alone, unknown_ids
 from kipviz.brokers.local_calls import WriteMarker
 from kipviz.brokers.logs.partition_log import append, replicate
 from kipviz.driving.desk import TOPIC_IDS, Desk
+from kipviz.messages.cluster.metadata import Metadata, TopicId
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
@@ -22,8 +23,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
     fetch_offset,
 )
-from kipviz.messages.metadata import Metadata, TopicId
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for

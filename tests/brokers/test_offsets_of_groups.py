@@ -22,18 +22,18 @@ from kipviz.cluster.topic_authorization import narrowed
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.releases import release, takes_several
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     FetchedGroup,
     FetchedOffset,
     OffsetFetch,
     OffsetFetchResponse,
     TxnOffsetCommit,
 )
-from kipviz.messages.releases import release, takes_several
-from kipviz.messages.several_groups import about
-from kipviz.messages.several_groups import groups_of as groups_in
+from kipviz.messages.groups.several_groups import about
+from kipviz.messages.groups.several_groups import groups_of as groups_in
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around

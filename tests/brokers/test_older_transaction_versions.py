@@ -12,7 +12,7 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,

@@ -12,21 +12,21 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_recor
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
-from kipviz.messages.list_offsets import (
+from kipviz.messages.logs.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
 )
-from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import (
+from kipviz.messages.logs.producing import (
     Fetch,
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
     TxnPartitionsResult,

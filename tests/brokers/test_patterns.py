@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.brokers.membership import patterns
 from kipviz.brokers.membership.patterns import BadPattern, compiled
-from kipviz.core.optional_parts import MissingPart
+from kipviz.core.outside.optional_parts import MissingPart
 
 
 @pytest.mark.parametrize(

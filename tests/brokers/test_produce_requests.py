@@ -12,14 +12,14 @@ from kipviz.brokers.logs import produce_requests as several
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import (
+from kipviz.messages.logs.producing import (
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     TxnPartitions,
     TxnPartitionsResult,

@@ -16,8 +16,8 @@ from kipviz.brokers.timers import ProducerExpiry
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ProducerForgotten
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 
 OUT = "out-0"

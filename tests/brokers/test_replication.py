@@ -13,8 +13,8 @@ from kipviz.brokers.logs.replication import (
     due,
 )
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import HeartbeatResponse
 from kipviz.records.batches import Batch, DataRecord
 
 HERE = "__consumer_offsets-0"

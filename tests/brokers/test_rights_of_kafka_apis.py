@@ -32,17 +32,17 @@ from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS
-from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ConsumerGroupDescribe
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.membership import (
+from kipviz.messages.groups.group_admin import ConsumerGroupDescribe
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.groups.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.messages.share_admin import ShareGroupDescribe
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.shares.share_admin import ShareGroupDescribe
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     EndTxnResponse,

@@ -21,7 +21,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, OffsetsExpired
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
     DescribedClassicGroup,
@@ -29,9 +29,9 @@ from kipviz.messages.group_admin import (
     DescribeGroups,
     DescribeGroupsResponse,
 )
+from kipviz.messages.groups.several_groups import about, group_errors, results_of
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.several_groups import about, group_errors, results_of
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     DeletedGroup,
     DeleteGroups,
     DeleteGroupsResponse,

@@ -14,7 +14,7 @@ from kipviz.brokers.share_leaders.share_acquiring import Catch
 from kipviz.brokers.share_leaders.share_partition import SharePartition, Status
 from kipviz.core.table import Table
 from kipviz.messages.events import ABORTED_AT_SOURCE, DELIVERED, NOT_IN_LOG
-from kipviz.messages.share_groups import RECORD_LIMIT, ShareFetch
+from kipviz.messages.shares.share_groups import RECORD_LIMIT, ShareFetch
 from kipviz.records.batches import ABORT, Batch, DataRecord
 from tests.brokers.share_place import (
     ACQ,

@@ -14,7 +14,7 @@ from kipviz.driving.desk import source_log
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     EMPTY,
     STABLE,
     AlterShareGroupOffsets,
@@ -23,7 +23,7 @@ from kipviz.messages.share_admin import (
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     DeleteShareGroupStateResponse,
     InitializeShareGroupState,
@@ -31,7 +31,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.share_group_members import OF_A_GROUP, ShareGroupDeleted
 from tests.brokers.test_share_membership import HERE, KEYS, Group, running
 

@@ -7,12 +7,12 @@ from kipviz.brokers.share_leaders import share_partition
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, StagingCall
 from kipviz.brokers.share_transactions import staging_requests
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from tests.brokers.share_place import ACCEPT, ACQ, KEY, TXP, SharePlace
 from tests.messages.shares import fetched, staged, stages
 

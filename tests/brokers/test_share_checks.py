@@ -12,9 +12,9 @@ from kipviz.brokers.share_leaders import acknowledgement_checks
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
-from kipviz.messages.share_groups import AcknowledgementBatch
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_admin import AlterShareGroupOffsets, DeleteShareGroupOffsets
+from kipviz.messages.shares.share_groups import AcknowledgementBatch
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     ReadShareGroupStateSummary,
     WriteShareGroupState,

@@ -12,7 +12,7 @@ from kipviz.brokers.share_coordinators import share_state_maintenance
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
@@ -20,7 +20,11 @@ from kipviz.messages.share_state import (
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    TxnPartitions,
+    TxnPartitionsResult,
+)
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import (

@@ -12,7 +12,7 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset
-from kipviz.messages.share_state import InitializeShareGroupState
+from kipviz.messages.shares.share_state import InitializeShareGroupState
 from kipviz.records.batches import ABORT, COMMIT, Batch
 from kipviz.records.share_group_state import (
     RecordState,

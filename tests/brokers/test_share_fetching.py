@@ -16,7 +16,7 @@ from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     FetchedPartition,
     OfSession,
@@ -26,7 +26,10 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
-from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
+from kipviz.messages.shares.share_state import (
+    ReadShareGroupStateResponse,
+    WriteShareGroupStateResponse,
+)
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said

@@ -9,10 +9,10 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.share_partition import REJECTED, TOO_OFTEN
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import RECORD_LIMIT
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.shares.share_groups import RECORD_LIMIT
 from tests.brokers.share_place import (
     ACK,
     ACQ,

@@ -11,14 +11,14 @@ from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
-from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.share_state import (
+from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResponse
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupStateResponse,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import StagedBatch
 from tests.brokers.share_place import (

@@ -10,9 +10,9 @@ from kipviz.brokers.share_leaders.share_partition import ParkedFetch
 from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
-from kipviz.messages.reset_policy import reset_duration_ms
-from kipviz.messages.share_groups import FetchedPartition, ShareFetch
-from kipviz.messages.share_state import ReadShareGroupStateResponse
+from kipviz.messages.groups.reset_policy import reset_duration_ms
+from kipviz.messages.shares.share_groups import FetchedPartition, ShareFetch
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
 from tests.brokers.share_place import (
     ACK,
     ACQ,

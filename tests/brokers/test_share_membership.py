@@ -16,8 +16,8 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     WriteShareGroupState,

@@ -17,7 +17,7 @@ from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.brokers.share_transactions.share_outcomes import DECIDE
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import WriteShareGroupState
+from kipviz.messages.shares.share_state import WriteShareGroupState
 from kipviz.records.share_group_state import RecordState, StateBatch
 from tests.brokers.share_place import ACK, ACQ, ARCH, ARCHIVING, AVL, KEY, TXP, SharePlace
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.model import ClusterModel
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.transactions import WriteTxnMarkersResponse
+from kipviz.messages.transactions.transactions import WriteTxnMarkersResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.scenarios.library import scenario

@@ -11,7 +11,7 @@ from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionLoaded
 from kipviz.messages.message import Message
-from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
+from kipviz.messages.shares.share_state import PendingBatch, ReadShareGroupStateResponse
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 from tests.brokers.share_place import (
     ACCEPT,

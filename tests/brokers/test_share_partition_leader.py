@@ -26,12 +26,12 @@ from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
     ShareFetch,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
@@ -40,7 +40,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord, ShareGroupEpochRecord

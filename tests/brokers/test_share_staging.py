@@ -14,8 +14,8 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, refused_partitions
+from kipviz.messages.shares.share_state import TxnWriteShareGroupState
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, refused_partitions
 from kipviz.records.batches import Batch
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_members import (

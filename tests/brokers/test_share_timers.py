@@ -17,12 +17,12 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader, ShareParti
 from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     OfSession,
     ShareFetch,
 )
-from kipviz.messages.share_state import PendingBatch
+from kipviz.messages.shares.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, KEY, TXP, SharePlace, said
 from tests.messages.shares import acknowledges

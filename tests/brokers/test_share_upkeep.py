@@ -11,7 +11,7 @@ from kipviz.brokers.timers import ColdSnapshot, StatePruning
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,

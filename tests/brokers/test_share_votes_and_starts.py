@@ -18,8 +18,8 @@ from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.shares.share_state import (
     TellShareGroupState,
     TellShareGroupStateResponse,
     TxnWriteShareGroupStateResponse,

@@ -14,8 +14,8 @@ from kipviz.brokers.local_calls import ApplyMarkerToShares
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
-from kipviz.messages.share_state import ReadShareGroupStateResponse
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from tests.brokers.share_place import ACQ, ARCH, AVL, KEY, REJECT, SharePlace, said
 
 FENCED = (Errors.FENCED_LEADER_EPOCH, Errors.FENCED_STATE_EPOCH)

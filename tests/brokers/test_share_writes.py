@@ -12,15 +12,15 @@ from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePartition, Status
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.records.share_group_state import StagedBatch
 from tests.brokers.share_place import (
     ACCEPT,

@@ -17,11 +17,11 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import LeaveGroup, Leaver, Left
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
-from kipviz.messages.groups import GroupOffset, OffsetCommit
-from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver, Left
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from tests.clients.parts import changed
 from tests.clients.test_group_consumer import BOTH, reading, send
 

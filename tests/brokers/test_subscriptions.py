@@ -14,8 +14,8 @@ from kipviz.brokers.membership.subscriptions import is_regular
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ConsumerGroupDescribe
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.group_admin import ConsumerGroupDescribe
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
 
 HERE = "__consumer_offsets-0"

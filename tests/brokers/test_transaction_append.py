@@ -15,14 +15,14 @@ from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     InitProducerId,
     TxnMarker,
     TxnPartitions,
     WriteTxnMarkers,
 )
-from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState

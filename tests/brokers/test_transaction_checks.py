@@ -9,8 +9,13 @@ from kipviz.brokers.transactions import transaction_checks as tx
 from kipviz.brokers.transactions.transaction_append import answer_add
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import AddOffsetsToTxn, EndTxn, InitProducerId, TxnPartitions
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnPartitions,
+)
 from kipviz.records.transaction_state import EPOCH_MAX, LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState

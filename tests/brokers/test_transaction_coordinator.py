@@ -11,7 +11,7 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,

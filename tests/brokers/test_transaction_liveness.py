@@ -11,10 +11,10 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
+from kipviz.messages.transactions.liveness import TxnHeartbeat
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT, InitProducerId2Pc
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 

@@ -27,7 +27,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
     why_not_timed_out,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import EndTxn, InitProducerId, TxnPartitions
+from kipviz.messages.transactions.transactions import EndTxn, InitProducerId, TxnPartitions
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState

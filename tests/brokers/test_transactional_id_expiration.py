@@ -11,7 +11,12 @@ from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionForgotten
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnPartitions,
+)
 from kipviz.records.transaction_state import Tombstone, TransactionState
 
 HOME = "__transaction_state-0"

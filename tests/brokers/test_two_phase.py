@@ -10,11 +10,11 @@ from kipviz.brokers.transactions import two_phase
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided
-from kipviz.messages.features import Features
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
@@ -23,7 +23,11 @@ from kipviz.messages.transactions import (
     TxnPartitions,
     WriteTxnMarkers,
 )
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.transactions.two_phase import (
+    NO_TIME_LIMIT,
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+)
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH, TransactionState
 
 S = TransactionState

@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitionsResult
 from tests.brokers.older_desk import PRODUCE, answered, ended, leader_desk, produce, told, verified
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.page import page
-from kipviz.widgets.payload import fingerprint
-from kipviz.widgets.stepper import FRONT
+from kipviz.widgets.pages.page import page
+from kipviz.widgets.pages.payload import fingerprint
+from kipviz.widgets.stepping.stepper import FRONT
 
 FOLDER = Path(__file__).parents[2] / "notebooks" / "images"
 PICTURE = FOLDER / "stepper.png"

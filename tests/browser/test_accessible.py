@@ -6,9 +6,9 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
 from kipviz.checking.single_run import runs
-from kipviz.widgets.lines import Lab
-from kipviz.widgets.page import page as page_of
-from kipviz.widgets.side_by_side import compare
+from kipviz.widgets.comparing.side_by_side import compare
+from kipviz.widgets.pages.page import page as page_of
+from kipviz.widgets.stepping.lines import Lab
 from tests.browser import bare_page
 from tests.widgets import flow
 

@@ -8,7 +8,7 @@ import os
 import pytest
 
 import kipviz
-from kipviz.widgets.page import page as exported
+from kipviz.widgets.pages.page import page as exported
 from tests.browser.bare_page import step_of
 
 pytestmark = pytest.mark.browser

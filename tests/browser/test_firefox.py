@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import kipviz
-from kipviz.widgets.compare import Compare
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.page import page as page_file
+from kipviz.widgets.pages.page import page as page_file
 from tests.browser.firefox import Firefox, Page, find_firefox
 from tests.browser.harness import (
     KERNEL_IS_IDLE,

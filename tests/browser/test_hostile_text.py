@@ -13,7 +13,7 @@ from kipviz.views.exports.markdown import markdown
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.svg import svg
 from kipviz.widgets.lab import open_trace, stepper_of
-from kipviz.widgets.page import page as page_of
+from kipviz.widgets.pages.page import page as page_of
 from tests.browser.bare_page import wait_painted, write_page
 from tests.views.hostile import HOSTILE, SEEN, poisoned
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.widgets import payload as payloads
+from kipviz.widgets.pages import payload as payloads
 from tests.browser.bare_page import no_error, step_of
 from tests.widgets import flow, polls
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.page import page as page_of
+from kipviz.widgets.pages.page import page as page_of
 from tests.browser.bare_page import no_error, step_of
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.widgets.compare import Compare
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.bare_page import no_error, step_of
 from tests.widgets.branched import branched

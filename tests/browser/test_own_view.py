@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.widgets.page import page as page_of
+from kipviz.widgets.pages.page import page as page_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.payload import payload as tell
 from kipviz.widgets import Compare
-from kipviz.widgets.page import page
+from kipviz.widgets.pages.page import page
 from tests.widgets import flow
 
 pytestmark = pytest.mark.browser

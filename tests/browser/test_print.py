@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kipviz.views.reports.blocks import TextTable, rows_of
-from kipviz.widgets.compare import Compare
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.page import page
+from kipviz.widgets.pages.page import page
 
 pytestmark = pytest.mark.browser
 

@@ -11,8 +11,8 @@ from kipviz.checking.single_run.permalink import open_link
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.page import page as page_of
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.pages.page import page as page_of
+from kipviz.widgets.stepping.stepper import Stepper
 from tests.browser.bare_page import wait_painted, write_page
 from tests.widgets import flow
 from tests.widgets.branched import branched

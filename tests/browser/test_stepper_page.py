@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kipviz
-from kipviz.widgets.open_question import tells_at
+from kipviz.widgets.pages.open_question import tells_at
 from tests.browser.bare_page import no_error, step_of, wait_painted, write_page
 from tests.widgets import flow
 
@@ -526,7 +526,7 @@ def expected(
 
 
 def test_a_branch_of_a_branch_shows_at_every_step_what_really_was(show):
-    from kipviz.widgets.line import line_of
+    from kipviz.widgets.pages.line import line_of
 
     payload = flow.share_payload()
     respond = flow.Responder(flow.share_flow())

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 import kipviz
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import SANS, _wide, svg
-from kipviz.widgets.compare import Compare
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
 from tests.browser.letter_widths import FACE, TABLE, measured, module
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kipviz
-from kipviz.widgets.compare import Compare
+from kipviz.widgets.comparing.compare import Compare
 from kipviz.widgets.lab import open_run
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from kipviz.campaigns.cancellation import Cancelled
 from kipviz.campaigns.loop import LoopCampaign
 from kipviz.campaigns.verdict_rows import COLUMNS
 from kipviz.spark.campaign import Campaign
-from kipviz.spark.worker_runs import VERDICT_SCHEMA
+from kipviz.spark.workers.worker_runs import VERDICT_SCHEMA
 
 STAND_IN = "tests.spark.stand_in_task"
 WORDS = ("copy", ("right", "twice", "sticks", "crashes"), ("calm", "rough"), 6, 3)

@@ -15,7 +15,7 @@ from kipviz.checking.search.search_result import Counterexample, Explored
 from kipviz.cluster.actions import ExpireLock
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Outcome
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Finding
 from kipviz.scenarios.library import scenario

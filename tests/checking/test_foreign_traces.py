@@ -21,7 +21,7 @@ from kipviz.checking.tla.itf import itf_of
 from kipviz.checking.tla.names import name_of_action
 from kipviz.checking.tla.trace_replay import load
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 

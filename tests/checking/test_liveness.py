@@ -7,7 +7,7 @@ import pytest
 from kipviz.checking.search import liveness
 from kipviz.checking.search.liveness import Futures, Settled, settle
 from kipviz.cluster.actions import CrashBroker
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.harm import Harm, harm_of
 from kipviz.scenarios.library import scenario

@@ -21,9 +21,9 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.link_head import Head, read_head, write_head
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.bits import letters_of
-from kipviz.core.link import LENGTH_MAX, BadLink, Leg, SumOfMarks, crc_of_marks
-from kipviz.core.linkcode import read, write
+from kipviz.core.links.bits import letters_of
+from kipviz.core.links.link import LENGTH_MAX, BadLink, Leg, SumOfMarks, crc_of_marks
+from kipviz.core.links.linkcode import read, write
 from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named

@@ -158,7 +158,7 @@ def test_two_members_who_want_one_record_without_any_reduction() -> None:
 
 @pytest.mark.parametrize("faults", ["", "expire_lock=2,lose_connection=1", "crash_client=2,cut=1"])
 def test_a_lone_step_meets_whatever_happens_meanwhile(faults: str) -> None:
-    from kipviz.scenarios.programs import SHARE_LOOP
+    from kipviz.scenarios.applications.programs import SHARE_LOOP
 
     model = members(SHARE_LOOP, 2, faults)
     lone = LoneSteps()
@@ -192,7 +192,7 @@ def swapping(model: Any) -> Renaming:
     "faults", ["", "expire_lock=2,lose_connection=2", "crash_client=2,cut=2,time_out=2"]
 )
 def test_a_step_under_other_names_is_the_same_step(faults: str) -> None:
-    from kipviz.scenarios.programs import SHARE_LOOP
+    from kipviz.scenarios.applications.programs import SHARE_LOOP
 
     model = members(SHARE_LOOP, 2, faults)
     swap = swapping(model)

@@ -11,7 +11,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.designs.catalogue import REPAIRED
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import BadChange, changed, settings
 from tests.checking.test_timed import BY_DEADLINE, model_of

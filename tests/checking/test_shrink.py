@@ -12,7 +12,7 @@ from kipviz.checking.single_run.seeded_run import Task, model_of, moments, run
 from kipviz.checking.single_run.shrink import NotBroken, _narrowed, saving, savings, shrink
 from kipviz.cluster.actions import Cut, ExpireLock, Heal
 from kipviz.cluster.network.network_partition import across
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario

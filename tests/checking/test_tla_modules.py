@@ -29,7 +29,7 @@ from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options.options import SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.clients.application import Call, Line
 from kipviz.cluster.model import ClusterModel
-from kipviz.scenarios.programs import INIT, SHARE_POLL
+from kipviz.scenarios.applications.programs import INIT, SHARE_POLL
 from tests.cluster.small_clusters import model_of, small_spec
 
 # One internal partition per topic: all transactional ids have the same home.

@@ -17,8 +17,8 @@ from kipviz.clients.transactions import producer_timers
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.values import Value
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.share_groups import TxnPartitionAcknowledgements
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
+from kipviz.messages.shares.share_groups import TxnPartitionAcknowledgements
 
 V = TypeVar("V", bound=Value)
 H = TypeVar("H", bound=Producer | TransactionSession)

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.clients.operators import acl_calls, admin
 from kipviz.clients.operators.admin import Admin
-from kipviz.messages.acls import (
+from kipviz.messages.cluster.acls import (
     LITERAL,
     MATCH,
     PREFIXED,

@@ -6,7 +6,12 @@ import pytest
 
 from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin, Filters
-from kipviz.messages.admin import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.shares.share_admin import (
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+)
+from kipviz.messages.transactions.admin import (
     ActiveProducer,
     DescribeProducers,
     DescribeProducersResponse,
@@ -16,9 +21,7 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     InitProducerId,
     InitProducerIdResponse,
     PartitionResult,

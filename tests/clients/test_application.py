@@ -15,13 +15,13 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import LeaveGroup, Leaver
 from kipviz.messages.events import CallReturned, CallStarted
-from kipviz.messages.groups import GroupOffset
-from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
-from kipviz.scenarios.programs import GROUP_LOOP, SHARE_LOOP
+from kipviz.messages.groups.classic_groups import LeaveGroup, Leaver
+from kipviz.messages.groups.groups import GroupOffset
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import AcknowledgementBatch, AcknowledgeType
+from kipviz.scenarios.applications.programs import GROUP_LOOP, SHARE_LOOP
 from tests.clients.parts import changed, classic_member_of, member_of, producer_of
 
 C, S = Call, ProducerState

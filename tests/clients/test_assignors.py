@@ -22,7 +22,9 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent
+from kipviz.messages.groups.classic_groups import (
     Assigned,
     HeartbeatResponse,
     JoinGroup,
@@ -31,9 +33,7 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent
-from kipviz.messages.groups import OffsetFetch
+from kipviz.messages.groups.groups import OffsetFetch
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import changed

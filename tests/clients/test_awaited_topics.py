@@ -20,12 +20,16 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.timing.clock import Clock
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.producing import PartitionProduceResponse, Produce
-from kipviz.messages.transactions import AddPartitionsToTxnResponse, EndTxn, TxnPartitionsResult
-from kipviz.scenarios.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxnResponse,
+    EndTxn,
+    TxnPartitionsResult,
+)
+from kipviz.scenarios.applications.programs import GROUP_LOOP, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.clients.parts import changed, producer_of
 from tests.cluster.small_clusters import small_spec

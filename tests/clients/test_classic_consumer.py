@@ -11,7 +11,8 @@ from kipviz.clients.groups.consumer_coordinator import TRANSITIONS, MemberState
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import HeartbeatInterval, RetryBackOff
 from kipviz.core.table import Table
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import (
     Assigned,
     Heartbeat,
     HeartbeatResponse,
@@ -25,15 +26,14 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
     fetch_offset,
 )
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.records.classic_groups import Subscription
 from tests.clients.parts import changed, classic_member_of
 from tests.messages.offset_fetches import response_of

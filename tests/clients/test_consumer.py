@@ -7,14 +7,14 @@ import pytest
 from kipviz.clients.groups import consumer as c
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetch, fetch_offset
-from kipviz.messages.list_offsets import (
+from kipviz.messages.groups.groups import OffsetFetch, fetch_offset
+from kipviz.messages.logs.list_offsets import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
 )
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
 from tests.messages.offset_fetches import response_of
 
 RECORDS = (FetchedRecord("src-0", 7, "a"),)

@@ -17,7 +17,7 @@ from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN
-from kipviz.scenarios import shared_consumer_programs as programs
+from kipviz.scenarios.applications import shared_consumer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.clients.parts import changed

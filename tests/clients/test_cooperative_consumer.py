@@ -6,10 +6,10 @@ from kipviz.clients.groups import classic_consumer as consumer
 from kipviz.clients.groups.classic_consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.timers import FetchWait
-from kipviz.messages.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.groups.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from tests.clients.test_assignors import BOUNCED, STICKY, rejoining
 from tests.clients.test_classic_consumer import fresh, send

@@ -10,8 +10,12 @@ from kipviz.clients.shares import draining
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType, TxnShareAcknowledge
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
+    AcknowledgementBatch,
+    AcknowledgeType,
+    TxnShareAcknowledge,
+)
 from tests.clients.parts import changed, made, producer_of
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT

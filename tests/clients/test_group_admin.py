@@ -7,9 +7,9 @@ import pytest
 from kipviz.clients.application import Call, Line
 from kipviz.clients.operators import admin, group_calls
 from kipviz.clients.operators.admin import Admin
-from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.classic_groups import LeaveGroup, LeaveGroupResponse, Leaver, Left
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
     DescribedClassicGroup,
@@ -23,7 +23,7 @@ from kipviz.messages.group_admin import (
     OffsetDelete,
     OffsetDeleteResponse,
 )
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
     DeletedGroup,
@@ -36,7 +36,7 @@ from kipviz.messages.share_admin import (
     ShareGroupDescribeResponse,
     ShareOffset,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 
 E = Errors
 ME = Admin("operator/admin", (1, 3))

@@ -8,13 +8,13 @@ from kipviz.clients.groups import group_consumer as member
 from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
 from kipviz.clients.timers import FetchWait, HeartbeatInterval, RetryBackOff
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetFetch, fetch_offset
-from kipviz.messages.membership import (
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, OffsetFetch, fetch_offset
+from kipviz.messages.groups.membership import (
     Assignment,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
 from tests.clients.parts import changed, member_of
 from tests.messages.offset_fetches import response_of
 

@@ -15,12 +15,12 @@ from kipviz.clients.sessions.binding import settle
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.groups import OffsetFetch
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.groups.classic_groups import JoinGroup
+from kipviz.messages.groups.groups import OffsetFetch
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

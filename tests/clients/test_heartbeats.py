@@ -9,9 +9,9 @@ from kipviz.clients.sending import producer as p
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
-from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.transactions import EndTxn
-from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.transactions.transactions import EndTxn
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
 

@@ -10,8 +10,8 @@ from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import batch_of, changed, producer_of
 

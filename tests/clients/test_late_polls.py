@@ -15,13 +15,13 @@ from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.classic_groups import HeartbeatResponse, LeaveGroup, Leaver
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
-from kipviz.messages.groups import GroupOffset, OffsetCommit, OffsetCommitResponse
-from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from kipviz.messages.groups.classic_groups import HeartbeatResponse, LeaveGroup, Leaver
+from kipviz.messages.groups.groups import GroupOffset, OffsetCommit, OffsetCommitResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.records.batches import DataRecord
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play

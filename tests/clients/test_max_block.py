@@ -11,8 +11,13 @@ from kipviz.cluster.timing.clock import Clock
 from kipviz.core.model import NotEnabled
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageSent, TransactionDecided
-from kipviz.messages.transactions import EndTxn
-from kipviz.scenarios.programs import ABORT_INSTEAD, COMMIT_AGAIN, GROUP_LOOP, MANY_IN_A_TRANSACTION
+from kipviz.messages.transactions.transactions import EndTxn
+from kipviz.scenarios.applications.programs import (
+    ABORT_INSTEAD,
+    COMMIT_AGAIN,
+    GROUP_LOOP,
+    MANY_IN_A_TRANSACTION,
+)
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import small_spec
 

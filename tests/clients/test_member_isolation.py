@@ -10,8 +10,8 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.list_offsets import ListOffsets
-from kipviz.messages.producing import Fetch
+from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.producing import Fetch
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import stable_member
 

@@ -9,8 +9,8 @@ from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, OffsetFetch
-from kipviz.messages.list_offsets import (
+from kipviz.messages.groups.groups import GroupOffset, OffsetFetch
+from kipviz.messages.logs.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -18,7 +18,7 @@ from kipviz.messages.list_offsets import (
     ListOffsetsResponse,
     dated,
 )
-from kipviz.messages.producing import Fetch, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchResponse
 from tests.clients.parts import changed, stable_member
 from tests.messages.offset_fetches import response_of
 

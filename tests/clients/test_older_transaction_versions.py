@@ -8,11 +8,11 @@ from kipviz.clients.sending import producer as p
 from kipviz.clients.sending import sender
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,

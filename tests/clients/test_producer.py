@@ -14,14 +14,14 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     TxnShareAcknowledge,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     EndTxn,
     EndTxnResponse,
     InitProducerId,

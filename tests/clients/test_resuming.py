@@ -20,7 +20,7 @@ from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from tests.clients.parts import changed, producer_of, session_of
 
 EMPTY = ExternalDatabase("app-1/database")

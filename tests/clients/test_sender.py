@@ -8,11 +8,11 @@ from kipviz.clients.sending import producer as clients
 from kipviz.clients.timers import SenderBackOff, ShortSenderBackOff
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

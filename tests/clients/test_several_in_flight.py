@@ -15,13 +15,13 @@ from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.specs.spec import ApplicationSpec, PlainSpec, SessionSpec
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset
-from kipviz.messages.producing import (
+from kipviz.messages.groups.groups import GroupOffset
+from kipviz.messages.logs.producing import (
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

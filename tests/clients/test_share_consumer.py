@@ -14,8 +14,8 @@ from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,

@@ -11,8 +11,8 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,

@@ -14,8 +14,8 @@ from kipviz.clients.timers import HeartbeatInterval
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import Assignment
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.groups.membership import Assignment
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from tests.clients.parts import changed, producer_of
 
 S = MemberState

@@ -14,10 +14,10 @@ from kipviz.clients.shares.acknowledge_requests import Completed
 from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.timers import FetchWait
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,

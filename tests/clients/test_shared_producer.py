@@ -20,10 +20,10 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios import shared_producer_programs as programs
+from kipviz.scenarios.applications import shared_producer_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.views.explanations import exceptions

@@ -11,10 +11,10 @@ from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 

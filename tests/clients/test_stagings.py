@@ -6,8 +6,8 @@ from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.shares.share_groups import AcknowledgementBatch, AcknowledgeType
+from kipviz.messages.transactions.transactions import EndTxn
 from tests.messages.shares import staged, stages
 
 

@@ -16,15 +16,15 @@ from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.start.first_world import first_world
-from kipviz.messages.classic_groups import Subscribed
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import (
+from kipviz.messages.groups.classic_groups import Subscribed
+from kipviz.messages.groups.membership import (
     Assignment,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE, Subscription
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.group_setting import member, two_topics
 from tests.clients.parts import changed, member_of

@@ -11,16 +11,20 @@ from kipviz.clients.timers import MaxBlock, MaxIdle, RetryBackOff
 from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.topic_ids import TopicIds
+from kipviz.messages.cluster.features import Features
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     RefusedOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.transactions import AddOffsetsToTxn, AddOffsetsToTxnResponse, EndTxn
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    AddOffsetsToTxnResponse,
+    EndTxn,
+)
 from tests.clients.parts import changed, producer_of, send_offsets, topic_ids_given_up
 
 SRC, OTHER = TopicId("src", "AAAAAAAAAAAAAAAAAAAAAg"), TopicId("other", "AAAAAAAAAAAAAAAAAAAABg")

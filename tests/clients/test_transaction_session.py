@@ -27,15 +27,15 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.producing import (
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.logs.producing import (
     FetchedRecord,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

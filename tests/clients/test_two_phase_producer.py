@@ -17,9 +17,13 @@ from kipviz.clients.transactions.prepared_txn_state import (
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceResponse, ProduceResponse
-from kipviz.messages.transactions import EndTxn, EndTxnResponse
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResponse
+from kipviz.messages.transactions.transactions import EndTxn, EndTxnResponse
+from kipviz.messages.transactions.two_phase import (
+    NO_TIME_LIMIT,
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+)
 from kipviz.records.batches import DataRecord
 from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
 

@@ -19,7 +19,7 @@ from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
-from kipviz.scenarios import thread_programs as programs
+from kipviz.scenarios.applications import thread_programs as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.library import study

@@ -13,7 +13,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.scheduler import Profile, Scheduler
 from kipviz.designs.catalogue import design
-from kipviz.scenarios.programs import GROUP_ABORT, GROUP_LOOP, SHARE_ABORT, SHARE_LOOP
+from kipviz.scenarios.applications.programs import GROUP_ABORT, GROUP_LOOP, SHARE_ABORT, SHARE_LOOP
 
 PROGRAMS = {
     "share": SHARE_LOOP,

@@ -21,12 +21,12 @@ from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, PlainSpec
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.designs.catalogue import design
-from kipviz.messages.reset_policy import EARLIEST, LATEST
+from kipviz.messages.groups.reset_policy import EARLIEST, LATEST
+from kipviz.scenarios.applications.programs import READ, SHARE_READ
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES, cluster_in, process_in
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
 from kipviz.scenarios.library import LIBRARY, carried
-from kipviz.scenarios.programs import READ, SHARE_READ
 from kipviz.scenarios.scenario import Scenario, at_levels
 from kipviz.scenarios.setting_changes import BadChange, changed
 

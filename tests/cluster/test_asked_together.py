@@ -19,9 +19,9 @@ from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, MessageSent
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     TxnPartitions,

@@ -17,16 +17,16 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget, Placement, Remade
 from kipviz.cluster.world import Envelope
-from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TopicCreated, TopicDeleted
-from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.list_offsets import LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.transactions.admin import DescribeProducers
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitions
 from kipviz.records.batches import DataRecord
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, OUTPUT_ID, model_of, small_spec, steps_of

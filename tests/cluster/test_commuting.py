@@ -9,7 +9,7 @@ import pytest
 from kipviz.cluster.actions import Deliver
 from kipviz.cluster.behaviour.naming import on_wire
 from kipviz.cluster.world import broker_host, host_of
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.transactions.transactions import InitProducerId
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
 
 

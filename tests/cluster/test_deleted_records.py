@@ -13,14 +13,14 @@ from kipviz.cluster.actions import DeleteRecords, MoveLeader
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, RecordsMoved
-from kipviz.messages.share_groups import ShareFetch
+from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.programs import SHARE_ABORT, SHARE_LOOP
+from kipviz.scenarios.applications.programs import SHARE_ABORT, SHARE_LOOP
 from kipviz.scenarios.script import follow
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, FIRST_OFFSET, model_of, small_spec, steps_of

@@ -12,10 +12,15 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
-from kipviz.messages.producing import Fetch, PartitionProduceData, Produce
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId, TxnPartitions
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    TxnPartitions,
+)
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from tests.cluster.small_clusters import model_of, small_spec

@@ -9,7 +9,7 @@ from kipviz.cluster.behaviour import naming
 from kipviz.cluster.real import external_clients
 from kipviz.core.serialization import NotAValue, serialize
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import fetch_offset
+from kipviz.messages.groups.groups import fetch_offset
 from tests.cluster.small_clusters import model_of, small_spec
 from tests.messages.offset_fetches import response_of
 

@@ -9,8 +9,8 @@ from kipviz.cluster.specs.spec import Placement
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
-from kipviz.scenarios.programs import COPY
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
+from kipviz.scenarios.applications.programs import COPY
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import model_of, small_spec
 

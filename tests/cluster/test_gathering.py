@@ -13,13 +13,13 @@ from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     ShareFetch,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 

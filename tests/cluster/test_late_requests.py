@@ -10,7 +10,7 @@ from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import NotEnabled
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.transactions.transactions import InitProducerId
 from tests.cluster.small_clusters import model_of, small_spec
 
 PRODUCER = "app-1/producer"

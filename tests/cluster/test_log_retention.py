@@ -6,10 +6,10 @@ import pytest
 
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.timing.clock import TICKS, TIMED, Clock
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.programs import SHARE_LOOP
+from kipviz.scenarios.applications.programs import SHARE_LOOP
 from kipviz.scenarios.script import follow
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, FIRST_OFFSET, model_of, small_spec, steps_of

@@ -20,7 +20,7 @@ from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     PartitionResult,
     TxnMarker,
     TxnMarkerResult,

@@ -10,7 +10,7 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.timing.clock import clock_named
 from kipviz.core.model import NotEnabled
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.scenarios.library import scenario

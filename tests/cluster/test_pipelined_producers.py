@@ -9,10 +9,10 @@ from kipviz.clients.timers import BatchBackOff
 from kipviz.cluster.actions import ClientTimer, CrashBroker, Send, Step, Tick
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
 from kipviz.cluster.timing.clock import Clock
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.programs import COPY_TWICE, MANY_IN_A_TRANSACTION
+from kipviz.scenarios.applications.programs import COPY_TWICE, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, NO_FAULTS, model_of, small_spec, steps_of

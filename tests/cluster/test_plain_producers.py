@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget, PlainSpec
 from kipviz.records.batches import DataRecord
-from kipviz.scenarios.programs import SEND_THREE
+from kipviz.scenarios.applications.programs import SEND_THREE
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
 

@@ -15,7 +15,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
 from tests.cluster.test_timers import at, go, running

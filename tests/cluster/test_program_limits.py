@@ -10,7 +10,7 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios.library import LIBRARY, scenario
 
 SHARE = scenario("kip-1289-share-commit").spec.applications[0]

@@ -14,14 +14,14 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.core.table import Table
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.cluster.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
 from kipviz.messages.events import MessageSent, NotSent
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.releases import NAMES, RELEASES, UnknownRelease, knows, release, spoken
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, TxnPartitions
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from tests.messages.shares import stages

@@ -17,8 +17,9 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.metadata import Metadata, TopicId
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     RefusedOffset,
@@ -26,15 +27,17 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, TopicId
-from kipviz.messages.share_admin import AlterShareGroupOffsets, AlterShareGroupOffsetsResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_admin import (
+    AlterShareGroupOffsets,
+    AlterShareGroupOffsetsResponse,
+)
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,
     ShareFetchResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import changed, producer_of

@@ -15,7 +15,7 @@ from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,

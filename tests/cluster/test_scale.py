@@ -8,7 +8,7 @@ import tracemalloc
 from kipviz.checking.judging.faults import CALM
 from kipviz.cluster.actions import Deliver, Step
 from kipviz.core.scheduler import Scheduler
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from tests.bench.bench_scale import BROKERS, RECORDS, model_of, walked
 
 MOST = 2_000

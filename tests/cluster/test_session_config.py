@@ -18,9 +18,9 @@ from kipviz.cluster.specs.session_config import (
     parse,
 )
 from kipviz.cluster.specs.spec import BadSpec
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
-from kipviz.scenarios import session_programs
+from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow

@@ -16,13 +16,13 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AcknowledgementsCompleted, MessageSent
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, ShareFetchResponse
 from kipviz.properties.expectations import NoWaitForOneself, Seen
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario

@@ -11,7 +11,7 @@ from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.errors import Errors
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, group_app
 

@@ -9,9 +9,9 @@ from kipviz.cluster.actions import Step
 from kipviz.cluster.specs.spec import ClusterSpec, PlainSpec
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.producing import Produce, ProduceResponse
+from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.records.batches import COMMIT
-from kipviz.scenarios.programs import COPY, MANY_IN_A_TRANSACTION
+from kipviz.scenarios.applications.programs import COPY, MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of

@@ -14,7 +14,7 @@ from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.setting import PLAYGROUND, SHARE_PLACEMENTS, TOPIC_IDS, home
 

@@ -21,15 +21,15 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     DeleteShareGroupOffsets,
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.share_state import ReadShareGroupState
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.shares.share_state import ReadShareGroupState
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import KEY, small_spec
 from tests.messages.shares import acknowledges

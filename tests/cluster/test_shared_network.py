@@ -8,12 +8,12 @@ from kipviz.clients.kinds import network_of
 from kipviz.cluster.actions import LoseConnection, Step
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import CONSUMER_OFFSETS
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import next_by_itself

@@ -16,20 +16,24 @@ from kipviz.cluster.specs.simplifications import CHOSEN, Owner
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.driving.cluster import Cluster
 from kipviz.driving.desk import Desk
-from kipviz.messages.classic_groups import JoinGroup
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.list_offsets import ListOffsets
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import FetchedRecord, PartitionProduceData, Produce
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.transactions import AddPartitionsToTxn, InitProducerId, refused_partitions
+from kipviz.messages.groups.classic_groups import JoinGroup
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.producing import FetchedRecord, PartitionProduceData, Produce
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    InitProducerId,
+    refused_partitions,
+)
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import TRANSACTION_STATE, partition_for
+from kipviz.scenarios.applications.programs import MANY_IN_A_TRANSACTION
 from kipviz.scenarios.bases import CLUSTERS, process
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.programs import MANY_IN_A_TRANSACTION
 from kipviz.scenarios.script import next_by_itself
 
 ROWS = {row.field: row for row in CHOSEN}

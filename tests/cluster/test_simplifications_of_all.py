@@ -12,9 +12,9 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.simplifications import ALWAYS, Simplification
 from kipviz.cluster.specs.spec import BadSpec, Placement
 from kipviz.driving.cluster import Cluster
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import Fetch, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchResponse
 from kipviz.scenarios.bases import CLUSTERS, process
 from tests.cluster.test_simplifications import goes_on, group, sent, share
 

@@ -20,7 +20,7 @@ from kipviz.cluster.specs.spec import (
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
-from kipviz.scenarios import session_programs
+from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 
 SPEC = scenario("kip-1289-small").spec

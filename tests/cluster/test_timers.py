@@ -33,11 +33,11 @@ from kipviz.cluster.timing.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Written
 from kipviz.designs.catalogue import design
-from kipviz.messages.membership import ConsumerGroupHeartbeat
-from kipviz.messages.producing import Fetch
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.producing import Fetch
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import changed

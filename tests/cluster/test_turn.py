@@ -18,7 +18,7 @@ from kipviz.cluster.world import Connection, Envelope
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, LeaderMoved, LogPruned, MessageSent
-from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.scenarios.library import scenario
 from tests.cluster.small_clusters import FIRST_OFFSET, model_of, small_spec, steps_of

@@ -30,7 +30,7 @@ from kipviz.cluster.timing.clock import Clock
 from kipviz.cluster.timing.deadlines import SENT
 from kipviz.cluster.world import Connection, Envelope, World
 from kipviz.designs.catalogue import design
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.transactions.transactions import InitProducerId
 from kipviz.scenarios.library import scenario
 from tests.cluster.small_clusters import model_of, small_spec
 

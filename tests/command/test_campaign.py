@@ -159,7 +159,7 @@ def test_events_are_not_written_over_something_else(refused, tmp_path):
 
 def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
     from kipviz.spark import campaign
-    from kipviz.spark.failures import explained
+    from kipviz.spark.sessions.failures import explained
 
     class PythonException(Exception):
         __module__ = "pyspark.errors"

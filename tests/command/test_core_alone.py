@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.core.optional_parts import PARTS, missing_part
+from kipviz.core.outside.optional_parts import PARTS, missing_part
 
 ROOT = Path(__file__).parents[2]
 # msgspec takes typing_extensions where it is there, and does without.
@@ -43,8 +43,8 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.widgets.lines import Lab
-from kipviz.widgets.page import page
+from kipviz.widgets.stepping.lines import Lab
+from kipviz.widgets.pages.page import page
 import kipviz
 
 run = runs.play("kip-1289-group-commit")
@@ -92,7 +92,7 @@ def test_every_public_name_is_there_or_says_in_one_sentence_which_part_it_needs(
     done = alone(
         """
 import kipviz
-from kipviz.core.optional_parts import MissingPart
+from kipviz.core.outside.optional_parts import MissingPart
 
 for name in sorted(name for name in dir(kipviz) if not name.startswith("_")):
     try:

@@ -6,9 +6,9 @@ import re
 import msgspec
 import pytest
 
-from kipviz.core import tracefile
+from kipviz.core.traces import tracefile
 from kipviz.core.values import digest_of
-from kipviz.widgets.payload import read
+from kipviz.widgets.pages.payload import read
 
 STORY = "kip-1289-lock-expiry"
 

@@ -8,7 +8,7 @@ import errno
 import pytest
 
 import kipviz as package
-from kipviz.widgets.autosave import copy_of
+from kipviz.widgets.stepping.autosave import copy_of
 from tests.command.conftest import last_sentence
 from tests.core.test_faults_in_writes import fails_at
 from tests.tidy.source import PACKAGE, files, tree
@@ -62,16 +62,16 @@ def test_a_kept_run_stays_whole_on_a_full_disk_and_the_page_says_so(tmp_path):
 # The site is made anew by a command, into a folder of its own; the page's declarations and INTERFACE.md are files of the
 # repository. A real broker's settings and what it says stand in a folder that does not stay.
 OTHER_WRITERS = {
-    "core/atomic_write.py",
-    "spark/session.py",
-    "spark/java.py",
-    "spark/saved_runs.py",
+    "core/outside/atomic_write.py",
+    "spark/sessions/session.py",
+    "spark/sessions/java.py",
+    "spark/saved/saved_runs.py",
     "conforming/real_cluster.py",
     "site/interface.py",
     "site/runtime.py",
     "site/build.py",
     "site/lite.py",
-    "widgets/page_types.py",
+    "widgets/pages/page_types.py",
 }
 
 
@@ -82,7 +82,7 @@ def test_nothing_else_in_kipviz_opens_a_file_to_write_into_it():
             if isinstance(node, ast.Call) and writes(node):
                 found.add(path.relative_to(PACKAGE).as_posix())
     assert found <= OTHER_WRITERS
-    assert "core/atomic_write.py" in found
+    assert "core/outside/atomic_write.py" in found
 
 
 def writes(call: ast.Call) -> bool:

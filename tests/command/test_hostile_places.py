@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from tests.command.conftest import ROOT, sentence
 from tests.fuzz.of_runs import sealed
 

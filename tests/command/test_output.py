@@ -3,7 +3,7 @@
 import pytest
 
 from kipviz.command.output import answer
-from kipviz.core.printable import shown
+from kipviz.core.outside.printable import shown
 
 
 @pytest.mark.parametrize(

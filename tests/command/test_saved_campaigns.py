@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kipviz.command.main import main
-from kipviz.spark.saved_runs import KeptRuns, saved_campaign
+from kipviz.spark.saved.saved_runs import KeptRuns, saved_campaign
 
 WORDS = ["--scenario", "kip-1289-share-commit", "--designs", "repaired,finding-I", "--runs", "4"]
 WORDS += ["--steps-max", "120", "--way", "loop"]

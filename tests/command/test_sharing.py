@@ -10,8 +10,8 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import permalink
-from kipviz.core.link import SumOfMarks
-from kipviz.core.linkcode import read, write
+from kipviz.core.links.link import SumOfMarks
+from kipviz.core.links.linkcode import read, write
 
 STORY = "kip-1289-lock-expiry"
 

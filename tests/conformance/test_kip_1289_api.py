@@ -10,12 +10,12 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD
 from kipviz.clients.shares.share_consumer import restarted
 from kipviz.cluster.specs.spec import PlainSpec
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     TxnShareAcknowledge,
@@ -24,7 +24,7 @@ from kipviz.messages.share_groups import (
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.review_findings.tallies import DECLARED_PARTITION, DECLARED_TOP

@@ -13,12 +13,12 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.cluster.actions import CrashBroker
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved, TransactionMoved
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState

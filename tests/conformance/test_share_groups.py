@@ -14,9 +14,9 @@ from kipviz.brokers.share_leaders import share_partition, share_timers
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LockRenewed, SharePartitionDropped
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import ShareFetchResponse
-from kipviz.messages.share_state import InitializeShareGroupState
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.shares.share_groups import ShareFetchResponse
+from kipviz.messages.shares.share_state import InitializeShareGroupState
 from kipviz.messages.wire.frame import KINDS
 from kipviz.records.batches import Batch
 from kipviz.records.share_group_state import (

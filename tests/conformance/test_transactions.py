@@ -29,10 +29,10 @@ from kipviz.clients.sending import producer as clients
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,
@@ -43,7 +43,7 @@ from kipviz.messages.transactions import (
     TxnPartitionsResult,
     WriteTxnMarkers,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord, OffsetCommitRecord
 from kipviz.records.placement import partition_for

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.command import conform
+from kipviz.command.clusters import conform
 from kipviz.command.main import main
 from kipviz.conforming.clients import Names, topic_of
 from kipviz.conforming.plain_client import PlainClient

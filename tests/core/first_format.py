@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
-from kipviz.core.bits import BitWriter, letters_of
-from kipviz.core.link import Leg, joined
+from kipviz.core.links.bits import BitWriter, letters_of
+from kipviz.core.links.link import Leg, joined
 
 KS = range(8)
 

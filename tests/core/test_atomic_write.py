@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 
 
 def test_a_link_stays_one_and_leads_to_what_was_written(tmp_path):

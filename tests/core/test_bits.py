@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.core.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
+from kipviz.core.links.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
 
 
 @given(st.lists(st.integers(0, 2**32 - 1)), st.integers(0, 7), st.text(), st.binary())

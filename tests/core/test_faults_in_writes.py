@@ -13,7 +13,7 @@ from typing import Self
 
 import pytest
 
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 
 ROOT = Path(__file__).parents[2]
 CALLS_MAX = 40
@@ -122,7 +122,7 @@ def test_at_whichever_call_a_disk_fails_what_was_there_is_whole(tmp_path, error,
 KILLED = """
 import os, sys
 from pathlib import Path
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 from tests.core.test_faults_in_writes import Disk
 import pytest
 

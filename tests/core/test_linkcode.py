@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipviz.core.bits import BitWriter, letters_of
-from kipviz.core.link import (
+from kipviz.core.links.bits import BitWriter, letters_of
+from kipviz.core.links.link import (
     LENGTH_MAX,
     BadLink,
     CursorMark,
@@ -23,7 +23,7 @@ from kipviz.core.link import (
     joined,
     link_of,
 )
-from kipviz.core.linkcode import PATTERN, PREFIX, read, write
+from kipviz.core.links.linkcode import PATTERN, PREFIX, read, write
 from tests.core.first_format import first_number, first_sealed, first_text, first_written
 
 HEAD = "kip-1289-small.repaired.wA"

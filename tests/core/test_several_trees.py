@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kipviz.core import tracefile
-from kipviz.core.trace import Trace
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces import tracefile
+from kipviz.core.traces.trace import Trace
+from kipviz.core.traces.tracefile import TraceFileError
 from tests.core.two_phase_commit import TwoPhaseCommit
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.core.suggestions import nearest, unknown
+from kipviz.core.outside.suggestions import nearest, unknown
 
 NAMES = ("kip-98-zombie", "kip-890-late", "pain-ghosts", "pain-modes")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kipviz.core.model import Action, Event, NotEnabled, Outcome
-from kipviz.core.trace import Branch, Trace
+from kipviz.core.traces.trace import Branch, Trace
 from kipviz.core.values import Value, fingerprint
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kipviz.core.trace_repair import checks_of, end_of, lines_in
+from kipviz.core.traces.trace_repair import checks_of, end_of, lines_in
 
 LINES = [b'{"format":"x"}', b"", b'{"parent":0,"action":{"class":"Abort"}}', b"*", b'{"parent":1}']
 BODY = b"".join(line + b"\n" for line in LINES)

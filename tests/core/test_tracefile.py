@@ -8,8 +8,8 @@ import pytest
 
 from kipviz.core.model import Action, Outcome
 from kipviz.core.scheduler import Profile, Scheduler
-from kipviz.core.trace import Trace
-from kipviz.core.tracefile import FORMAT, TraceFileError, load, save
+from kipviz.core.traces.trace import Trace
+from kipviz.core.traces.tracefile import FORMAT, TraceFileError, load, save
 from kipviz.core.values import digest_of
 from tests.core.two_phase_commit import (
     Abort,

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 
 
 def why(path):

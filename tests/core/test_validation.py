@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.core import validation
+from kipviz.core.outside import validation
 
 
 @pytest.mark.parametrize("wrong", [None, 3, 3.5, b"x", [], object(), "", "a\0b"])

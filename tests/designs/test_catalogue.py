@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kipviz.brokers.rules import BrokerRules
 from kipviz.clients.rules import ClientRules
 from kipviz.designs.catalogue import AS_WRITTEN, CATALOGUE, FINDINGS, REPAIRED, design
-from kipviz.designs.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
+from kipviz.designs.options.options import SLOTS, STATUSES, Option, Slot, UnknownDesign
 
 OPTIONS = [(slot, option) for slot in SLOTS for option in slot.options]
 AS_SLOT = pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.name)

@@ -17,9 +17,9 @@ from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
 from kipviz.driving.desk import Desk
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, fetch_offset
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import member_of
 from tests.messages.offset_fetches import fetched, response_of

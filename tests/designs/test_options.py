@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options.options import SLOTS
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import AcknowledgeType, offsets_of
+from kipviz.messages.shares.share_groups import AcknowledgeType, offsets_of
 from kipviz.records.share_group_state import RecordState, StagedBatch
 
 VOTE = (StagedBatch(100, 101, AcknowledgeType.ACCEPT, 1),)

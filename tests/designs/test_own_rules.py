@@ -13,7 +13,7 @@ from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.campaigns.plan import make_plan
 from kipviz.checking.judging.verdicts import judge
 from kipviz.checking.single_run import runs
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.designs import catalogue
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import slot_named
@@ -22,7 +22,7 @@ from kipviz.designs.slot import UnknownDesign
 from kipviz.messages.errors import Errors
 from kipviz.records.share_group_state import RecordState
 from kipviz.spark.campaign import run_places
-from kipviz.spark.saved_runs import KeptRuns
+from kipviz.spark.saved.saved_runs import KeptRuns
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import with_designs
 

@@ -10,9 +10,9 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.designs.design import comes_up, slot_named
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.metadata import Metadata
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.scenarios.library import scenario
 from tests.scenarios.story import nodes, played
 

@@ -20,7 +20,7 @@ from kipviz.checking.single_run import runs
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario
 from kipviz.widgets.lab import Lab
-from kipviz.widgets.payload import fingerprint
+from kipviz.widgets.pages.payload import fingerprint
 
 
 def digest(parts: Iterable[object]) -> str:

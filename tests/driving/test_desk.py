@@ -12,7 +12,7 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.designs.slot import UnknownDesign
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     InitProducerId,

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from kipviz.campaigns.plan import Plan, make_plan
 from kipviz.spark.campaign import run_places
-from kipviz.spark.failures import CampaignFailed
-from kipviz.spark.log_digests import LIST, what_is_damaged, write_digests
-from kipviz.spark.saved_runs import KeptRuns
+from kipviz.spark.saved.log_digests import LIST, what_is_damaged, write_digests
+from kipviz.spark.saved.saved_runs import KeptRuns
+from kipviz.spark.sessions.failures import CampaignFailed
 from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import ODD, as_json, of_bytes, of_json
 

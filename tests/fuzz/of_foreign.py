@@ -10,7 +10,7 @@ from pathlib import Path
 from kipviz.checking.single_run import runs
 from kipviz.checking.tla.itf import itf_of
 from kipviz.checking.tla.trace_replay import load
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import as_json, of_bytes, of_json
 

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from kipviz.core.printable import shown
+from kipviz.core.outside.printable import shown
 from kipviz.course.hand_in import PREFIX, Entry, HandIn, read_folder, write
 from kipviz.course.lab import labs
 from kipviz.messages.wire.codec import Struct, WireError, decode, encode

@@ -22,8 +22,8 @@ from kipviz.recordings.files.zipped import folder_at
 from kipviz.recordings.judging.report import report
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.crc32c import crc32c
-from kipviz.widgets.lines import Lab
 from kipviz.widgets.rebuilt_logs import run_of_logs
+from kipviz.widgets.stepping.lines import Lab
 from tests.fuzz.corpus import FOLDER, PLACE, RECORDED
 from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import as_json, of_bytes, of_json

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 from tests.fuzz.corpus import PLACE
 from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import as_json, of_json

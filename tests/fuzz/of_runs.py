@@ -19,14 +19,14 @@ from kipviz.checking.search.saved_search import SearchFileError
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
-from kipviz.core.bits import bytes_of, letters_of
-from kipviz.core.link import BadLink
+from kipviz.core.links.bits import bytes_of, letters_of
+from kipviz.core.links.link import BadLink
 from kipviz.core.serialization import NotAValue, deserialize, serialize
-from kipviz.core.trace import Trace
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.trace import Trace
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.values import digest_of
 from kipviz.designs.catalogue import design
-from kipviz.designs.options import UnknownDesign
+from kipviz.designs.options.options import UnknownDesign
 from kipviz.lessons.goals import UnknownGoal
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.documents.read import read_story
@@ -34,8 +34,8 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario, Unplayable
 from kipviz.scenarios.script import ScriptError
 from kipviz.scenarios.setting_changes import BadChange, changed
-from kipviz.widgets.autosave import recovered
-from kipviz.widgets.lines import Lab
+from kipviz.widgets.stepping.autosave import recovered
+from kipviz.widgets.stepping.lines import Lab
 from tests.fuzz.corpus import PLACE
 from tests.fuzz.fuzzing import Target
 from tests.fuzz.mutation import ODD, as_json, of_bytes, of_json

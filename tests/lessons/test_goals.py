@@ -7,7 +7,7 @@ import pytest
 from kipviz.checking.single_run import runs
 from kipviz.cluster.actions import CrashBroker, CrashClient
 from kipviz.cluster.behaviour.catalogue import script_name
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.lessons.goals import GOALS, Spans, UnknownGoal
 from kipviz.scenarios.library import LIBRARY
 

@@ -17,8 +17,8 @@ from kipviz.checking.single_run import permalink, runs
 from kipviz.checking.single_run.link_head import STORY_MAX, Head, read_head, write_head
 from kipviz.checking.single_run.permalink import BadLink, open_link
 from kipviz.command.main import main
-from kipviz.core.bits import letters_of
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.links.bits import letters_of
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.lessons.own_story import story
 from kipviz.scenarios import library
 from kipviz.scenarios.documents.bad_story import BadStory

@@ -8,7 +8,7 @@ from kipviz.brokers.groups.offset_fetches import on_offset_fetch
 from kipviz.driving.desk import Desk
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     NAMES_TOPICS,
     FetchedGroup,
     FetchedOffset,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kipviz.messages.apis.shares.acknowledgements import OF_A_SESSION
 from kipviz.messages.apis.shares.share_fetch import OF_THE_FETCH
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcquiredRecords,
     FetchedPartition,
@@ -18,7 +18,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 
 
 def acknowledges(

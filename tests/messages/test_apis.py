@@ -22,14 +22,14 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.dispatch import HANDLERS
-from kipviz.designs.options import STATUSES
+from kipviz.designs.options.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
 from kipviz.messages.apis.catalogue import API_OF, APIS, refused
+from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.cluster.releases import EVERYTHING, NAMES, RELEASES
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.releases import EVERYTHING, NAMES, RELEASES
 from tests.scenarios.story import played
 
 # What a request has to say where its shard is taken from it.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupState
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, WriteShareGroupState
 from kipviz.messages.wire.codec import WireError
 from kipviz.messages.wire.drafts import ITERATIONS, Iteration, bytes_in, iteration, schema_of
 from kipviz.messages.wire.frame import bytes_of, read_message

@@ -17,7 +17,7 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Event
-from kipviz.core.trace import Node
+from kipviz.core.traces.trace import Node
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role
 from kipviz.messages.apis.catalogue import API_OF, APIS
 from kipviz.messages.apis.legal_errors import errors_in, places_in

@@ -7,31 +7,20 @@ import warnings
 
 import pytest
 
-from kipviz.messages import (
-    acls,
-    admin,
-    classic_groups,
-    coordinators,
-    group_admin,
-    groups,
-    membership,
-    metadata,
-    producing,
-    share_admin,
-    share_groups,
-    share_membership,
-    share_state,
-    transactions,
-)
+from kipviz.messages.cluster import acls, coordinators, metadata
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups import classic_groups, group_admin, groups, membership
+from kipviz.messages.logs import producing
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares import share_admin, share_groups, share_membership, share_state
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     batches_of,
     batches_of_each,
     offsets_of,
 )
+from kipviz.messages.transactions import admin, transactions
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python on Python 3.11

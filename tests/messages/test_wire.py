@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import MessageSent
+from kipviz.messages.groups.classic_groups import (
     Assigned,
     JoinGroup,
     LeaveGroup,
@@ -20,22 +22,18 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribedConsumerGroup,
     GroupMemberDescription,
 )
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
     fetch_offset,
 )
-from kipviz.messages.message import Message
-from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import (
+from kipviz.messages.logs.producing import (
     Fetch,
     FetchedRecord,
     FetchResponse,
@@ -44,8 +42,13 @@ from kipviz.messages.producing import (
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.share_admin import DeleteShareGroupOffsets, DeleteShareGroupOffsetsResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_in
+from kipviz.messages.shares.share_admin import (
+    DeleteShareGroupOffsets,
+    DeleteShareGroupOffsetsResponse,
+)
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     FetchedPartition,
@@ -54,8 +57,8 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
-from kipviz.messages.share_state import PendingBatch, ReadShareGroupStateResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.shares.share_state import PendingBatch, ReadShareGroupStateResponse
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.properties import outputs
+from kipviz.properties.facts import outputs
 from tests.mutants import __main__ as program
 from tests.mutants import operators, probes
 from tests.mutants.live import Functions, NotLive
@@ -26,7 +26,7 @@ from tests.mutants.touched import digest, imported
 from tests.mutants.trial import Child, run
 from tests.tidy.source import ROOT
 
-OUTPUTS = ROOT / "kipviz/properties/outputs.py"
+OUTPUTS = ROOT / "kipviz/properties/facts/outputs.py"
 ATOMIC = ROOT / "kipviz/properties/atomic.py"
 
 
@@ -372,7 +372,7 @@ def test_a_loud_child_of_a_child_has_no_more_memory_than_its_parent() -> None:
 
 
 def test_a_test_that_only_looks_at_a_table_is_known_by_what_its_file_imports() -> None:
-    assert "kipviz/properties/outputs.py" in imported("tests/mutants/test_mutants.py")
+    assert "kipviz/properties/facts/outputs.py" in imported("tests/mutants/test_mutants.py")
     assert "tests/mutants/operators.py" in imported("tests/mutants/test_mutants.py")
     assert "kipviz/properties/atomic.py" not in imported("tests/mutants/test_mutants.py")
 
@@ -386,7 +386,7 @@ def test_a_new_python_begins_no_test_when_its_cpu_time_is_spent(
     names = re.findall(r"^def (test_\w+)\(\)", text, re.MULTILINE)[:2]
     order = tmp_path / "order"
     order.write_text("\n".join(f"{file}::{name}" for name in names), encoding="utf-8")
-    same = "kipviz/properties/outputs.py"
+    same = "kipviz/properties/facts/outputs.py"
     words = [sys.executable, "-m", "tests.mutants.fresh", str(ROOT / same), same, str(order)]
     ended = subprocess.run([*words, seconds], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ended.returncode, passed in ended.stdout) == (0, True), ended.stdout

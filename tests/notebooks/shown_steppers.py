@@ -8,7 +8,7 @@ from typing import Self, get_type_hints
 
 from nbformat import NotebookNode
 
-from kipviz.widgets.stepper_commands import Asking
+from kipviz.widgets.stepping.stepper_commands import Asking
 from tests.notebooks.canonical import WIDGET
 
 

@@ -9,6 +9,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import (
     BatchAppended,
     OffsetResolved,
@@ -19,7 +20,6 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.features import Features
 from kipviz.properties.verdict import Finding, Property
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import (

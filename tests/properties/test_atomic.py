@@ -11,6 +11,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import (
     BatchAppended,
     LeaderMoved,
@@ -18,7 +19,6 @@ from kipviz.messages.events import (
     OffsetCommitted,
     TopicRemade,
 )
-from kipviz.messages.features import Features
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.batches import ABORT, Batch, DataRecord

@@ -10,6 +10,7 @@ import pytest
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
 from kipviz.core.model import Event
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import (
     BatchAppended,
     LeaderMoved,
@@ -19,7 +20,6 @@ from kipviz.messages.events import (
     TopicDeleted,
     TopicRemade,
 )
-from kipviz.messages.features import Features
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import ABORT, Batch, DataRecord

@@ -28,12 +28,12 @@ from kipviz.messages.events import (
     RecordsMoved,
     TimePassed,
 )
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,
 )
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from tests.clients.parts import changed

@@ -21,7 +21,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import WRITE_FAILED, CallReturned, RecordsMoved
-from kipviz.messages.share_groups import ShareFetch
+from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState

@@ -10,23 +10,23 @@ import pytest
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import (
     BatchAppended,
     MessageSent,
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.features import Features
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.properties.invariants import PROMISES
-from kipviz.properties.one_epoch import (
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
+from kipviz.properties.facts.one_epoch import (
     batch_of,
     learned_below_2,
     learned_in_order,
     learned_of_old_clients,
     orders_transactions,
 )
-from kipviz.properties.run_facts import Facts
+from kipviz.properties.facts.run_facts import Facts
+from kipviz.properties.invariants import PROMISES
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.transaction_state import TransactionState
 

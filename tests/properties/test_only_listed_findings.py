@@ -15,8 +15,8 @@ from kipviz.checking.single_run.seeded_run import STUCK, Task
 from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
 from kipviz.designs.design import Design, slot_named
 from kipviz.properties.invariants import PROMISES
+from kipviz.scenarios.applications.program_faults import blamed
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.program_faults import blamed
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
 

@@ -6,7 +6,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, LeaderMoved
 from kipviz.properties.atomic import Atomic
-from kipviz.properties.outputs import appended, end_late_batches, truncated
+from kipviz.properties.facts.outputs import appended, end_late_batches, truncated
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetTombstone
 from tests.properties.history import decided, marker, output, states, with_log

@@ -10,8 +10,8 @@ import pytest
 
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.events import BatchAppended, RecordsMoved, TimePassed, TransactionMoved
-from kipviz.messages.features import Features
 from kipviz.properties.invariants import PROMISES, Facts, Promise
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord

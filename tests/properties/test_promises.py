@@ -16,8 +16,9 @@ from kipviz.brokers.share_leaders.share_partition import PendingWrite, ShareLead
 from kipviz.checking.single_run.seeded_run import Task, model_of, moments
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -30,13 +31,12 @@ from kipviz.messages.events import (
     TopicRemade,
     TransactionMoved,
 )
-from kipviz.messages.features import Features
-from kipviz.messages.producing import PartitionProduceData, Produce
-from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions import InitProducerIdResponse
-from kipviz.messages.two_phase import InitProducerId2PcResponse
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
+from kipviz.messages.shares.share_state import TxnWriteShareGroupState
+from kipviz.messages.transactions.transactions import InitProducerIdResponse
+from kipviz.messages.transactions.two_phase import InitProducerId2PcResponse
+from kipviz.properties.facts.share_facts import undecided
 from kipviz.properties.invariants import PROMISES, Facts, Promise
-from kipviz.properties.share_facts import undecided
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.classic_groups import Subscription

@@ -20,9 +20,9 @@ from kipviz.messages.events import (
     TopicDeleted,
     TopicRemade,
 )
-from kipviz.messages.share_state import TxnWriteShareGroupState, WriteShareGroupState
+from kipviz.messages.shares.share_state import TxnWriteShareGroupState, WriteShareGroupState
+from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
-from kipviz.properties.run_facts import Facts
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from tests.messages.shares import staged

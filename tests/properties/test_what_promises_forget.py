@@ -10,6 +10,7 @@ import pytest
 from kipviz.brokers.context import Image, Leadership
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -19,9 +20,8 @@ from kipviz.messages.events import (
     ShareStateReset,
     TransactionMoved,
 )
-from kipviz.messages.features import Features
+from kipviz.properties.facts.run_facts import Facts
 from kipviz.properties.invariants import PROMISES
-from kipviz.properties.run_facts import Facts
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord
 from kipviz.records.transaction_state import TransactionState
 from tests.messages.shares import staged

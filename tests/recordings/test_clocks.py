@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
-from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.recordings.files.request_log import zone_of
 from kipviz.recordings.judging.report import report
 from kipviz.recordings.recorded import Exchange, plain

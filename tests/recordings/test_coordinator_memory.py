@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from kipviz.core.table import Table
-from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.admin import DescribeTransactions
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.possible_worlds import coordinator_memory

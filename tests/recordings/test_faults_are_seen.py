@@ -19,17 +19,17 @@ from kipviz.brokers.share_leaders import share_acquiring, share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import Session
 from kipviz.cluster import admission, dispatch
 from kipviz.cluster.world import RoleKey
-from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC
-from kipviz.messages.classic_groups import HeartbeatResponse
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.classic_groups import HeartbeatResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_admin import AlterShareGroupOffsets
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
+from kipviz.messages.shares.share_admin import AlterShareGroupOffsets
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.admin import DescribeTransactions
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn, InitProducerId
 from kipviz.recordings.decoded import log_starts
 from kipviz.recordings.followed_members import joining
 from kipviz.recordings.judging.accept import Acceptor

@@ -7,7 +7,7 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import ShareFetch
+from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.recordings.followed_members.led_elsewhere import on_share_fetch
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 

@@ -25,10 +25,10 @@ from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.driving.cluster import Cluster
 from kipviz.messages.events import CallReturned, MessageDelivered
-from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.share_groups import AcknowledgeType, ShareAcknowledge, ShareFetch
-from kipviz.messages.share_state import ReadShareGroupState, WriteShareGroupState
-from kipviz.messages.transactions import (
+from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.shares.share_groups import AcknowledgeType, ShareAcknowledge, ShareFetch
+from kipviz.messages.shares.share_state import ReadShareGroupState, WriteShareGroupState
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

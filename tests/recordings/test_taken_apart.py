@@ -9,7 +9,7 @@ import pytest
 
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import ReadShareGroupState
+from kipviz.messages.shares.share_state import ReadShareGroupState
 from kipviz.recordings.decoded.producer_id_blocks import gives_another
 from kipviz.recordings.followed_members import join_answer_text, share_answer_text
 from kipviz.recordings.judging import inconclusive, not_judged, questions

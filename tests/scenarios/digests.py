@@ -17,7 +17,7 @@ from pathlib import Path
 from kipviz.checking.single_run import runs
 from kipviz.scenarios.library import LIBRARY
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.payload import fingerprint
+from kipviz.widgets.pages.payload import fingerprint
 
 
 def digests(story: str, design: str) -> str:

@@ -13,7 +13,7 @@ from kipviz.clients.application import Line
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.trace import Node, Trace
+from kipviz.core.traces.trace import Node, Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import RecordsMoved
 from kipviz.records.batches import COMMIT, DataRecord

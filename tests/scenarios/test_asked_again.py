@@ -12,12 +12,12 @@ from kipviz.messages.events import (
     OffsetResolved,
     TimePassed,
 )
-from kipviz.messages.liveness import TxnHeartbeatResponse
-from kipviz.messages.membership import ConsumerGroupHeartbeatResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeatResponse
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
-from kipviz.messages.transactions import EndTxnResponse, WriteTxnMarkersResponse
+from kipviz.messages.shares.share_admin import AlterShareGroupOffsetsResponse
+from kipviz.messages.transactions.liveness import TxnHeartbeatResponse
+from kipviz.messages.transactions.transactions import EndTxnResponse, WriteTxnMarkersResponse
 from kipviz.records.batches import DataRecord
 from kipviz.views.measures.metrics import LATE, Metrics
 from tests.scenarios.story import first_step, markers, nodes, played

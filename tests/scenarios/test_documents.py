@@ -20,7 +20,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.spec import Durations, FaultBudget, PlainSpec
 from kipviz.cluster.timing.clock import Clock
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios import library
 from kipviz.scenarios.bases import CLUSTERS, PROCESSES
 from kipviz.scenarios.documents.bad_story import BadStory
@@ -32,7 +32,7 @@ from kipviz.scenarios.library import LIBRARY, UnknownScenario, document, scenari
 from kipviz.scenarios.scenario import Choice, Question
 from kipviz.scenarios.script import Beat
 from kipviz.scenarios.teaching_notes import Checkpoint, Watch
-from kipviz.spark.package_archive import package_zip
+from kipviz.spark.workers.package_archive import package_zip
 
 FOLDER = Path(library.__file__).parent / "stories"
 FILES = sorted(FOLDER.rglob("*.md"))

@@ -8,7 +8,7 @@ from kipviz.checking.single_run import runs
 from kipviz.cluster.specs.abstraction import KAFKA
 from kipviz.cluster.world import World
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.list_offsets import LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.scenarios.library import scenario
 
 STORIES = ("kip-447-as-kafka-is", "kip-1310-as-kafka-is")

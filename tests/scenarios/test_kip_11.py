@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from tests.scenarios.story import after, markers, nodes, played
 
 

@@ -10,7 +10,7 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.checking.single_run.seeded_run import Task, run
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.messages.events import RecordsMoved
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState

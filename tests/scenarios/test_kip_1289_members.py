@@ -12,8 +12,8 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.scenarios import programs
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import changed
 from tests.scenarios.story import after, committed_outputs, nodes, played

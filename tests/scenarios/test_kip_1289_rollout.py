@@ -9,8 +9,8 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.studies.test_plan import rollout

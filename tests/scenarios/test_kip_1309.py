@@ -7,14 +7,14 @@ import pytest
 from kipviz.clients.application import Call
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import RunOut, Tick
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TimePassed, TransactionDecided
-from kipviz.messages.liveness import TxnHeartbeat, TxnHeartbeatResponse
-from kipviz.messages.transactions import EndTxnResponse
-from kipviz.messages.two_phase import InitProducerId2Pc
-from kipviz.scenarios import session_programs
+from kipviz.messages.transactions.liveness import TxnHeartbeat, TxnHeartbeatResponse
+from kipviz.messages.transactions.transactions import EndTxnResponse
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
+from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.transactions import EndTxn, InitProducerId
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.transactions.liveness import TxnHeartbeat
+from kipviz.messages.transactions.transactions import EndTxn, InitProducerId
 from kipviz.records.transaction_state import TransactionState
 from tests.scenarios.story import committed_outputs, markers, nodes, played
 

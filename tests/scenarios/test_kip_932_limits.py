@@ -5,10 +5,10 @@ from __future__ import annotations
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import DELIVERED, RecordsMoved
-from kipviz.messages.reset_policy import EARLIEST
+from kipviz.messages.groups.reset_policy import EARLIEST
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import follow

@@ -12,7 +12,7 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.clients.application import Call, Line
 from kipviz.clients.operators.admin import Admin
 from kipviz.cluster.world import World
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
@@ -22,7 +22,7 @@ from kipviz.messages.events import (
     SharePartitionDropped,
     ShareStateReset,
 )
-from kipviz.messages.share_state import WriteShareGroupStateResponse
+from kipviz.messages.shares.share_state import WriteShareGroupStateResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.bases import process
 from kipviz.scenarios.library import scenario

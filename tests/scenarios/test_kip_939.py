@@ -15,9 +15,9 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.agreement import Agreement, OneOutcome
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.scenarios.story import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.messages.events import CallReturned
-from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from kipviz.scenarios.scenario import PROPERTIES

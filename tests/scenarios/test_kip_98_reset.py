@@ -6,11 +6,11 @@ import pytest
 
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
-from kipviz.messages.list_offsets import ListOffsets
+from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import BadChange, changed, settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import EndTxnResponse, WriteTxnMarkersResponse
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.transactions.transactions import EndTxnResponse, WriteTxnMarkersResponse
 from tests.scenarios.story import after, nodes, played
 
 

@@ -11,9 +11,9 @@ from kipviz.designs.catalogue import design
 from kipviz.properties.atomic import Atomic
 from kipviz.properties.harm import Harm, harm_of
 from kipviz.properties.verdict import BROKEN
+from kipviz.scenarios.applications.program_faults import blamed, blamed_for, program_faults
+from kipviz.scenarios.applications.programs import GROUP_LOOP, READ, SHARE_LOOP
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.program_faults import blamed, blamed_for, program_faults
-from kipviz.scenarios.programs import GROUP_LOOP, READ, SHARE_LOOP
 
 STAGED, SHARED = GROUP_LOOP, SHARE_LOOP
 # A fault, a run in which it shows, and the applications' programs that do not have it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.judging.verdicts import EVERY_PROPERTY
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import LogPruned, SharePartitionLoaded
 from kipviz.properties.verdict import BROKEN

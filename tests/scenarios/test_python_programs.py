@@ -19,7 +19,8 @@ from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.command.main import main
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
-from kipviz.scenarios import library, programs
+from kipviz.scenarios import library
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.documents.bad_story import BadStory, Wrong
 from kipviz.scenarios.documents.programs_in_text import write_program
 from kipviz.scenarios.documents.python_program import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.counting import rolling

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios import script
 from kipviz.scenarios.library import scenario

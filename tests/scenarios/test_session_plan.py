@@ -15,13 +15,13 @@ from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import EndTxn, EndTxnResponse, InitProducerId
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.liveness import TxnHeartbeat
+from kipviz.messages.transactions.transactions import EndTxn, EndTxnResponse, InitProducerId
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.placement import TRANSACTION_STATE
-from kipviz.scenarios import programs, session_programs
+from kipviz.scenarios.applications import programs, session_programs
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.setting import group_app, group_spec, home

@@ -13,8 +13,8 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.events import CallReturned, TransactionDecided
 from kipviz.properties.agreement import Agreement, OneOutcome
 from kipviz.properties.verdict import BROKEN, HOLDS
-from kipviz.scenarios import programs as of_producers
-from kipviz.scenarios import session_two_phase as programs
+from kipviz.scenarios.applications import programs as of_producers
+from kipviz.scenarios.applications import session_two_phase as programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.scenarios.story import after, committed_outputs, nodes, played, running

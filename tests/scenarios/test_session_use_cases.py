@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from kipviz.messages.events import CallReturned, MessageSent
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.scenarios.library import scenario
 from kipviz.studies.counting.sessions import USE_CASES
 from tests.scenarios.story import markers, nodes, played

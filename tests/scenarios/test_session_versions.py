@@ -12,11 +12,11 @@ from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.transactions import AddPartitionsToTxn, EndTxn
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn, EndTxn
 from kipviz.properties.verdict import BROKEN, HOLDS
-from kipviz.scenarios import session_programs
+from kipviz.scenarios.applications import session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from tests.scenarios.story import committed_outputs, nodes, played

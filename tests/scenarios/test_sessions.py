@@ -9,11 +9,11 @@ import pytest
 from kipviz.clients.sessions.transaction_session import MANAGER, SENDERS, SESSION
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, TransactionMoved
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
-from kipviz.messages.transactions import EndTxnResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.transactions.transactions import EndTxnResponse
 from kipviz.properties.verdict import HOLDS
 from kipviz.records.share_group_state import RecordState as S
 from kipviz.records.transaction_state import TransactionState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.designs.catalogue import design
-from kipviz.designs.options import KAFKAS_OWN, SLOTS
+from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import BadChange, changed, settings
 

@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.groups.group_coordinator import GroupCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageDelivered
-from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from tests.scenarios.story import nodes, played
 
 

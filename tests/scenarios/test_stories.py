@@ -13,7 +13,7 @@ from kipviz.messages.events import (
     TransactionDecided,
     TransactionMoved,
 )
-from kipviz.messages.transactions import EndTxnResponse, WriteTxnMarkersResponse
+from kipviz.messages.transactions.transactions import EndTxnResponse, WriteTxnMarkersResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 from tests.scenarios.story import (

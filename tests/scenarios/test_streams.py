@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.scenarios.applications.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.scenarios.streams import WITH_TASKS, WITH_THREADS, StreamsConfig, instance
 from tests.scenarios.story import committed_outputs, played
 
 OLD, BETWEEN, NEW = scenario("kip-447-two-bounces").spec.applications

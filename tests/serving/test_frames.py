@@ -10,9 +10,9 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
-from kipviz.serving.apis import APIS
 from kipviz.serving.served_cluster import MISTAKE, ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
+from kipviz.serving.translating.apis import APIS
 
 KAFKA = design("kafka")
 MODEL = ClusterModel(

@@ -135,7 +135,7 @@ def _encode_with_size(data):
 def _fetch():
     from kipviz.messages.wire.codec import encode
     from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
-    from kipviz.serving.apis import APIS
+    from kipviz.serving.translating.apis import APIS
 
     fetch, version = APIS[1].request, 11
     partition = {"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1_000}

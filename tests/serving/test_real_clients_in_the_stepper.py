@@ -8,7 +8,7 @@ import pytest
 import kipviz
 from kipviz.checking.single_run import runs
 from kipviz.cluster.real.served_run import ClientLine, RealClient
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios import served_scenario
 from tests.patience import PATIENCE
 

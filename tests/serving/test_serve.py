@@ -8,7 +8,7 @@ import pytest
 
 import kipviz
 from kipviz.cluster.actions import Receive
-from kipviz.core import tracefile
+from kipviz.core.traces import tracefile
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.socket_server import CONNECTIONS_MAX, FRAME_MAX
 from tests.patience import PATIENCE

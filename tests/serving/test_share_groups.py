@@ -8,9 +8,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import decode, decode_head, encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
 from kipviz.scenarios.served_scenario import served_scenario
-from kipviz.serving.apis import APIS
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
+from kipviz.serving.translating.apis import APIS
 from tests.recordings import made_logs
 
 HEARTBEAT, DESCRIBE, FETCH, ACKNOWLEDGE, PRODUCE = 76, 77, 78, 79, 0

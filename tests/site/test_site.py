@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.campaigns.loop import LoopCampaign
-from kipviz.core.linkcode import PATTERN
+from kipviz.core.links.linkcode import PATTERN
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.site import lite, runtime
 from kipviz.site.build import ASSETS, card, stored_run, story_page
@@ -25,7 +25,7 @@ from kipviz.site.desk import Desk, bake, compare, search
 from kipviz.site.packing import pack
 from kipviz.site.papers import html_of
 from kipviz.site.pictures import picture
-from kipviz.widgets.page import MODULE, sheet_of
+from kipviz.widgets.pages.page import MODULE, sheet_of
 from tests.site.conftest import COLD_MAX, STORIES
 
 SAME = Path(__file__).with_name("payloads.mjs")

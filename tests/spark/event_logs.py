@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from kipviz.spark.worker_runs import EVENT_SCHEMA
+from kipviz.spark.workers.worker_runs import EVENT_SCHEMA
 
 COLUMNS = ["scenario", "design", "faults", "seed", "source", "offset"]
 COLUMNS += ["finding", "step", "outputs", "deliveries"]

@@ -14,7 +14,7 @@ from kipviz.spark.audit import (
     only_unfinished_runs,
     read_events,
 )
-from kipviz.spark.worker_runs import EVENT_SCHEMA, as_batch, event_rows
+from kipviz.spark.workers.worker_runs import EVENT_SCHEMA, as_batch, event_rows
 from tests.spark.conftest import STAND_IN
 from tests.spark.event_logs import COLUMNS, END, GOOD, SMALL_LOGS, table_of
 from tests.spark.reference_audit import findings

@@ -7,10 +7,10 @@ import pytest
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.campaigns.plan import TASK_MODULE, known_names, make_plan
 from kipviz.spark.campaign import Campaign, in_a_loop, on_spark, verdict_frame
-from kipviz.spark.event_log import event_frame, write_events
-from kipviz.spark.failures import CampaignFailed
-from kipviz.spark.progress import watched
-from kipviz.spark.worker_runs import EVENT_SCHEMA
+from kipviz.spark.saved.event_log import event_frame, write_events
+from kipviz.spark.sessions.failures import CampaignFailed
+from kipviz.spark.sessions.progress import watched
+from kipviz.spark.workers.worker_runs import EVENT_SCHEMA
 from tests.patience import PATIENCE
 from tests.spark import stand_in_task
 from tests.spark.conftest import STAND_IN

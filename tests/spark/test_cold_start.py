@@ -7,10 +7,10 @@ import pytest
 
 from kipviz.campaigns.cancellation import Cancelled
 from kipviz.spark import campaign as campaigns
-from kipviz.spark import cold_start
 from kipviz.spark.campaign import Campaign, in_a_loop, run_places
-from kipviz.spark.session import SparkUnavailable
-from kipviz.spark.worker_runs import VERDICT_SCHEMA
+from kipviz.spark.sessions import cold_start
+from kipviz.spark.sessions.session import SparkUnavailable
+from kipviz.spark.workers.worker_runs import VERDICT_SCHEMA
 from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.spark.package_archive import package_zip
+from kipviz.spark.workers.package_archive import package_zip
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "spark" / "stand_in_task.py"
@@ -22,9 +22,9 @@ PROGRAM = """
     import sys, threading
     from pathlib import Path
     sys.path[:0] = {paths!r}
-    from kipviz.spark import session as sessions
+    from kipviz.spark.sessions import session as sessions
     from kipviz.spark.campaign import in_a_loop, on_spark
-    from kipviz.spark.event_log import event_frame, write_events
+    from kipviz.spark.saved.event_log import event_frame, write_events
     from functools import partial
     from kipviz.recordings.request_context.evidence import of_recording
     from kipviz.recordings.judging.report import of_evidence
@@ -81,13 +81,13 @@ def run_elsewhere(tmp_path, start, variables):
 def test_the_package_that_is_shipped_has_what_a_worker_imports_and_no_pages(tmp_path):
     names = zipfile.ZipFile(package_zip(tmp_path)).namelist()
     assert "kipviz/__init__.py" in names
-    assert "kipviz/spark/worker_runs.py" in names
+    assert "kipviz/spark/workers/worker_runs.py" in names
     assert "kipviz/checking/single_run/seeded_run.py" in names
     assert not [name for name in names if "widgets" in name or "__pycache__" in name]
 
 
 def test_the_shipped_package_can_be_imported_from_its_zip(tmp_path):
-    program = "import kipviz.checking.single_run.seeded_run as t, kipviz.spark.worker_runs; print(t.__file__)"
+    program = "import kipviz.checking.single_run.seeded_run as t, kipviz.spark.workers.worker_runs; print(t.__file__)"
     done = subprocess.run(
         [
             sys.executable,

@@ -20,7 +20,7 @@ PROGRAM = """
     from kipviz.recordings.auditing.log_audit import audit_logs
     from kipviz.spark import log_audit
     from kipviz.spark.campaign import in_a_loop, on_spark
-    from kipviz.spark.session import session, stop
+    from kipviz.spark.sessions.session import session, stop
 
     def children():
         parents = {{}}

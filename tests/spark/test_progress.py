@@ -5,8 +5,8 @@ import time
 import pytest
 
 from kipviz.campaigns.cancellation import CancelSwitch
-from kipviz.spark import progress
-from kipviz.spark.progress import _Poller
+from kipviz.spark.sessions import progress
+from kipviz.spark.sessions.progress import _Poller
 from tests.patience import PATIENCE
 
 

@@ -16,14 +16,14 @@ import pytest
 
 from kipviz.campaigns.cancellation import Cancelled
 from kipviz.campaigns.plan import make_plan
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 from kipviz.spark import campaign as campaigns
-from kipviz.spark import session as sessions
 from kipviz.spark.campaign import Campaign, in_a_loop, stretches
-from kipviz.spark.campaign_changes import changes_between
-from kipviz.spark.failures import CampaignFailed
-from kipviz.spark.log_digests import LIST, what_is_damaged, write_digests
-from kipviz.spark.saved_runs import saved_campaign
+from kipviz.spark.saved.campaign_changes import changes_between
+from kipviz.spark.saved.log_digests import LIST, what_is_damaged, write_digests
+from kipviz.spark.saved.saved_runs import saved_campaign
+from kipviz.spark.sessions import session as sessions
+from kipviz.spark.sessions.failures import CampaignFailed
 from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 
@@ -150,7 +150,7 @@ def test_a_jvm_that_is_killed_leaves_the_finished_parts(tmp_path):
     code = (
         "import sys\n"
         "from tests.spark.test_saved_runs import campaign\n"
-        "from kipviz.spark.session import session\n"
+        "from kipviz.spark.sessions.session import session\n"
         "spark = session()\n"
         "jvm = spark.sparkContext._gateway.proc\n"
         "def tell(done, runs):\n"

@@ -25,11 +25,11 @@ from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.scenarios.library import scenario
 from kipviz.spark import search as on_spark
-from kipviz.spark import state_bytes
-from kipviz.spark.saved_levels import KeptLevels
+from kipviz.spark.saved.saved_levels import KeptLevels
 from kipviz.spark.search import search
-from kipviz.spark.state_bytes import Packing
-from kipviz.spark.worker_search import asked
+from kipviz.spark.workers import state_bytes
+from kipviz.spark.workers.state_bytes import Packing
+from kipviz.spark.workers.worker_search import asked
 from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
 from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
 from tests.core.two_phase_commit import TwoPhaseCommit
@@ -232,7 +232,7 @@ def test_an_executor_of_a_cluster_that_is_killed_in_the_middle_changes_no_count(
     program = f"""
         from kipviz.checking.search.explore import explore
         from kipviz.spark import search
-        from kipviz.spark.session import session
+        from kipviz.spark.sessions.session import session
         from tests.core.two_phase_commit import TwoPhaseCommit
         from tests.spark.test_search import Killing
 

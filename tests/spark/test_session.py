@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kipviz.spark import session as sessions
-from kipviz.spark.java import NoJava
-from kipviz.spark.session import SparkUnavailable, profile
+from kipviz.spark.sessions import session as sessions
+from kipviz.spark.sessions.java import NoJava
+from kipviz.spark.sessions.session import SparkUnavailable, profile
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +107,7 @@ def test_without_java_the_sentence_says_what_to_install(no_session, monkeypatch)
     def nothing(environment=None):
         raise NoJava("Spark needs Java 17 or 21 and none was found: install it.")
 
-    monkeypatch.setattr("kipviz.spark.java.find_java", nothing)
+    monkeypatch.setattr("kipviz.spark.sessions.java.find_java", nothing)
     with pytest.raises(SparkUnavailable, match=r"^Spark needs Java 17 or 21 and none was found"):
         sessions.session("local[2]")
 
@@ -124,7 +124,7 @@ def test_a_second_call_gives_the_same_session_and_another_master_is_refused(spar
 def test_a_session_runs_says_nothing_on_the_terminal_ends_its_java_and_starts_again():
     program = """
         from pyspark import SparkContext
-        from kipviz.spark import session as s
+        from kipviz.spark.sessions import session as s
         spark = s.session()
         java, folder = SparkContext._gateway.proc, s._folder
         assert spark.sparkContext.master == "local[1,4]", spark.sparkContext.master
@@ -153,7 +153,7 @@ def test_a_session_runs_says_nothing_on_the_terminal_ends_its_java_and_starts_ag
 @pytest.mark.spark
 def test_a_start_that_fails_gives_the_reason_that_java_gave():
     program = """
-        from kipviz.spark import session as s
+        from kipviz.spark.sessions import session as s
         s.profile = lambda master, memory: {
             "spark.master": "local[1]",
             "spark.app.name": "x",

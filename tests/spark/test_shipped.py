@@ -3,8 +3,13 @@
 import pyarrow as pa
 
 from kipviz.campaigns.plan import make_plan
-from kipviz.spark import worker_runs
-from kipviz.spark.worker_runs import EVENT_SCHEMA, VERDICT_SCHEMA, event_batches, verdict_batches
+from kipviz.spark.workers import worker_runs
+from kipviz.spark.workers.worker_runs import (
+    EVENT_SCHEMA,
+    VERDICT_SCHEMA,
+    event_batches,
+    verdict_batches,
+)
 from tests.spark import stand_in_task
 from tests.spark.conftest import STAND_IN
 

@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
 from kipviz.spark.campaign import Campaign, in_a_loop, in_processes, task_count
-from kipviz.spark.failures import CampaignFailed, explained
+from kipviz.spark.sessions.failures import CampaignFailed, explained
 from tests.patience import PATIENCE
 from tests.spark.conftest import STAND_IN
 

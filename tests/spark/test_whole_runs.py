@@ -18,7 +18,7 @@ from kipviz.spark.whole_runs import (
     rows_of,
     whole_runs,
 )
-from kipviz.spark.worker_runs import EVENT_SCHEMA, as_batch, event_rows
+from kipviz.spark.workers.worker_runs import EVENT_SCHEMA, as_batch, event_rows
 from tests.spark.conftest import STAND_IN
 from tests.spark.event_logs import (
     COLUMNS,

@@ -7,9 +7,9 @@ import weakref
 import pyarrow as pa
 import pytest
 
-from kipviz.spark import worker_memory
 from kipviz.spark.campaign import in_a_loop, on_spark
-from kipviz.spark.worker_memory import LOOK_EVERY, set_aside, sparing
+from kipviz.spark.workers import worker_memory
+from kipviz.spark.workers.worker_memory import LOOK_EVERY, set_aside, sparing
 
 
 class Node:

@@ -11,8 +11,8 @@ from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent, RecordsMoved
-from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
-from kipviz.messages.transactions import WriteTxnMarkers
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, offsets_of
+from kipviz.messages.transactions.transactions import WriteTxnMarkers
 from kipviz.scenarios.library import scenario
 from kipviz.studies.kip_claims.corners import (
     CORNERS,

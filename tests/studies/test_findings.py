@@ -14,7 +14,7 @@ from kipviz.checking.judging.verdicts import property_named
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.permalink import open_link
 from kipviz.cluster.actions import DeliverLate
-from kipviz.command.study import HEAD
+from kipviz.command.searches.study import HEAD
 from kipviz.designs.catalogue import FINDINGS as DESIGNS
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.messages.errors import Errors

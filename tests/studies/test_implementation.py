@@ -12,7 +12,7 @@ from kipviz.core.model import Outcome
 from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.design import Design, comes_up, slot_named
 from kipviz.messages.events import BatchAppended, RecordsMoved, TransactionDecided
-from kipviz.messages.producing import FetchedRecord
+from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.properties.verdict import BROKEN
 from kipviz.properties.written_once import WrittenOnce
 from kipviz.records.batches import DataRecord

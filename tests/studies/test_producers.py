@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.studies.counting.producers import BROKERS, ONE_FOR_ALL, PARTITIONS, counted, scaling
 
 

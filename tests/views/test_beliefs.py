@@ -10,7 +10,7 @@ from kipviz.clients.kinds import Holder
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.cluster.actions import CrashBroker, CrashClient, StartClient, TimeOutTransaction
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.scenarios.library import LIBRARY, scenario

@@ -18,8 +18,8 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.world import World, broker_host
 from kipviz.views.choices import FAULTS, choice_id
 from kipviz.views.payload import payload
-from kipviz.widgets.lines import Lab
-from kipviz.widgets.payload import read, read_branch
+from kipviz.widgets.pages.payload import read, read_branch
+from kipviz.widgets.stepping.lines import Lab
 from tests.views.page import (
     branch_line,
     down_at,

@@ -14,7 +14,7 @@ from kipviz.cluster.actions import CrashBroker, Tick
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.timers import ages
-from kipviz.core.trace import Node
+from kipviz.core.traces.trace import Node
 from kipviz.views.choices import choice_id
 from kipviz.views.reasons.causes import TABLES, Causes, chain, cone, reads, writes
 from kipviz.widgets.lab import Lab

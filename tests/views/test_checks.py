@@ -25,16 +25,16 @@ from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.turn import Turn
 from kipviz.core.model import Event
-from kipviz.core.trace import Node
+from kipviz.core.traces.trace import Node
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.several_groups import GroupsResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.groups.several_groups import GroupsResponse
+from kipviz.messages.logs.producing import ProduceResponse
+from kipviz.messages.shares.share_groups import (
     ShareFetchResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     WriteTxnMarkersResponse,
 )
 from kipviz.scenarios.library import LIBRARY, scenario

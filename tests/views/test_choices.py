@@ -8,7 +8,7 @@ import pytest
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
-from kipviz.core.trace import Node
+from kipviz.core.traces.trace import Node
 from kipviz.views.choices import choices
 from tests.scenarios.story import nodes, played, under_one_design_each
 

@@ -9,7 +9,7 @@ from kipviz.checking.single_run.runs import judge_to_the_end
 from kipviz.cluster.actions import CrashBroker, ExpireLock
 from kipviz.views import payload as telling
 from kipviz.views.choices import choice_id
-from kipviz.widgets.lines import Lab
+from kipviz.widgets.stepping.lines import Lab
 from tests.views.page import branch_line, main_line, verdicts_at
 
 STORY, WRITTEN = "kip-1289-share-commit", "as-written"

@@ -24,8 +24,8 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
-from kipviz.core.trace import Node
-from kipviz.designs.options import STATUSES
+from kipviz.core.traces.trace import Node
+from kipviz.designs.options.options import STATUSES
 from kipviz.views.explanations.guards import guards, why
 from tests.scenarios.story import nodes, played, under_one_design_each
 

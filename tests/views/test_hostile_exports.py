@@ -12,8 +12,8 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.link_head import read_head, write_head
 from kipviz.checking.single_run.permalink import open_link, permalink
 from kipviz.cluster.actions import Deliver, Step
-from kipviz.core.link import BadLink, Leg
-from kipviz.core.linkcode import read, write
+from kipviz.core.links.link import BadLink, Leg
+from kipviz.core.links.linkcode import read, write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.exports.pytest_source import pytest_source, said, written

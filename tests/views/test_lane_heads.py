@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.sharing import whole
+from kipviz.widgets.stepping.sharing import whole
 
 
 def spans(payload, lane):

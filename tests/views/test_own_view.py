@@ -10,7 +10,7 @@ import pytest
 import kipviz
 from kipviz.views.role_cards.own_picture import BadPicture, checked_picture
 from kipviz.views.role_cards.own_view import ROWS_MAX, BadView, OwnView, own_views
-from kipviz.widgets.page import page
+from kipviz.widgets.pages.page import page
 
 CALLS: list[int] = []
 

@@ -10,13 +10,13 @@ import pytest
 
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.cluster.specs.spec import ApplicationSpec
-from kipviz.core.trace import Node, Trace
+from kipviz.core.traces.trace import Node, Trace
 from kipviz.designs.catalogue import REPAIRED, design
-from kipviz.designs.options import STATUSES
+from kipviz.designs.options.options import STATUSES
 from kipviz.messages.events import MessageSent
 from kipviz.messages.wire.frame import KINDS, read_message
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.library import LIBRARY, scenario
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
 from kipviz.views.choices import action_of, choice_id
@@ -24,7 +24,7 @@ from kipviz.views.exports.hexdump import places_of
 from kipviz.views.payload import payload
 from kipviz.views.reasons.beliefs import Beliefs
 from kipviz.views.role_cards.cards import Cards
-from kipviz.widgets.payload import read
+from kipviz.widgets.pages.payload import read
 from tests.scenarios.story import nodes, played, under_one_design_each
 from tests.views.page import (
     cards_at,

@@ -6,7 +6,7 @@ import pytest
 
 from kipviz.cluster.actions import Tick
 from kipviz.cluster.timing.clock import Clock
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import play

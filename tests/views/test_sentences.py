@@ -51,23 +51,18 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import clause_of, lane_of, script_name
 from kipviz.cluster.real.external_clients import receive
 from kipviz.core.model import Event
-from kipviz.designs.options import STATUSES
-from kipviz.messages import (
-    admin,
-    events,
-    groups,
-    producing,
-    share_groups,
-    share_state,
-    transactions,
-    two_phase,
-)
+from kipviz.designs.options.options import STATUSES
+from kipviz.messages import events
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import groups
+from kipviz.messages.logs import producing
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse, TopicId
-from kipviz.messages.transactions import (
+from kipviz.messages.shares import share_groups, share_state
+from kipviz.messages.transactions import admin, transactions, two_phase
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
     EndTxnResponse,

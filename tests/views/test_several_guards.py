@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from kipviz.cluster.actions import Deliver
 from kipviz.designs.catalogue import design
-from kipviz.messages.producing import Produce
+from kipviz.messages.logs.producing import Produce
 from kipviz.scenarios.library import scenario
 from kipviz.views.explanations.guards import guards
 from kipviz.views.explanations.sentences import summary

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from kipviz.brokers.transactions.transaction_metadata import metadata_of
 from kipviz.cluster.world import World
-from kipviz.messages.admin import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.transactions.admin import (
     ActiveProducer,
     DescribeProducersResponse,
     DescribeTransactionsResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around

@@ -11,7 +11,7 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.exports.svg import _wide, beside, svg
 from kipviz.views.payload import payload
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.sharing import whole
+from kipviz.widgets.stepping.sharing import whole
 from tests.views.told import drawn
 from tests.widgets import flow
 

@@ -2,7 +2,7 @@
 
 from kipviz.checking.single_run import runs
 from kipviz.widgets.lab import stepper_of
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 
 
 def branched(scenario: str = "kip-1289-lock-expiry") -> Stepper:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kipviz
-from kipviz.widgets.payload import read
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.pages.payload import read
+from kipviz.widgets.stepping.stepper import Stepper
 from tests.widgets import flow
 
 STORY = "kip-1289-share-commit"

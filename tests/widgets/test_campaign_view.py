@@ -10,7 +10,7 @@ from plotly import graph_objects as go
 from kipviz.campaigns.cancellation import Cancelled
 from kipviz.campaigns.loop import LoopCampaign
 from kipviz.spark.campaign import Campaign
-from kipviz.widgets.campaign_view import BROKEN, CampaignView, outcome_chart, table_html
+from kipviz.widgets.results.campaign_view import BROKEN, CampaignView, outcome_chart, table_html
 
 STAND_IN = "tests.spark.stand_in_task"
 SECONDS = 30
@@ -87,7 +87,7 @@ def test_without_threads_the_campaign_runs_in_place(monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("kipviz.widgets.campaign_view.THREADS", False)
+    monkeypatch.setattr("kipviz.widgets.results.campaign_view.THREADS", False)
     monkeypatch.setattr("threading.Thread.start", refuse)
     view = CampaignView(campaign("right"))
     assert view.run() is view.wait() is view.result

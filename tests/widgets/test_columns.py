@@ -9,8 +9,8 @@ import pytest
 
 import kipviz
 from kipviz.views.role_cards.own_view import BadView
-from kipviz.widgets.alignment import OTHERWISE, RENAMED, RIGHT, SAME
-from kipviz.widgets.columns import WAITS, BadColumns, Columns
+from kipviz.widgets.comparing.alignment import OTHERWISE, RENAMED, RIGHT, SAME
+from kipviz.widgets.comparing.columns import WAITS, BadColumns, Columns
 from tests.widgets import flow
 
 STORY = "kip-1289-lock-expiry"

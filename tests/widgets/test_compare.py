@@ -13,8 +13,8 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.clients.application import Call
 from kipviz.views.exports.svg import plain
 from kipviz.widgets import Compare, Stepper
-from kipviz.widgets.alignment import align_lines, differences, marks
-from kipviz.widgets.line import Line, line_of
+from kipviz.widgets.comparing.alignment import align_lines, differences, marks
+from kipviz.widgets.pages.line import Line, line_of
 from tests.views.told import drawn
 from tests.widgets import flow
 

@@ -9,9 +9,9 @@ import warnings
 import pytest
 
 import kipviz
-from kipviz.core.tracefile import TraceFileError
-from kipviz.widgets.autosave import copy_of
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.widgets.lab import KeptFileDamaged
+from kipviz.widgets.stepping.autosave import copy_of
 
 STORY = "pain-vanished"
 

@@ -18,8 +18,8 @@ from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.alternative_run import FOLLOW_MAX, GO_ON_MAX, Course
 from kipviz.cluster.actions import ClusterAction
 from kipviz.scenarios.library import LIBRARY
-from kipviz.widgets import whatif
 from kipviz.widgets.lab import open_run
+from kipviz.widgets.stepping import whatif
 
 TOLD = [story for story in LIBRARY if story.beats]
 # The longest story has fewer steps than this; what a wish adds to them is bounded.

@@ -11,9 +11,9 @@ import pytest
 import kipviz
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import Learned
-from kipviz.core.tracefile import TraceFileError
-from kipviz.widgets.files import file_of
-from kipviz.widgets.stepper import Stepper
+from kipviz.core.traces.tracefile import TraceFileError
+from kipviz.widgets.stepping.files import file_of
+from kipviz.widgets.stepping.stepper import Stepper
 
 STORY = "pain-vanished"
 ASKED = f"{STORY}-1"

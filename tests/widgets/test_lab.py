@@ -9,13 +9,13 @@ import pytest
 from kipviz.checking.single_run import alternative_run
 from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.cluster.actions import CrashBroker, CrashClient, ExpireLock, LoseConnection, StartBroker
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.views.choices import choice_id
+from kipviz.widgets.comparing.side_by_side import compare
 from kipviz.widgets.lab import Lab, open_run, open_seeded, open_trace, save
-from kipviz.widgets.line import Line, line_of
-from kipviz.widgets.side_by_side import compare
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.pages.line import Line, line_of
+from kipviz.widgets.stepping.stepper import Stepper
 
 SHARE, LOCK, TWO = "kip-1289-share-commit", "kip-1289-lock-expiry", "kip-1289-two-members"
 

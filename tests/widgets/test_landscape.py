@@ -10,7 +10,7 @@ import pytest
 import kipviz
 from kipviz.checking.timed import landscape as searched
 from kipviz.checking.timed.axes import LOCK, TIMEOUT
-from kipviz.widgets.landscape import Landscape, LandscapePanel
+from kipviz.widgets.results.landscape import Landscape, LandscapePanel
 
 SECONDS = 30
 LOCKS, TIMEOUTS = (LOCK, [10_000]), (TIMEOUT, [5_000, 60_000])
@@ -112,7 +112,7 @@ def test_without_threads_the_search_runs_in_place(monkeypatch: pytest.MonkeyPatc
     def refuse(_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("kipviz.widgets.landscape.THREADS", False)
+    monkeypatch.setattr("kipviz.widgets.results.landscape.THREADS", False)
     monkeypatch.setattr("threading.Thread.start", refuse)
     asked = panel("repaired")
     found = asked.run()

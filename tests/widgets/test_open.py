@@ -9,7 +9,7 @@ import pytest
 
 import kipviz
 from kipviz.checking.single_run.seeded_run import Task, run
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.values import digest_of
 from kipviz.widgets.lab import TraceChanged
 

@@ -11,9 +11,9 @@ import pytest
 import kipviz
 from kipviz.checking.single_run.learner_record import Learned
 from kipviz.scenarios.library import scenario
-from kipviz.widgets.compare import Compare
-from kipviz.widgets.open_question import open_question, tells_at, title_of
-from kipviz.widgets.page import page
+from kipviz.widgets.comparing.compare import Compare
+from kipviz.widgets.pages.open_question import open_question, tells_at, title_of
+from kipviz.widgets.pages.page import page
 
 LATE = "kip-447-group-id-only"
 

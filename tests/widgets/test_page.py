@@ -14,8 +14,8 @@ import pytest
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
 from kipviz.views.payload import payload as tell
-from kipviz.widgets import page as pages
-from kipviz.widgets.page import page
+from kipviz.widgets.pages import page as pages
+from kipviz.widgets.pages.page import page
 from tests.widgets import flow
 
 NASTY = "</script><script>alert(1)</script><!-- <b>&amp; {{module}} \u2028 \ud800 \x00 ü"

@@ -7,13 +7,13 @@ import plotly.io as pio
 import pytest
 from plotly import graph_objects as go
 
-from kipviz.widgets.page_charts import NAME, draw_in_page
+from kipviz.widgets.results.page_charts import NAME, draw_in_page
 
 WHOEVER_DRAWS = """
 import sys
 import IPython, ipywidgets, plotly.graph_objects, plotly.io
 sys.platform = "emscripten"
-import kipviz.widgets.landscape
+import kipviz.widgets.results.landscape
 print(plotly.io.renderers.default)
 """
 
@@ -31,7 +31,7 @@ def test_a_chart_in_a_browser_brings_plotly_and_asks_no_host(chosen, monkeypatch
     draw_in_page("emscripten")
     shown = []
     monkeypatch.setattr(
-        "kipviz.widgets.page_charts.display", lambda data, raw: shown.append((data, raw))
+        "kipviz.widgets.results.page_charts.display", lambda data, raw: shown.append((data, raw))
     )
     go.Figure(go.Bar(x=["holds"], y=[3]))._ipython_display_()
     ((data, raw),) = shown

@@ -7,13 +7,14 @@ import re
 import msgspec
 import pytest
 
-from kipviz.widgets import Compare, page_types, payload
+from kipviz.widgets import Compare
+from kipviz.widgets.pages import page_types, payload
 from tests.widgets import flow
 
 
 def test_the_types_of_the_page_are_as_new_as_the_schemas():
     stored = page_types.DECLARATIONS.read_text(encoding="utf-8")
-    assert stored == page_types.declarations(), "run `python -m kipviz.widgets.page_types`"
+    assert stored == page_types.declarations(), "run `python -m kipviz.widgets.pages.page_types`"
 
 
 def test_every_field_of_a_payload_has_a_type_under_the_name_that_is_sent():

@@ -17,8 +17,9 @@ from kipviz.checking.single_run.permalink import mark_text
 from kipviz.recordings.judging import report
 from kipviz.recordings.judging.report import in_this_process, of_evidence
 from kipviz.recordings.request_context.evidence import of_recording
-from kipviz.widgets import decisions, progress
+from kipviz.widgets import progress
 from kipviz.widgets.rebuilt_logs import run_of_logs
+from kipviz.widgets.results import decisions
 from tests.notebooks.canonical import canonical
 
 SMALL = "kip-1289-small"

@@ -8,8 +8,8 @@ import kipviz
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
-from kipviz.widgets.result_page import ResultPanel
-from kipviz.widgets.search import Search
+from kipviz.widgets.results.result_page import ResultPanel
+from kipviz.widgets.results.search import Search
 
 SMALL = "kip-1289-small"
 

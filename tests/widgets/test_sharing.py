@@ -12,17 +12,17 @@ from kipviz.checking.judging.faults import HOSTILE
 from kipviz.checking.single_run import permalink as links
 from kipviz.checking.single_run import runs
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.link import BadLink
-from kipviz.core.linkcode import read, write
+from kipviz.core.links.link import BadLink
+from kipviz.core.links.linkcode import read, write
 from kipviz.core.scheduler import Scheduler
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
-from kipviz.widgets.files import file_of
 from kipviz.widgets.lab import TraceChanged, stepper_of
-from kipviz.widgets.page import page
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.pages.page import page
+from kipviz.widgets.stepping.files import file_of
+from kipviz.widgets.stepping.stepper import Stepper
 from tests.widgets import flow
 from tests.widgets.branched import branched
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kipviz.widgets import Stepper
-from kipviz.widgets.payload import fingerprint, read
+from kipviz.widgets.pages.payload import fingerprint, read
 from tests.widgets import flow
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.widgets.lab import open_run, open_trace, save
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 
 GROUP, SHARE = "kip-1289-group-commit", "kip-1289-share-commit"
 PREPARED = 30  # PREPARE_COMMIT is durable, both markers and the answer are on the wire

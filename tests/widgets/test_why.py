@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.widgets.lab import open_run
-from kipviz.widgets.stepper import Stepper
+from kipviz.widgets.stepping.stepper import Stepper
 from tests.widgets import flow
 
 STUCK = "kip-98-stuck-lso"

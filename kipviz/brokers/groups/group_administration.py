@@ -35,7 +35,7 @@ from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetsExpired
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.group_admin import (
     CLASSIC,
     CONSUMER,
     SHARE,
@@ -53,14 +53,14 @@ from kipviz.messages.group_admin import (
     OffsetDeleteResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     EMPTY,
     STABLE,
     DeletedGroup,
     DeleteGroups,
     DeleteGroupsResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.consumer_offsets import STABLE as RECONCILED
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of

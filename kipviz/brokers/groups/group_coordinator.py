@@ -63,7 +63,7 @@ from kipviz.brokers.timers import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
@@ -71,7 +71,7 @@ from kipviz.messages.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of

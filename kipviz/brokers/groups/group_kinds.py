@@ -11,7 +11,7 @@ from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.groups import group_retention
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import CLASSIC, CONSUMER, SHARE
+from kipviz.messages.groups.group_admin import CLASSIC, CONSUMER, SHARE
 
 
 def kind_of(me: GroupCoordinator, group_id: str) -> str:

@@ -14,9 +14,9 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.share_admin import WaitsForStates
-from kipviz.messages.share_state import OperatorsStateRequest, OperatorsStateResponse
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.shares.share_admin import WaitsForStates
+from kipviz.messages.shares.share_state import OperatorsStateRequest, OperatorsStateResponse
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.batches import COMMIT, Batch
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (

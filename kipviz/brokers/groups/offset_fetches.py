@@ -22,7 +22,7 @@ from kipviz.brokers.logs.replication import respond_when_replicated
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.groups.offset_fetch import OF_AN_OFFSET
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     FetchedGroup,
     FetchedOffset,
     OffsetFetch,

@@ -15,7 +15,7 @@ from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     RefusedOffset,

@@ -17,8 +17,7 @@ from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
-from kipviz.messages.several_groups import (
+from kipviz.messages.groups.several_groups import (
     GroupResult,
     GroupsResponse,
     OfGroups,
@@ -27,6 +26,7 @@ from kipviz.messages.several_groups import (
     results_of,
     with_results,
 )
+from kipviz.messages.message import Message
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # The role whose state holds the unanswered requests.

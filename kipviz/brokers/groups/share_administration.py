@@ -42,7 +42,7 @@ from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     EMPTY,
     STABLE,
     AlterShareGroupOffsets,
@@ -61,7 +61,7 @@ from kipviz.messages.share_admin import (
     ShareOffset,
     WaitsForStates,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
@@ -70,7 +70,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_members import (
     OF_A_GROUP,

@@ -18,7 +18,7 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Request
 from kipviz.brokers.kafka_apis import ROLE, AskedOfNode, KafkaApis
 from kipviz.brokers.local_calls import AddOrVerify, Enlisted
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     TxnPartitions,

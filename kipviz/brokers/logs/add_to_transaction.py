@@ -30,12 +30,16 @@ from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.share_state import TxnWriteShareGroupState
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_state import TxnWriteShareGroupState
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    TxnPartitions,
+    TxnPartitionsResult,
+)
 
 # The error for the client of a coordinator, by the transaction coordinator's error.
 COORDINATOR_ERROR = {

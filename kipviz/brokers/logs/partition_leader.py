@@ -51,13 +51,13 @@ from kipviz.brokers.logs.verification import (
 )
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.list_offsets import (
+from kipviz.messages.logs.list_offsets import (
     BY_TIME,
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
 )
-from kipviz.messages.producing import (
+from kipviz.messages.logs.producing import (
     Fetch,
     FetchedRecord,
     FetchResponse,
@@ -65,7 +65,7 @@ from kipviz.messages.producing import (
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
 

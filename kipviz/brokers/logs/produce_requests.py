@@ -24,13 +24,17 @@ from kipviz.brokers.local_calls import AppendPart, PartVerified
 from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import (
+from kipviz.messages.logs.producing import (
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
 )
-from kipviz.messages.transactions import AddPartitionsToTxn, TxnPartitions, TxnPartitionsResult
+from kipviz.messages.transactions.transactions import (
+    AddPartitionsToTxn,
+    TxnPartitions,
+    TxnPartitionsResult,
+)
 
 
 @takes(Produce)

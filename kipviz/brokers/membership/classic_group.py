@@ -15,8 +15,8 @@ from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.classic_groups import Assigned, Subscribed
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import Assigned, Subscribed
 from kipviz.records.classic_groups import RANGE, GroupMetadataRecord, MemberMetadata, Subscription
 
 

@@ -42,7 +42,9 @@ from kipviz.brokers.timers import (
     RoleTimer,
 )
 from kipviz.messages.apis.catalogue import refused
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.events import AssignmentMoved
+from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,
     Heartbeat,
     HeartbeatResponse,
@@ -54,8 +56,6 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
-from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.message import Message
 
 S = GroupState

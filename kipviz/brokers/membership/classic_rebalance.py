@@ -16,9 +16,14 @@ from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.core.model import Event
 from kipviz.core.values import Value
-from kipviz.messages.classic_groups import NO_MEMBER, Assigned, JoinGroupResponse, SyncGroupResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
+from kipviz.messages.groups.classic_groups import (
+    NO_MEMBER,
+    Assigned,
+    JoinGroupResponse,
+    SyncGroupResponse,
+)
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
 ROLE = "group_coordinator"

@@ -17,7 +17,7 @@ from kipviz.brokers.checks import Check, compare, in_order, looked_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import JOINING
+from kipviz.messages.groups.membership import JOINING
 from kipviz.records.balance import balanced
 from kipviz.records.consumer_offsets import (
     STABLE,

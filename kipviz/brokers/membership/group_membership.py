@@ -29,10 +29,10 @@ from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.timers import MemberRebalance, MemberSession, RoleTimer
 from kipviz.core.model import Event
 from kipviz.core.values import Value
-from kipviz.messages.classic_groups import LeaveGroup, LeaveGroupResponse, Left
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
-from kipviz.messages.membership import (
+from kipviz.messages.groups.classic_groups import LeaveGroup, LeaveGroupResponse, Left
+from kipviz.messages.groups.membership import (
     JOINING,
     LEAVING,
     LEAVING_STATIC,

@@ -20,7 +20,7 @@ import sys
 from functools import lru_cache
 from typing import Protocol
 
-from kipviz.core.optional_parts import missing_part
+from kipviz.core.outside.optional_parts import missing_part
 
 # What Python's expressions have and RE2/J's lack: lookaround and backreferences.
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|P=|\()|\\[1-9]")

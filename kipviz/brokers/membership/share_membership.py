@@ -24,9 +24,9 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
-from kipviz.messages.membership import JOINING, LEAVING, Assignment
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
-from kipviz.messages.share_state import (
+from kipviz.messages.groups.membership import JOINING, LEAVING, Assignment
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
 )

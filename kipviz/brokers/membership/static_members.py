@@ -11,9 +11,9 @@ from __future__ import annotations
 from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.core.values import Value
-from kipviz.messages.classic_groups import NO_MEMBER, Leaver
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import JOINING, LEAVING_STATIC, ConsumerGroupHeartbeat
+from kipviz.messages.groups.classic_groups import NO_MEMBER, Leaver
+from kipviz.messages.groups.membership import JOINING, LEAVING_STATIC, ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import (
     MEMBER_RECORDS,
     MemberRecord,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from kipviz.brokers.context import Context
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.patterns import BadPattern, compiled
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.records.consumer_offsets import RegexRecord, SubscriptionRecord
 from kipviz.records.placement import topic_of
 

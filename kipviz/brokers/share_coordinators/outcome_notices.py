@@ -22,7 +22,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     pending_cells,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     TellShareGroupState,

@@ -40,7 +40,7 @@ from kipviz.brokers.share_coordinators.share_state import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset
 from kipviz.messages.message import Message
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
     ReadShareGroupState,
@@ -50,7 +50,7 @@ from kipviz.messages.share_state import (
     WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.messages.transactions import TxnPartitionsResult
+from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COMMIT, COORDINATOR_SEQUENCE, Batch
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import (

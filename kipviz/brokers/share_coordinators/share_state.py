@@ -10,7 +10,7 @@ from kipviz.brokers.logs.add_to_transaction import Enlisting
 from kipviz.brokers.logs.replication import WaitingForReplicas
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
-from kipviz.messages.share_state import PendingBatch
+from kipviz.messages.shares.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch, StateBatch
 
 # The state epoch of a share-partition whose state was deleted.

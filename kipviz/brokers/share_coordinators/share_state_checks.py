@@ -14,7 +14,7 @@ from kipviz.brokers.checks import Check, compare, has_loaded, in_order, looked_a
 from kipviz.brokers.context import Context
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator, ShareState
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,

@@ -26,7 +26,7 @@ from kipviz.brokers.share_coordinators.share_state import NO_EPOCH, ShareCoordin
 from kipviz.brokers.timers import ColdSnapshot, RoleTimer, StatePruning
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, ShareStateReset
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     DeleteShareGroupStateResponse,
     ReadShareGroupStateSummary,

@@ -18,7 +18,7 @@ from kipviz.brokers.share_leaders.share_partition import SharePartition
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     TxnShareAcknowledge,

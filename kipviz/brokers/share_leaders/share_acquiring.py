@@ -28,8 +28,8 @@ from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ABORTED_AT_SOURCE, DELIVERED, NOT_IN_LOG
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     RECORD_LIMIT,
     AcquiredRecords,
     FetchedPartition,

@@ -21,11 +21,11 @@ from kipviz.brokers.share_leaders import share_partition
 from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, moved
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
+from kipviz.messages.logs.producing import PartitionProduceData, Produce, ProduceResponse
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import PartitionProduceData, Produce, ProduceResponse
-from kipviz.messages.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.share_group_state import RecordState

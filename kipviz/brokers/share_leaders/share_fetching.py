@@ -39,7 +39,7 @@ from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH, OPENS
 from kipviz.core.model import Event
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
@@ -47,7 +47,7 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     ShareFetchResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import topic_of
 
 

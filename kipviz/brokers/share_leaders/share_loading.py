@@ -19,8 +19,8 @@ from kipviz.brokers.share_leaders.share_partition import (
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
 from kipviz.messages.events import NOT_IN_LOG, SharePartitionLoaded
-from kipviz.messages.reset_policy import EARLIEST, LATEST, reset_duration_ms
-from kipviz.messages.share_state import ReadShareGroupStateResponse
+from kipviz.messages.groups.reset_policy import EARLIEST, LATEST, reset_duration_ms
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
 from kipviz.records.share_group_state import RecordState, StateBatch
 
 S = RecordState

@@ -23,7 +23,7 @@ from kipviz.messages.events import (
     ShareStartFollowed,
 )
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     FetchedPartition,
     ShareAcknowledge,
     ShareFetch,
@@ -31,7 +31,7 @@ from kipviz.messages.share_groups import (
     TxnShareAcknowledge,
     offsets_of,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.share_group_state import RecordState
 
 S = RecordState

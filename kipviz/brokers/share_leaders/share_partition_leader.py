@@ -44,18 +44,21 @@ from kipviz.brokers.share_leaders.share_partition import (
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.brokers.share_transactions import share_outcomes, share_staging, share_staging_steps
 from kipviz.messages.apis.shares.share_fetch import refuse_fetch
+from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
     TxnShareAcknowledge,
 )
-from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupStateResponse
-from kipviz.messages.topic_creation import CreateTopicsResponse
-from kipviz.messages.transactions import PartitionResult, TxnPartitionsResult
+from kipviz.messages.shares.share_state import (
+    ReadShareGroupStateResponse,
+    WriteShareGroupStateResponse,
+)
+from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
 from kipviz.records.share_group_state import RecordState
 
 ROLE = "share_partition_leader"

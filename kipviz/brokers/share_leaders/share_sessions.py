@@ -14,7 +14,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders.share_partition import Refused, Session, ShareLeader
 from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledge,

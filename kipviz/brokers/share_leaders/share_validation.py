@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from kipviz.brokers.checks import Check, compare, in_order
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import AcknowledgementBatch, AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgementBatch, AcknowledgeType
 
 LOWEST, HIGHEST = AcknowledgeType.GAP, AcknowledgeType.RENEW
 NAMES = tuple(kind.name for kind in AcknowledgeType if kind >= LOWEST)

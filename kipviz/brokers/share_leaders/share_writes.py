@@ -26,6 +26,7 @@ from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePart
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.model import Event
 from kipviz.core.table import Table
+from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     LOCK_RAN_OUT,
@@ -33,10 +34,10 @@ from kipviz.messages.events import (
     WRITE_FAILED,
     LockRenewed,
 )
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response, with_error
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledgeResponse,
@@ -45,14 +46,13 @@ from kipviz.messages.share_groups import (
     offsets_of,
     staging_result,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     TxnWriteShareGroupState,
     WriteShareGroupState,
 )
-from kipviz.messages.topic_creation import CreateTopicsResponse
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 

@@ -21,7 +21,7 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_state import WriteShareGroupState
+from kipviz.messages.shares.share_state import WriteShareGroupState
 from kipviz.records.share_group_state import RecordState, StateBatch
 
 # A write that decides staged records once it is durable; its `reply_to` is the request with the marker.

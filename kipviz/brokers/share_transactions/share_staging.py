@@ -10,7 +10,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_leaders import share_validation
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
     staging_result,

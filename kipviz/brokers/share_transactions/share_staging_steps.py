@@ -16,7 +16,7 @@ from kipviz.brokers.share_leaders.in_flight import staged_batches
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status, keep
 from kipviz.brokers.share_transactions import share_staging
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     offsets_of,
     staging_result,

@@ -18,11 +18,11 @@ from kipviz.brokers.share_leaders import share_partition, share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, StagingCall
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.transactions.transactions import PartitionResult
 
 
 @takes(TxnShareAcknowledge)

@@ -30,7 +30,9 @@ from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compiled
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.messages.admin import (
+from kipviz.messages.apis.rights import Resource
+from kipviz.messages.errors import Errors
+from kipviz.messages.transactions.admin import (
     STATE_NAMES,
     ActiveProducer,
     DescribeProducers,
@@ -41,8 +43,6 @@ from kipviz.messages.admin import (
     ListTransactionsResponse,
     TransactionListing,
 )
-from kipviz.messages.apis.rights import Resource
-from kipviz.messages.errors import Errors
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import topic_of
 from kipviz.records.transaction_state import TransactionState

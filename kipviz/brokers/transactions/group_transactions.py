@@ -22,8 +22,8 @@ from kipviz.brokers.transactions.transaction_metadata import PREPARED, Transacti
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import GenerationSeen
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.records.batches import Batch
 from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionState
 

@@ -21,7 +21,7 @@ from kipviz.brokers.context import Context, Effects, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_append import gathered
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     TxnMarker,
     TxnMarkerResult,
     WriteTxnMarkers,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from kipviz.brokers.checks import Check, in_order
 from kipviz.brokers.rules import BrokerRules
 from kipviz.core.table import Table
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.records.transaction_state import GroupAssignmentRecord
 
 Assignments = Table[str, GroupAssignmentRecord]

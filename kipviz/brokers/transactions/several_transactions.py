@@ -16,7 +16,7 @@ from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     TxnPartitions,

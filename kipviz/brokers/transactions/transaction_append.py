@@ -25,7 +25,7 @@ from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided, TransactionMoved
 from kipviz.messages.message_errors import with_error
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,
@@ -37,7 +37,7 @@ from kipviz.messages.transactions import (
     TxnPartitionsResult,
     WriteTxnMarkers,
 )
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT, InitProducerId2PcResponse
 from kipviz.records.transaction_state import (
     GroupAssignmentRecord,
     Tombstone,

@@ -58,7 +58,7 @@ from kipviz.brokers.transactions.transaction_state_manager import (
     with_metadata,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
@@ -69,7 +69,11 @@ from kipviz.messages.transactions import (
     TxnMarker,
     TxnMarkerResult,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse, answer_to
+from kipviz.messages.transactions.two_phase import (
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+    answer_to,
+)
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.transaction_state import (

@@ -11,12 +11,12 @@ from typing import Any
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import (
     EndTxn,
     InitProducerId,
 )
-from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.transaction_state import (
     EPOCH_MAX,

@@ -20,8 +20,12 @@ from kipviz.brokers.context import Context
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata, record_of
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import InitProducerId
-from kipviz.messages.two_phase import NO_TIME_LIMIT, InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.transactions.transactions import InitProducerId
+from kipviz.messages.transactions.two_phase import (
+    NO_TIME_LIMIT,
+    InitProducerId2Pc,
+    InitProducerId2PcResponse,
+)
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
 
 

@@ -1,6 +1,6 @@
 """Switch off Kafka's own rules, alone and in pairs, and show what breaks first.
 
-Every design keeps these rules (`designs.options`, "what Kafka checks already"). Switching one off shows its purpose.
+Every design keeps these rules (`designs.options.options`, "what Kafka checks already"). Switching one off shows its purpose.
 Small fault budgets are searched first, so that the answer names the smallest set of faults that is needed. "Nothing up
 to this bound" is an answer, too, and states how far the search went.
 
@@ -26,7 +26,7 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design, slot_named
-from kipviz.designs.options import KAFKAS_OWN, SLOTS
+from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.library import scenario as scenario_named
 

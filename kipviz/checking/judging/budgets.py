@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.checking.judging.faults import FAULTS, UnknownFaults
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core.validation import text
+from kipviz.core.outside.validation import text
 
 MOST = 1_000_000
 KINDS: tuple[str, ...] = FaultBudget.__struct_fields__

@@ -25,7 +25,7 @@ from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.transactions import WriteTxnMarkersResponse
+from kipviz.messages.transactions.transactions import WriteTxnMarkersResponse
 from kipviz.scenarios.library import scenario
 
 Rule = tuple[str, str, str]

@@ -24,8 +24,8 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value, fingerprint
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import BatchAppended, LeaderMoved, TransactionDecided
-from kipviz.properties import outputs
-from kipviz.properties.outputs import Open, Output
+from kipviz.properties.facts import outputs
+from kipviz.properties.facts.outputs import Open, Output
 from kipviz.properties.verdict import HOLDS, Finding, States
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named

@@ -34,7 +34,7 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design, comes_up, slot_named
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options.options import SLOTS
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
 

@@ -20,8 +20,8 @@ from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import Property
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES
 
 HOLDS = "holds"

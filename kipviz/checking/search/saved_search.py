@@ -15,8 +15,8 @@ import msgspec
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.graph import Graph
 from kipviz.checking.search.reductions import Reduction
-from kipviz.core import atomic_write, untrusted_file
 from kipviz.core.model import Model
+from kipviz.core.outside import atomic_write, untrusted_file
 from kipviz.core.values import DIGEST_SIZE
 from kipviz.properties.verdict import Property, States
 from kipviz.scenarios.scenario import PROPERTIES

@@ -21,7 +21,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.core.scheduler import Scheduler
-from kipviz.core.trace import Node, Trace
+from kipviz.core.traces.trace import Node, Trace
 from kipviz.core.values import Value
 from kipviz.messages.events import ConnectionLost, LeftOnItsWay, MessageDelivered, MessageSent
 from kipviz.scenarios.script import ORDER, next_by_itself

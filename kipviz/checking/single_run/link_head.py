@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from kipviz.core.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
+from kipviz.core.links.bits import BadBits, BitReader, BitWriter, bytes_of, letters_of
 from kipviz.core.values import Value
 
 OWN = "own"

@@ -24,8 +24,8 @@ from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core.bits import BadBits, letters_of
-from kipviz.core.link import (
+from kipviz.core.links.bits import BadBits, letters_of
+from kipviz.core.links.link import (
     LENGTH_MAX,
     MARK_SIZE,
     BadLink,
@@ -40,9 +40,9 @@ from kipviz.core.link import (
     crc_of_marks,
     link_of,
 )
-from kipviz.core.linkcode import read, write
+from kipviz.core.links.linkcode import read, write
 from kipviz.core.model import NotEnabled
-from kipviz.core.trace import Node, Trace
+from kipviz.core.traces.trace import Node, Trace
 from kipviz.core.values import fingerprint
 from kipviz.core.written import ActionReader, action_to_json
 from kipviz.designs.catalogue import design as design_named

@@ -24,10 +24,10 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core import tracefile
 from kipviz.core.model import Outcome
-from kipviz.core.trace import Trace
-from kipviz.core.tracefile import Loaded, TraceFileError
+from kipviz.core.traces import tracefile
+from kipviz.core.traces.trace import Trace
+from kipviz.core.traces.tracefile import Loaded, TraceFileError
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.catalogue import to_propose
@@ -35,9 +35,9 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
+from kipviz.scenarios.applications.program_faults import blamed
 from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
-from kipviz.scenarios.program_faults import blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.served_scenario import ServedScenario

@@ -19,10 +19,10 @@ from kipviz.checking.single_run.alternative_run import Course, Missing, rest_of
 from kipviz.checking.single_run.runs import Run, judge
 from kipviz.checking.single_run.violation import Breaking
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
-from kipviz.designs.options import KAFKAS_OWN, SLOTS, Option, Slot
+from kipviz.designs.options.options import KAFKAS_OWN, SLOTS, Option, Slot
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING
 from kipviz.scenarios.scenario import PROPERTIES
 

@@ -33,8 +33,8 @@ from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
 # The kinds of actions that a run still has to do by itself; without any of them only faults are possible.
@@ -61,7 +61,7 @@ class Verdict(Value, frozen=True):
 
     `status` is "holds", "breaks", "program" or "error"; `broken` names the property, `step` the step at which it broke
     (-1: none, or the end for "no stuck transactions or records"). "program" means that the story's own program breaks
-    it under every design (`kipviz.scenarios.program_faults`) and that the design broke nothing else.
+    it under every design (`kipviz.scenarios.applications.program_faults`) and that the design broke nothing else.
     """
 
     task: Task

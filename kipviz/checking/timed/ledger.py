@@ -17,7 +17,7 @@ from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World, host_of
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.messages.events import CallStarted, MessageSent
 

@@ -13,7 +13,7 @@ from kipviz.checking.tla.module import Module, module_of
 from kipviz.checking.tla.names import word
 from kipviz.checking.tla.reachable_states import STATES_MAX, NotWhole, Searched, reached
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 from kipviz.designs.design import Design
 from kipviz.scenarios.scenario import Scenario
 

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from kipviz.checking.tla.itf import ACTION, ORIGIN
-from kipviz.core.printable import shown
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.outside.printable import shown
+from kipviz.core.traces.tracefile import TraceFileError
 
 BYTES_MAX = 64 * 1024 * 1024
 STEPS_MAX = 20_000

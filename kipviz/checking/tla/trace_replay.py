@@ -20,11 +20,11 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import named
 from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
-from kipviz.core import untrusted_file
 from kipviz.core.model import Model
-from kipviz.core.printable import shown
-from kipviz.core.suggestions import nearest
-from kipviz.core.tracefile import TraceFileError
+from kipviz.core.outside import untrusted_file
+from kipviz.core.outside.printable import shown
+from kipviz.core.outside.suggestions import nearest
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import carried
 
 LISTED_MAX = 8

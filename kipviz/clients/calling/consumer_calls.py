@@ -20,7 +20,7 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import external_database as databases
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     batches_of,

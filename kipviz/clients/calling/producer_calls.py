@@ -27,7 +27,7 @@ from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.external_database import IN_DOUBT, STORED
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
-from kipviz.messages.groups import GroupOffset
+from kipviz.messages.groups.groups import GroupOffset
 from kipviz.records.batches import DataRecord
 
 # The member that a producer sends when it knows only the group's id.

@@ -15,7 +15,7 @@ from kipviz.clients.shares import share_consumer as sharing
 from kipviz.clients.shares.handover import NO_SNAPSHOT
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import transaction_manager as managing
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.messages.classic_groups import Assigned, Subscribed
+from kipviz.messages.groups.classic_groups import Assigned, Subscribed
 from kipviz.records.balance import balanced
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.records.placement import topic_of

@@ -19,7 +19,8 @@ from kipviz.clients.groups.consumer import NOT_ALLOWED
 from kipviz.clients.groups.consumer_coordinator import BETWEEN, ConsumerCoordinator, MemberState
 from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,
     Assigned,
     Heartbeat,
@@ -31,16 +32,15 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetchResponse,
 )
-from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.producing import FetchResponse
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
 from kipviz.records.placement import topic_of
 

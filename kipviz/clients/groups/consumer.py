@@ -14,18 +14,18 @@ from typing import Any
 
 from kipviz.core.values import Part
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetchResponse, fetch_offset
-from kipviz.messages.list_offsets import (
+from kipviz.messages.groups.groups import OffsetFetchResponse, fetch_offset
+from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
+from kipviz.messages.logs.list_offsets import (
     BY_TIME,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsets,
     ListOffsetsResponse,
 )
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import Fetch, FetchedRecord, FetchResponse
-from kipviz.messages.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
 # The values of auto.offset.reset; "none" throws.
 NONE = "none"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.core.values import Value
-from kipviz.messages.classic_groups import NO_MEMBER, Assigned, LeaveGroup, Leaver
+from kipviz.messages.groups.classic_groups import NO_MEMBER, Assigned, LeaveGroup, Leaver
 from kipviz.messages.message import Message
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, NO_GENERATION, RANGE
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import (
+from kipviz.messages.groups.membership import (
     JOINING,
     LEAVING,
     LEAVING_STATIC,

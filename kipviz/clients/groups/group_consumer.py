@@ -23,20 +23,20 @@ from kipviz.clients.groups.consumer_membership import (
 from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
     OffsetFetchResponse,
 )
-from kipviz.messages.list_offsets import ListOffsetsResponse
-from kipviz.messages.membership import (
+from kipviz.messages.groups.membership import (
     JOINING,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.producing import FetchResponse
 
 NO_EPOCH = -1
 S = MemberState

@@ -15,16 +15,16 @@ from kipviz.clients.groups.reading_member import ReadingMember
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     FetchedOffset,
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
     fetch_offset,
 )
-from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
+from kipviz.messages.logs.producing import Fetch, FetchResponse
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch, FetchResponse
 
 # The OffsetFetch versions that first ask for stable offsets, and that first name the member.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from kipviz.clients.groups.subscription_state import SubscriptionState
 from kipviz.core.values import Part, Value
-from kipviz.messages.groups import GroupOffset
+from kipviz.messages.groups.groups import GroupOffset
+from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.message import Message
-from kipviz.messages.producing import FetchedRecord
 
 
 class Fetcher(Value, frozen=True):

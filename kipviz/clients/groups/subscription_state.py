@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.groups import GroupOffset
+from kipviz.messages.groups.groups import GroupOffset
 
 # The position of a partition while auto.offset.reset asks the log for one.
 ASKED = -1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from kipviz.clients.application import Call
 from kipviz.clients.operators.admin import Admin, ask
-from kipviz.messages.acls import (
+from kipviz.messages.cluster.acls import (
     PATTERNS,
     USER,
     AclEntry,

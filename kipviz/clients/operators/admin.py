@@ -18,26 +18,16 @@ from typing import TypeAlias
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
 from kipviz.clients.operators import group_targets, several_groups
 from kipviz.core.values import Part, Value
-from kipviz.messages.acls import (
+from kipviz.messages.apis.catalogue import api_of
+from kipviz.messages.cluster.acls import (
     AclEntry,
     CreateAclsResponse,
     DeleteAclsResponse,
     DescribeAclsResponse,
 )
-from kipviz.messages.admin import (
-    ActiveProducer,
-    DescribeProducers,
-    DescribeProducersResponse,
-    DescribeTransactions,
-    DescribeTransactionsResponse,
-    ListTransactions,
-    ListTransactionsResponse,
-    TransactionListing,
-)
-from kipviz.messages.apis.catalogue import api_of
-from kipviz.messages.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.classic_groups import NO_MEMBER, LeaveGroup, LeaveGroupResponse, Leaver
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribe,
     ConsumerGroupDescribeResponse,
     DescribedClassicGroup,
@@ -49,10 +39,10 @@ from kipviz.messages.group_admin import (
     ListGroupsResponse,
     OffsetDeleteResponse,
 )
+from kipviz.messages.groups.several_groups import GroupResult, GroupsResponse, OfGroups
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.several_groups import GroupResult, GroupsResponse, OfGroups
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
     DeleteGroups,
@@ -66,7 +56,17 @@ from kipviz.messages.share_admin import (
     ShareGroupDescribeResponse,
     ShareOffset,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.admin import (
+    ActiveProducer,
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
+    TransactionListing,
+)
+from kipviz.messages.transactions.transactions import (
     InitProducerId,
     InitProducerIdResponse,
     TxnMarker,

@@ -8,7 +8,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.operators import admin, group_targets
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.operators.several_groups import named
-from kipviz.messages import several_groups
+from kipviz.messages.groups import several_groups
 
 # The calls of an operator about a share group, whose id is the first word of their target.
 OF_SHARE_GROUPS = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kipviz.clients.operators import several_groups
-from kipviz.messages.classic_groups import NO_MEMBER, Leaver
-from kipviz.messages.group_admin import GROUP_TYPES, OffsetDelete
-from kipviz.messages.groups import NAMES_TOPICS, OffsetFetch, OffsetFetchGroup
+from kipviz.messages.groups.classic_groups import NO_MEMBER, Leaver
+from kipviz.messages.groups.group_admin import GROUP_TYPES, OffsetDelete
+from kipviz.messages.groups.groups import NAMES_TOPICS, OffsetFetch, OffsetFetchGroup
 
 
 def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

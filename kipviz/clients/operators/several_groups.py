@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import ConsumerGroupDescribe, DescribeGroups
-from kipviz.messages.message import Message
-from kipviz.messages.several_groups import (
+from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups
+from kipviz.messages.groups.several_groups import (
     GroupResult,
     GroupsResponse,
     OfGroups,
@@ -18,6 +17,7 @@ from kipviz.messages.several_groups import (
     groups_of,
     results_of,
 )
+from kipviz.messages.message import Message
 
 
 class Heard(Value, frozen=True):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kipviz.clients.sending.outgoing import OutgoingBatch
 from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.batches import DataRecord
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.core.values import Value
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse
-from kipviz.messages.producing import PartitionProduceResponse
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
 

@@ -20,8 +20,8 @@ from kipviz.clients.transactions.producer_errors import FATAL_OF_PRODUCE, NOT_AL
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import InitProducerId, InitProducerIdResponse
-from kipviz.messages.two_phase import NO_TIME_LIMIT
+from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
+from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.transaction_state import EPOCH_MAX
 
 if TYPE_CHECKING:

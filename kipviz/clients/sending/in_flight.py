@@ -24,7 +24,7 @@ from kipviz.clients.sending.record_accumulator import Unanswered
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceData, Produce
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.records.sequences import as_java_int, sequence_after
 
 if TYPE_CHECKING:

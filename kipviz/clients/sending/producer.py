@@ -29,8 +29,8 @@ from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
-from kipviz.messages.features import Features
-from kipviz.messages.producing import PartitionProduceResponse
+from kipviz.messages.cluster.features import Features
+from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.records.batches import DataRecord
 
 S = ProducerState

@@ -20,12 +20,12 @@ from kipviz.clients.transactions.producer_errors import EXPIRED
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure
 from kipviz.core.table import Table
+from kipviz.messages.cluster.features import LAST_PRODUCE
+from kipviz.messages.cluster.metadata import MetadataResponse
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.features import LAST_PRODUCE
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import MetadataResponse
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer

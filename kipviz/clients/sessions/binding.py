@@ -27,8 +27,8 @@ from kipviz.clients.transactions import transaction_manager as managing
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import Failure, TransactionManager
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import TxnShareAcknowledge, staging_result
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, staging_result
+from kipviz.messages.transactions.transactions import EndTxn
 
 S = ProducerState
 IN_ERROR = (S.ABORTABLE_ERROR, S.FATAL_ERROR)

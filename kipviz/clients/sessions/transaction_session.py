@@ -21,10 +21,10 @@ from kipviz.clients.transactions.managed_client import ManagedClient
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.values import Value
-from kipviz.messages.features import LAST_END_TXN, Features
+from kipviz.messages.cluster.features import LAST_END_TXN, Features
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import TxnPartitionAcknowledgements
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.shares.share_groups import TxnPartitionAcknowledgements
+from kipviz.messages.transactions.transactions import EndTxn
 
 S = ProducerState
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 
 
 class TransactionalAcknowledgements(Value, frozen=True):

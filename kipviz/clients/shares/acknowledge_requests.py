@@ -11,7 +11,7 @@ from __future__ import annotations
 from kipviz.clients.shares.share_holding import Owed
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import AcknowledgementBatch
+from kipviz.messages.shares.share_groups import AcknowledgementBatch
 
 
 class Completed(Value, frozen=True):

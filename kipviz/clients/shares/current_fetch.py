@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from kipviz.clients.shares.share_holding import Held
 from kipviz.core.values import Value
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     batches_of,

@@ -15,8 +15,8 @@ from kipviz.clients.shares.handover import Drained
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions import stagings
 from kipviz.clients.transactions.transaction_manager import TransactionManager
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import (
+from kipviz.messages.logs.producing import FetchedRecord
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnPartitionAcknowledgements,
     batches_of_each,

@@ -8,7 +8,7 @@ DURABILITY: none.
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 
 NO_SNAPSHOT = ("", -1)
 NOBODY_ASKS, NOT_TOLD, TOLD = -1, 0, 1

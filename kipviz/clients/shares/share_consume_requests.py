@@ -16,11 +16,11 @@ from kipviz.clients.shares.share_holding import Held, Owed
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.timers import FetchWait, TimerOfClient
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
+from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
-from kipviz.messages.features import Features
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     FetchedPartition,
     PartitionAcknowledgements,

@@ -21,7 +21,7 @@ from kipviz.clients.shares.acknowledge_requests import AcknowledgeRequests
 from kipviz.clients.shares.current_fetch import CurrentFetch, in_order
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     ShareFetch,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     FetchedPartition,

@@ -14,9 +14,9 @@ from kipviz.clients.groups.consumer_membership import FENCING, MemberState
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.core.values import Part
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.membership import JOINING, LEAVING
+from kipviz.messages.groups.membership import JOINING, LEAVING
 from kipviz.messages.message import Message
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 
 NAME = "member"
 S = MemberState

@@ -20,9 +20,9 @@ from kipviz.clients.shares.handover import Handover
 from kipviz.clients.shares.share_holding import Held
 from kipviz.clients.shares.share_sessions import ShareSessions
 from kipviz.core.values import Part, Value
+from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.message import Message
-from kipviz.messages.producing import FetchedRecord
-from kipviz.messages.share_groups import BATCH_OPTIMIZED
+from kipviz.messages.shares.share_groups import BATCH_OPTIMIZED
 
 
 class ShareSubscription(Value, frozen=True):

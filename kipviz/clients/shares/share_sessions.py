@@ -7,7 +7,7 @@ DURABILITY: none; a session ends with its connection.
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import next_session_epoch
+from kipviz.messages.shares.share_groups import next_session_epoch
 
 
 class ShareSessions(Value, frozen=True):

@@ -16,7 +16,7 @@ from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.workers import every_thread
-from kipviz.messages.share_groups import TxnShareAcknowledge, offsets_of
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, offsets_of
 
 # Calls that are about the partition of the last poll().
 OF_ONE_PARTITION = (

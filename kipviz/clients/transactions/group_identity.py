@@ -13,7 +13,7 @@ from kipviz.clients.groups.consumer_coordinator import MemberState as S
 from kipviz.clients.sending.outgoing import with_batches
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions.producer_state import OF_A_GROUP, ProducerState
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 
 
 def settle(me: Application) -> Application:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from kipviz.clients.transactions import topic_ids
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import TxnOffsetCommitResponse
+from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 
 # The errors of a batch that are fatal for the producer; any other one fails only the transaction. Source:
 # TransactionManager.maybeTransitionToErrorState.

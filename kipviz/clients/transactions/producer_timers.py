@@ -25,10 +25,10 @@ from kipviz.clients.timers import (
 from kipviz.clients.transactions import topic_ids
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.clients.transactions.transaction_manager import TransactionManager
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.liveness import TxnHeartbeat
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.transactions import AddOffsetsToTxn
+from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.transactions.liveness import TxnHeartbeat
+from kipviz.messages.transactions.transactions import AddOffsetsToTxn
 
 # The call that times out.
 SENDING = "sendOffsetsToTransaction"

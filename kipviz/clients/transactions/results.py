@@ -18,7 +18,7 @@ from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending.producer import Producer, send_waits
 from kipviz.clients.transactions.producer_state import ProducerState, Result
 from kipviz.clients.transactions.transaction_manager import TransactionManager
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
 
 # The calls whose result the producer keeps when they time out: only the same call may follow.
 REMEMBERED = (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kipviz.clients.transactions.producer_errors import may_be_asked_again
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.producing import PartitionProduceResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from kipviz.clients.timers import MaxBlock, MaxIdle, RetryBackOff, TimerOfClient
 from kipviz.core.values import Value
+from kipviz.messages.cluster.metadata import Metadata, TopicId
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.metadata import Metadata, TopicId
+from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.records.placement import topic_of
 
 BY_ID = 6

@@ -25,23 +25,23 @@ from kipviz.clients.transactions.producer_errors import NOT_ALLOWED, ends_the_tr
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState, Result
 from kipviz.clients.transactions.topic_ids import BY_ID, TopicIds
 from kipviz.core.values import Part, Value
-from kipviz.messages.coordinators import FindCoordinator, FindCoordinatorResponse
-from kipviz.messages.errors import Errors
-from kipviz.messages.features import (
+from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.features import (
     LAST_ADD_PARTITIONS,
     LAST_END_TXN,
     LAST_TXN_OFFSET_COMMIT,
     STAGING_LEVEL,
     Features,
 )
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.liveness import TxnHeartbeatResponse
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.messages.message import Message
-from kipviz.messages.metadata import Metadata, MetadataResponse
-from kipviz.messages.producing import PartitionProduceResponse
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
-from kipviz.messages.transactions import (
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.liveness import TxnHeartbeatResponse
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxn,
@@ -52,7 +52,7 @@ from kipviz.messages.transactions import (
     InitProducerIdResponse,
     TxnPartitions,
 )
-from kipviz.messages.two_phase import (
+from kipviz.messages.transactions.two_phase import (
     NO_TIME_LIMIT,
     InitProducerId2Pc,
     InitProducerId2PcResponse,

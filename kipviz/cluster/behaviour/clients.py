@@ -40,9 +40,9 @@ from kipviz.cluster.real import external_clients
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World, host_of
-from kipviz.messages.list_offsets import dated
+from kipviz.messages.cluster.releases import knows, spoken
+from kipviz.messages.logs.list_offsets import dated
 from kipviz.messages.message import Message
-from kipviz.messages.releases import knows, spoken
 
 
 class Sending(Behaviour[Send]):

@@ -9,7 +9,7 @@ from kipviz.clients.shares.draining import drained_by
 from kipviz.clients.transactions import external_database as databases
 from kipviz.cluster.specs.session_config import SESSION
 from kipviz.cluster.specs.spec import ApplicationSpec
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 
 # Calls of some consumers only: their name, and whether a consumer is one of them.
 OF_SHARE_CONSUMERS = (

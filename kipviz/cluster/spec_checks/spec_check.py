@@ -23,7 +23,7 @@ from kipviz.cluster.specs.spec import (
 )
 from kipviz.cluster.timing.clock import why_no_clock
 from kipviz.cluster.timing.duration_limits import why_no_durations
-from kipviz.messages.releases import NAMES, release
+from kipviz.messages.cluster.releases import NAMES, release
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.specs.simplifications import CHOSEN, Owner, Simplification
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
-from kipviz.core.suggestions import unknown
+from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kipviz.clients.application import Call
 from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.shares.staged_records import why_no_gathering
-from kipviz.messages.reset_policy import LATEST
+from kipviz.messages.groups.reset_policy import LATEST
 
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipviz.messages.features import SHARE_GROUP_LEVEL, STAGING_LEVEL
-from kipviz.messages.releases import release
+from kipviz.messages.cluster.features import SHARE_GROUP_LEVEL, STAGING_LEVEL
+from kipviz.messages.cluster.releases import release
 
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ClusterSpec

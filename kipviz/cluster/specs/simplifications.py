@@ -32,7 +32,7 @@ from kipviz.cluster.specs.spec import (
 )
 from kipviz.cluster.timing.clock import UNTIMED
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import EARLIEST, LATEST
+from kipviz.messages.groups.reset_policy import EARLIEST, LATEST
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 
 

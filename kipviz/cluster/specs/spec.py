@@ -23,8 +23,8 @@ from kipviz.cluster.specs.share_levels import SHARE_VERSION
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.values import Value
-from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.share_groups import BATCH_OPTIMIZED
+from kipviz.messages.cluster.features import STAGING_LEVEL
+from kipviz.messages.shares.share_groups import BATCH_OPTIMIZED
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionRecord

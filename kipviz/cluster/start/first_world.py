@@ -28,7 +28,7 @@ from kipviz.cluster.world import (
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.features import Features
+from kipviz.messages.cluster.features import Features
 from kipviz.records.batches import COORDINATOR_SEQUENCE, NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import (

@@ -18,7 +18,7 @@ from kipviz.clients.transactions.transaction_manager import rest_ms
 from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import reset_duration_ms
+from kipviz.messages.groups.reset_policy import reset_duration_ms
 
 MINUTE_MS = 60_000
 SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"

@@ -18,7 +18,7 @@ from kipviz.cluster.world import World
 from kipviz.core.log import Log
 from kipviz.core.table import Table
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import reset_duration_ms
+from kipviz.messages.groups.reset_policy import reset_duration_ms
 from kipviz.records.batches import NO_TIMESTAMP
 
 # The suffix of fields with a time, as in Kafka's schemas.

@@ -89,9 +89,9 @@ from kipviz.core.model import Event
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
-from kipviz.messages.liveness import TxnHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
+from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 

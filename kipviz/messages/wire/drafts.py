@@ -14,12 +14,12 @@ from __future__ import annotations
 from kipviz.core.values import Value
 from kipviz.messages.apis.shares import acknowledgements, share_state
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.share_state import ReadShareGroupStateResponse, WriteShareGroupState
+from kipviz.messages.shares.share_state import ReadShareGroupStateResponse, WriteShareGroupState
 from kipviz.messages.wire.codec import Encoded, Struct, WireError, encode
 from kipviz.messages.wire.frame import (
     KINDS,

@@ -7,8 +7,8 @@ PatternType, AclOperation and AclPermissionType.
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.acls import LITERAL, PREFIXED
 from kipviz.messages.apis.cluster import acls
+from kipviz.messages.cluster.acls import LITERAL, PREFIXED
 from kipviz.records.fields import Fields
 
 # The names in requests of the model, and those that only a log has.

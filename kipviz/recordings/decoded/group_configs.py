@@ -12,7 +12,7 @@ from typing import Any
 
 from kipviz.brokers.settings import GroupConfig
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import BY_DURATION
+from kipviz.messages.groups.reset_policy import BY_DURATION
 from kipviz.recordings.recorded import Exchange
 
 API = "INCREMENTAL_ALTER_CONFIGS"

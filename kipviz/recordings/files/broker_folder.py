@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.cluster_metadata import (
     CLUSTER_METADATA,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.decoded.cluster_metadata import ClusterMetadata, compacted_in
 from kipviz.recordings.files.batch_headers import Headers, first_batch_in, headers_in

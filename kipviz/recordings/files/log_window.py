@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.recordings.decoded.cluster_metadata import CLUSTER_METADATA, ClusterMetadata
 from kipviz.recordings.files.batch_headers import CHECKED_FROM, CONTROL, HEADER
 from kipviz.recordings.files.checksums import Numbers, checksums

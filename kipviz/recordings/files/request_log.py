@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.recordings.recorded import Exchange, plain
 from kipviz.recordings.recording_error import WHOLE, RecordingError
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import exchanges_of, zone_of

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kipviz.core import untrusted_file
+from kipviz.core.outside import untrusted_file
 from kipviz.core.values import Value
 from kipviz.recordings.files import compression
 from kipviz.recordings.recording_error import WHOLE, RecordingError

@@ -11,9 +11,9 @@ import zlib
 from contextlib import ExitStack
 from pathlib import Path
 
-from kipviz.core.printable import shown
-from kipviz.core.untrusted_file import SETTING, bytes_max
-from kipviz.core.validation import path as path_given
+from kipviz.core.outside.printable import shown
+from kipviz.core.outside.untrusted_file import SETTING, bytes_max
+from kipviz.core.outside.validation import path as path_given
 from kipviz.recordings.recording_error import WHOLE, RecordingError
 
 # The methods that zip programs use; others can demand gigabytes of memory before they produce a byte.

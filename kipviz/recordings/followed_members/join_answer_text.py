@@ -8,7 +8,8 @@ from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
-from kipviz.messages.classic_groups import (
+from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,
     Assigned,
     Heartbeat,
@@ -21,7 +22,6 @@ from kipviz.messages.classic_groups import (
     SyncGroup,
     SyncGroupResponse,
 )
-from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
 from kipviz.recordings.recorded import Exchange

@@ -26,8 +26,8 @@ from kipviz.cluster.world import RoleKey, World, role_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.apis.catalogue import refused
-from kipviz.messages.classic_groups import NO_MEMBER
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.classic_groups import NO_MEMBER
 from kipviz.messages.message import Message
 from kipviz.recordings.followed_members.join_answer_text import asked_of, recorded_of, said_of
 from kipviz.recordings.judging.handling import handling

@@ -15,7 +15,7 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.messages.apis.shares.share_fetch import refuse_fetch
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareFetch
+from kipviz.messages.shares.share_groups import ShareFetch
 
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:

@@ -14,7 +14,7 @@ from kipviz.brokers.context import Context, Effects, with_effects
 from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.arrival import thread_of
 from kipviz.records.share_group_state import RecordState

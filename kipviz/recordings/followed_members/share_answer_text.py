@@ -7,10 +7,10 @@ from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.producing import PartitionProduceData
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.producing import PartitionProduceData
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     FetchedPartition,
@@ -20,7 +20,7 @@ from kipviz.messages.share_groups import (
     ShareFetch,
     batches_of_each,
 )
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     WriteShareGroupStateResponse,

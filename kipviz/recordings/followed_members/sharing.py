@@ -32,10 +32,10 @@ from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceResponse, Produce, ProduceResponse
-from kipviz.messages.reset_policy import EARLIEST, LATEST
-from kipviz.messages.share_groups import ShareFetch
-from kipviz.messages.share_state import (
+from kipviz.messages.groups.reset_policy import EARLIEST, LATEST
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.shares.share_groups import ShareFetch
+from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
     WriteShareGroupState,

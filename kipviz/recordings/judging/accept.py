@@ -22,11 +22,11 @@ from itertools import product
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import rejections
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import InitProducerId, named_transactions
-from kipviz.messages.two_phase import answer_to
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
+from kipviz.messages.transactions.two_phase import answer_to
 from kipviz.recordings.decoded.elections import (
     known_between,
 )

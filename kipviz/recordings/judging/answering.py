@@ -5,8 +5,8 @@ from __future__ import annotations
 from kipviz.cluster.real.rebuilt_cluster import BROKER, RebuiltModel
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
-from kipviz.messages.admin import DescribeProducers
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.recordings.judging.questions import reply_said
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import leaders

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.recordings.followed_members.joining import JOINING
 from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import (
+from kipviz.messages.groups.groups import (
     GroupOffset,
     OffsetCommit,
     OffsetCommitResponse,
@@ -20,11 +20,11 @@ from kipviz.messages.groups import (
     TxnOffsetCommitResponse,
     fetch_offset,
 )
-from kipviz.messages.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
-from kipviz.messages.share_state import (
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
     InitializeShareGroupState,
     ReadShareGroupState,
@@ -33,7 +33,7 @@ from kipviz.messages.share_state import (
     ReadShareGroupStateSummaryResponse,
     WriteShareGroupState,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
@@ -46,7 +46,7 @@ from kipviz.messages.transactions import (
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
-from kipviz.messages.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.recordings.decoded.group_records import subscribed
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (

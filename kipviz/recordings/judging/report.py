@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kipviz.core.validation import path as path_given
+from kipviz.core.outside.validation import path as path_given
 from kipviz.core.values import Value
 from kipviz.recordings.files.request_log import UTC
 from kipviz.recordings.judging.accept import Acceptor

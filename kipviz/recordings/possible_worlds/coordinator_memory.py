@@ -24,10 +24,10 @@ from kipviz.brokers.transactions.transaction_metadata import (
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import RoleKey, World, role_as, role_key
-from kipviz.messages.admin import DescribeTransactions
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import named_transactions
+from kipviz.messages.transactions.admin import DescribeTransactions
+from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.recordings.decoded.elections import Decision
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.request_context.arrival import span_of

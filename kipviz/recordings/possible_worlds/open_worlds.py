@@ -15,11 +15,11 @@ from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.cluster import dispatch
 from kipviz.cluster.real.rebuilt_cluster import BROKER
 from kipviz.cluster.world import COORDINATORS, World
-from kipviz.messages.admin import DescribeProducers, DescribeTransactions
-from kipviz.messages.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.groups.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.transactions import EndTxn, InitProducerId
+from kipviz.messages.transactions.admin import DescribeProducers, DescribeTransactions
+from kipviz.messages.transactions.transactions import EndTxn, InitProducerId
 from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.decoded.log_starts import Fronts
 from kipviz.recordings.decoded.producer_id_blocks import GivenIds, gives_another

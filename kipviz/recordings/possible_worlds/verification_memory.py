@@ -27,7 +27,7 @@ from kipviz.brokers.logs.verification import (
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.cluster.world import World, role_key
 from kipviz.core.values import Value
-from kipviz.messages.producing import PartitionProduceData, Produce
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.request_context.appends import PRODUCE
 from kipviz.recordings.request_context.arrival import span_of

@@ -14,7 +14,7 @@ from typing import Any
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.producing import PartitionProduceData, Produce
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.recordings.decoded.elections import Known
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name, error_named, named

@@ -5,15 +5,7 @@ Transactions (KIP-664), and share groups (KIP-932, KIP-1226; DeleteGroups is KIP
 
 from __future__ import annotations
 
-from kipviz.messages.admin import (
-    DescribeProducers,
-    DescribeProducersResponse,
-    DescribeTransactions,
-    DescribeTransactionsResponse,
-    ListTransactions,
-    ListTransactionsResponse,
-)
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
     DeleteGroups,
@@ -24,6 +16,14 @@ from kipviz.messages.share_admin import (
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
+)
+from kipviz.messages.transactions.admin import (
+    DescribeProducers,
+    DescribeProducersResponse,
+    DescribeTransactions,
+    DescribeTransactionsResponse,
+    ListTransactions,
+    ListTransactionsResponse,
 )
 from kipviz.recordings.decoded.group_records import subscribed
 from kipviz.recordings.recorded import Exchange, Plain

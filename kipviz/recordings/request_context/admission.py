@@ -15,8 +15,8 @@ from collections.abc import Iterable
 
 from kipviz.brokers.authorizer import ANYBODY, CLUSTER_NAME, ERROR_OF, Acl, may
 from kipviz.core.values import Value
-from kipviz.messages.acls import PREFIXED, USER
 from kipviz.messages.apis.rights import Operation, Resource
+from kipviz.messages.cluster.acls import PREFIXED, USER
 from kipviz.messages.errors import Errors
 from kipviz.recordings.decoded.acl_records import LoggedAccessControlEntry
 from kipviz.recordings.decoded.elections import LEARNS_MS

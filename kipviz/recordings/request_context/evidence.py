@@ -15,7 +15,7 @@ from kipviz.brokers.settings import BrokerSettings, GroupConfig
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry, spec_of
 from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec, Placement
 from kipviz.core.values import Value
-from kipviz.messages.reset_policy import LATEST
+from kipviz.messages.groups.reset_policy import LATEST
 from kipviz.recordings.decoded.cluster_metadata import (
     ClusterMetadata,
     compacted_in,

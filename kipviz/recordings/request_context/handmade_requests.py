@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kipviz.core.values import Value
-from kipviz.messages.producing import PartitionProduceData, Produce
+from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.recordings.recorded import Exchange, Plain, Recording
 from kipviz.recordings.replayed_roles.answer_text import by_id
 from kipviz.records.batches import DataRecord

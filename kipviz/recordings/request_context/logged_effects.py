@@ -13,11 +13,11 @@ from typing import Any
 from kipviz.cluster.real.rebuilt_cluster import Entry
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
-from kipviz.messages.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_membership import ShareGroupHeartbeat
-from kipviz.messages.transactions import InitProducerId
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.transactions import InitProducerId
 from kipviz.records.consumer_offsets import MemberRecord
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_members import ShareGroupAssignmentRecord

@@ -10,12 +10,12 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.real.rebuilt_cluster import BROKER, Entry
 from kipviz.cluster.world import RoleKey
 from kipviz.core.table import Table
-from kipviz.messages.admin import ListTransactions
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import APIS
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.admin import ListTransactions
 from kipviz.recordings.decoded.elections import (
     LEARNS_MS,
     Decision,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kipviz.core.suggestions import nearest
+from kipviz.core.outside.suggestions import nearest
 
 # The maximum number of allowed names in a sentence.
 LISTED_MAX = 40

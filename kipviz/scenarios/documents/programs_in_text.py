@@ -22,8 +22,8 @@ from types import MappingProxyType
 
 from kipviz.clients.application import Call, Line
 from kipviz.clients.program_source import source_of
-from kipviz.messages.share_groups import AcknowledgeType
-from kipviz.scenarios import (
+from kipviz.messages.shares.share_groups import AcknowledgeType
+from kipviz.scenarios.applications import (
     connector_programs,
     programs,
     session_programs,

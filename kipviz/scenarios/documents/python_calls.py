@@ -16,7 +16,7 @@ from kipviz.clients.calling.producer_calls import KEEP_PREPARED_TXN
 from kipviz.clients.calls import ADMIN, CALLS
 from kipviz.clients.transactions.external_database import STORED
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.scenarios.documents.bad_story import Wrong, not_known, repeated
 
 C = Call

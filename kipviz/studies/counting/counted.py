@@ -15,7 +15,7 @@ from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import States
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Tell, searching

@@ -21,7 +21,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named

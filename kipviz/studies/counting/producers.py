@@ -17,13 +17,13 @@ from kipviz.cluster.actions import Step
 from kipviz.cluster.specs.abstraction import SMALL
 from kipviz.cluster.specs.spec import ClusterSpec, Placement
 from kipviz.cluster.world import host_of
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import EndTxn, InitProducerId, WriteTxnMarkers
+from kipviz.messages.transactions.transactions import EndTxn, InitProducerId, WriteTxnMarkers
 from kipviz.records.placement import CONSUMER_OFFSETS
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.group_setting import member
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import next_by_itself

@@ -9,11 +9,11 @@ from kipviz.cluster.behaviour.catalogue import script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import host_of
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.messages.events import CallReturned, MessageDelivered, MessageSent, TransactionMoved
-from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.transactions import AddPartitionsToTxn
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 from kipviz.properties.atomic import Atomic
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play

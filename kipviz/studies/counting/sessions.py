@@ -14,13 +14,13 @@ from kipviz.cluster.specs.kafka_defaults import default_in_flight
 from kipviz.cluster.specs.session_config import SessionSpec
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.world import World, host_of
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import MessageSent
+from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.transactions import EndTxnResponse, named_transactions
+from kipviz.messages.transactions.transactions import EndTxnResponse, named_transactions
 from kipviz.properties.verdict import States
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
 from kipviz.records.transaction_state import (
@@ -28,7 +28,7 @@ from kipviz.records.transaction_state import (
     TransactionRecord,
     TransactionState,
 )
-from kipviz.scenarios import programs, session_programs
+from kipviz.scenarios.applications import programs, session_programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import follow

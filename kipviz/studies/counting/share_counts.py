@@ -17,7 +17,7 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import States
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for, share_partition_key
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from functools import partial
 
 from kipviz.core.values import Value
-from kipviz.messages.transactions import EndTxnResponse
+from kipviz.messages.transactions.transactions import EndTxnResponse
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
+from kipviz.scenarios.applications.programs import recover_by_reflection
 from kipviz.scenarios.library import scenario
-from kipviz.scenarios.programs import recover_by_reflection
 from kipviz.scenarios.setting import TRANSACTIONAL_ID
 from kipviz.studies.counting.sessions import BEGUN, LAST_BUT_ONE, WRITER_LOOP, by, played, sent
 from kipviz.studies.review_findings.event_predicates import committed

@@ -20,7 +20,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import host_of
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned
 from kipviz.properties.verdict import BROKEN

@@ -28,7 +28,7 @@ from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.design import Design, comes_up, slot_named
 from kipviz.designs.slot import Option
 from kipviz.properties.written_once import WrittenOnce
-from kipviz.scenarios.connector_programs import looping
+from kipviz.scenarios.applications.connector_programs import looping
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 import kipviz
-from kipviz.core import atomic_write, untrusted_file
+from kipviz.core.outside import atomic_write, untrusted_file
 from kipviz.studies.draft_implementation.draft_ledger import Entries
 from kipviz.studies.draft_implementation.implementation import STATES_MAX
 

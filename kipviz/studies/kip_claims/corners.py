@@ -13,13 +13,13 @@ from typing import TypeAlias
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.continuation import breaks_later
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
 from kipviz.properties.verdict import BROKEN, PENDING
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named

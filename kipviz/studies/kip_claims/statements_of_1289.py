@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.studies.kip_claims.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.review_findings.event_predicates import answered, returns, sends, throws
 from kipviz.studies.review_findings.findings import LIVE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.studies.kip_claims.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.review_findings.event_predicates import returns, sends, throws
 from kipviz.studies.review_findings.findings import LIVE

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.metadata import Metadata
+from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
 from kipviz.studies.kip_claims.statements import Text, contradicted, kept, searched, seen, unjudged
 from kipviz.studies.review_findings.event_predicates import answered, returns, sends
 from kipviz.studies.review_findings.findings import LIVE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetchResponse
+from kipviz.messages.groups.groups import OffsetFetchResponse
 from kipviz.studies.kip_claims.statements import (
     Text,
     contradicted,

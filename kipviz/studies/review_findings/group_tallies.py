@@ -11,8 +11,8 @@ from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.groups import TxnOffsetCommit
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.studies.timed.takeover import SESSIONS_MS, run_takeover

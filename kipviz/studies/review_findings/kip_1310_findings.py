@@ -6,11 +6,11 @@ and the run decides. A name is never reused for another finding.
 
 from __future__ import annotations
 
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommit
-from kipviz.messages.metadata import Metadata
-from kipviz.messages.producing import ProduceResponse
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.logs.producing import ProduceResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.studies.review_findings import session_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import (
     answered,

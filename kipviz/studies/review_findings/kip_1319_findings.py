@@ -6,9 +6,9 @@ wrong with its text is our reading. A name is never reused for another finding.
 
 from __future__ import annotations
 
+from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import TxnOffsetCommitResponse
-from kipviz.messages.metadata import Metadata
+from kipviz.messages.groups.groups import TxnOffsetCommitResponse
 from kipviz.studies.review_findings import group_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import answered, sends, throws
 from kipviz.studies.review_findings.findings import Finding

@@ -7,10 +7,10 @@ neither. A name is never reused for another finding.
 
 from __future__ import annotations
 
-from kipviz.messages.classic_groups import JoinGroup
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import OffsetFetchResponse
-from kipviz.messages.transactions import InitProducerIdResponse
+from kipviz.messages.groups.classic_groups import JoinGroup
+from kipviz.messages.groups.groups import OffsetFetchResponse
+from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.studies.review_findings import group_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import answered, returns, sends, throws
 from kipviz.studies.review_findings.findings import Finding

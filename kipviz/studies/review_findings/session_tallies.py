@@ -12,9 +12,9 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.apis.rights import Operation
 from kipviz.messages.events import MessageSent
 from kipviz.messages.message import Message
-from kipviz.messages.share_groups import TxnShareAcknowledge
-from kipviz.messages.transactions import InitProducerId, named_transactions
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.transactions import InitProducerId, named_transactions
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.schema import Field
 from kipviz.scenarios.library import LIBRARY

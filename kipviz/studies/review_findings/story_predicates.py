@@ -19,8 +19,8 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
 )
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
-from kipviz.properties.share_facts import share_partitions
+from kipviz.messages.shares.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
+from kipviz.properties.facts.share_facts import share_partitions
 from kipviz.records.batches import COMMIT
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 from kipviz.records.share_group_state import RecordState

@@ -17,20 +17,20 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
     staging_result,
 )
-from kipviz.messages.transactions import AddOffsetsToTxn, AddPartitionsToTxn
+from kipviz.messages.transactions.transactions import AddOffsetsToTxn, AddPartitionsToTxn
 from kipviz.messages.wire.frame import KINDS, bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field

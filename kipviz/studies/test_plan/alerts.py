@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from kipviz.cluster.actions import ExpireLock, Tick, TimeOutTransaction
 from kipviz.cluster.timing.clock import Clock
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import LOCK_RAN_OUT, RecordsMoved, TimePassed

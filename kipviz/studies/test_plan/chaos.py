@@ -15,11 +15,11 @@ from kipviz.cluster.actions import CrashBroker, Refresh, StartBroker, Step
 from kipviz.cluster.behaviour.catalogue import label
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import MessageDelivered
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES

@@ -9,13 +9,13 @@ from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.model import Event
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design as design_named
+from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.messages.events import CallReturned, MessageSent, TransactionMoved
-from kipviz.messages.features import STAGING_LEVEL
-from kipviz.messages.share_groups import TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
 from kipviz.studies.test_plan.rounds import PLAIN

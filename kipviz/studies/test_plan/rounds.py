@@ -22,7 +22,7 @@ from kipviz.cluster.world import World
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import CallReturned, CallStarted, OffsetResolved
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario as scenario_named
 
 APP, OTHER = "app-1", "app-2"

@@ -18,7 +18,7 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.events import RecordsMoved, TransactionDecided
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import next_by_itself
 from kipviz.scenarios.setting_changes import changed

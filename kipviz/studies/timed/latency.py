@@ -27,12 +27,12 @@ from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, FaultBudget,
 from kipviz.cluster.world import World
 from kipviz.core.values import Value
 from kipviz.messages.events import MessageDelivered, MessageSent
-from kipviz.messages.groups import TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.producing import Produce, ProduceResponse
-from kipviz.messages.share_groups import TxnShareAcknowledgeResponse
-from kipviz.messages.transactions import EndTxn
+from kipviz.messages.groups.groups import TxnOffsetCommit, TxnOffsetCommitResponse
+from kipviz.messages.logs.producing import Produce, ProduceResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.setting import GROUP as GROUP_ID
 from kipviz.scenarios.setting import TRANSACTIONAL_ID, group_app, home, share_app

@@ -22,7 +22,7 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved, TransactionDecided
-from kipviz.messages.transactions import EndTxn, EndTxnResponse
+from kipviz.messages.transactions.transactions import EndTxn, EndTxnResponse
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
 from kipviz.records.share_group_state import RecordState

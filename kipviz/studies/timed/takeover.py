@@ -25,7 +25,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import Durations
 from kipviz.cluster.timing.clock import TICKS, TIMED, Clock, ms
 from kipviz.cluster.world import host_of
-from kipviz.core.trace import Trace
+from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.messages.errors import Errors

@@ -18,7 +18,7 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.expectations import AbortIsNoFailure
-from kipviz.scenarios import programs
+from kipviz.scenarios.applications import programs
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting_changes import changed
 from kipviz.studies.study import Part, Parts, Row, StoppedEarly, Study, Tell, content, searching

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.cluster.behaviour.naming import listed
-from kipviz.messages.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import AddOffsetsToTxn
-from kipviz.messages.two_phase import InitProducerId2Pc
+from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
+from kipviz.messages.transactions.transactions import AddOffsetsToTxn
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 
 
 def uncompared_values(message: Message) -> Iterator[tuple[str, str]]:

@@ -46,19 +46,19 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
-from kipviz.messages.group_admin import OffsetDeleteResponse
-from kipviz.messages.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.groups.group_admin import OffsetDeleteResponse
+from kipviz.messages.groups.several_groups import groups_of, names_several
+from kipviz.messages.logs.list_offsets import BY_TIME, LATEST_TIMESTAMP, ListOffsets
+from kipviz.messages.logs.producing import Fetch, FetchResponse, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.producing import Fetch, FetchResponse, ProduceResponse
-from kipviz.messages.several_groups import groups_of, names_several
-from kipviz.messages.share_admin import AlterShareGroupOffsetsResponse
-from kipviz.messages.share_groups import (
+from kipviz.messages.shares.share_admin import AlterShareGroupOffsetsResponse
+from kipviz.messages.shares.share_groups import (
     ShareAcknowledgeResponse,
     ShareFetchResponse,
     TxnShareAcknowledgeResponse,
 )
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxnResponse,
     EndTxnResponse,
     InitProducerIdResponse,

@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.timing.clock import ms
-from kipviz.messages.acls import (
+from kipviz.messages.cluster.acls import (
     DeleteAclsResponse,
     DescribeAclsResponse,
 )
-from kipviz.messages.admin import (
-    DescribeProducersResponse,
-    DescribeTransactionsResponse,
-    ListTransactionsResponse,
-)
-from kipviz.messages.group_admin import (
+from kipviz.messages.groups.group_admin import (
     ConsumerGroupDescribeResponse,
     DescribeGroupsResponse,
     ListGroupsResponse,
 )
-from kipviz.messages.groups import FetchedGroup, FetchedOffset, OffsetFetchResponse
+from kipviz.messages.groups.groups import FetchedGroup, FetchedOffset, OffsetFetchResponse
+from kipviz.messages.groups.several_groups import GroupResult, GroupsResponse, results_of
 from kipviz.messages.message import Message
-from kipviz.messages.several_groups import GroupResult, GroupsResponse, results_of
-from kipviz.messages.share_admin import (
+from kipviz.messages.shares.share_admin import (
     DeletedGroup,
     DescribeShareGroupOffsetsResponse,
     ShareGroupDescribeResponse,
+)
+from kipviz.messages.transactions.admin import (
+    DescribeProducersResponse,
+    DescribeTransactionsResponse,
+    ListTransactionsResponse,
 )
 from kipviz.records.batches import NO_TIMESTAMP
 

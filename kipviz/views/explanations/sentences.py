@@ -58,12 +58,12 @@ from kipviz.messages.events import (
     TransactionForgotten,
     TransactionMoved,
 )
-from kipviz.messages.groups import OffsetFetchResponse
-from kipviz.messages.list_offsets import ListOffsetsResponse
+from kipviz.messages.groups.groups import OffsetFetchResponse
+from kipviz.messages.groups.several_groups import group_errors
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.several_groups import group_errors
-from kipviz.messages.transactions import (
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     EndTxn,

@@ -9,7 +9,7 @@ from kipviz.cluster import dispatch
 from kipviz.cluster.behaviour.naming import listed, short_name
 from kipviz.cluster.world import BrokerRole
 from kipviz.messages.message import Message
-from kipviz.messages.transactions import AddPartitionsToTxnResponse
+from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
 
 Guard = tuple[str, str]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kipviz.checking.single_run.runs import Judgement
-from kipviz.scenarios.program_faults import THE_PROGRAM
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
 from kipviz.views.page_parts import Shown, VerdictPart
 

@@ -23,7 +23,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.measures import histogram

@@ -33,9 +33,9 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, is_loading, role_at, role_key
 from kipviz.core.values import Value
+from kipviz.messages.logs.producing import Fetch
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Fetch
-from kipviz.messages.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
+from kipviz.messages.transactions.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState

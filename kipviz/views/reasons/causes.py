@@ -58,8 +58,8 @@ from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.watched import KEYS, Notes, Place, Watched
-from kipviz.messages.admin import DescribeTransactions, ListTransactions
 from kipviz.messages.events import MessageSent
+from kipviz.messages.transactions.admin import DescribeTransactions, ListTransactions
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.page_parts import Shown
 

@@ -28,11 +28,11 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import are_apart
 from kipviz.cluster.world import BrokerRole, World, broker_host, host_of, role_as
 from kipviz.core.values import Value
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.producing import Produce
-from kipviz.messages.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
-from kipviz.messages.share_state import ShareStateMessage
-from kipviz.messages.transactions import (
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
+from kipviz.messages.shares.share_state import ShareStateMessage
+from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     WriteTxnMarkers,

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import astuple
 
-from kipviz.core.linkcode import PATTERN
+from kipviz.core.links.linkcode import PATTERN
 from kipviz.views.exports.breakable import breakable
 from kipviz.views.exports.image import image
 from kipviz.views.exports.markdown import plain, table_row

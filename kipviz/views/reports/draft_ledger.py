@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.checking.judging.verdicts import HOLDS
-from kipviz.scenarios.program_faults import THE_PROGRAM
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.studies.draft_implementation.draft_ledger import Entry
 from kipviz.studies.draft_implementation.implementation import (
     NO_FAULT,

@@ -13,7 +13,7 @@ from kipviz.cluster.specs.simplifications import ALWAYS, CHOSEN
 from kipviz.core.values import Value
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.design import slot_named
-from kipviz.designs.options import SLOTS
+from kipviz.designs.options.options import SLOTS
 from kipviz.designs.own_rule import kind_words, question_of
 from kipviz.designs.slot import Slot
 from kipviz.scenarios.library import LIBRARY

@@ -9,7 +9,7 @@ from kipviz.checking.judging.verdicts import BREAKS, Judged
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.permalink import head_of
 from kipviz.checking.single_run.runs import Run
-from kipviz.core import atomic_write
+from kipviz.core.outside import atomic_write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.payload import payload
 from kipviz.views.reports.review import review, told

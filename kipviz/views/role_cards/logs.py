@@ -11,7 +11,7 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.real.rebuilt_cluster import GONE, PassedOver
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
-from kipviz.messages.share_groups import AcknowledgeType
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import (

@@ -15,9 +15,16 @@ from types import FunctionType
 from typing import TypeAlias
 
 from kipviz.cluster.world import World
-from kipviz.core.printable import sentence
-from kipviz.core.purity import ANY_ORDER, LINES_MAX, Printed, TooLong, ask_once, in_any_order
-from kipviz.core.suggestions import nearest
+from kipviz.core.outside.printable import sentence
+from kipviz.core.outside.purity import (
+    ANY_ORDER,
+    LINES_MAX,
+    Printed,
+    TooLong,
+    ask_once,
+    in_any_order,
+)
+from kipviz.core.outside.suggestions import nearest
 from kipviz.views.role_cards.card_rows import Card
 from kipviz.views.role_cards.own_picture import BadPicture, checked_picture, is_picture, words_of
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.served_run import RealClient, clients_of, lines_of
 from kipviz.cluster.world import Connection, host_of
-from kipviz.core.printable import sentence
+from kipviz.core.outside.printable import sentence
 from kipviz.core.table import Table
 from kipviz.views.page_parts import NotePart
 from kipviz.views.role_cards.card_rows import Card, facts

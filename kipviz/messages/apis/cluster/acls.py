@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kipviz.messages import acls as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.cluster import acls as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages import metadata as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.cluster import metadata as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct

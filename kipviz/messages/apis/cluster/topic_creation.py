@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages import topic_creation as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.cluster import topic_creation as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipviz.messages import classic_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups import classic_groups as model
 from kipviz.messages.wire.codec import Encoded, Struct, Writer, encode
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kipviz.messages import membership as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import OF_A_GROUP_ALONE, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC, READ_GROUP
 from kipviz.messages.errors import Errors
-from kipviz.messages.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.groups import membership as model
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import (
     FORMAT,
@@ -18,7 +17,8 @@ from kipviz.messages.apis.rights import (
     WRITE_ID,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import NAMES_MEMBER
+from kipviz.messages.groups import groups as model
+from kipviz.messages.groups.groups import NAMES_MEMBER
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, topics
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import groups as model
 from kipviz.messages.apis.api import Api, Case, Role, Shard
 from kipviz.messages.apis.legal_errors import (
     COORDINATOR,
@@ -19,7 +18,8 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups import ASKS_STABLE, NAMES_TOPICS, OF_SEVERAL_GROUPS
+from kipviz.messages.groups import groups as model
+from kipviz.messages.groups.groups import ASKS_STABLE, NAMES_TOPICS, OF_SEVERAL_GROUPS
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

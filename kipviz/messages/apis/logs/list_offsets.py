@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages import list_offsets as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import DISK, FORMAT, NO_EPOCHS, UNEXPECTED, Never, at
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs import list_offsets as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema

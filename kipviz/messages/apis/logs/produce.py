@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages import producing as model
 from kipviz.messages.apis.api import Api, Case, Role, Shard
 from kipviz.messages.apis.legal_errors import ACKS, DISK, FORMAT, SIZE, WAITS, Never, at
 from kipviz.messages.apis.rights import WRITE_EACH, WRITE_ID
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from kipviz.messages import share_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import DISK, UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
-from kipviz.messages.transactions import PartitionResult
+from kipviz.messages.shares import share_groups as model
+from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import share_admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.groups.described_groups import (
     GROUPS_TO_DESCRIBE,
@@ -32,6 +31,7 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.shares import share_admin as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import share_groups as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, at
 from kipviz.messages.apis.logs.fetch import batch_of
@@ -17,6 +16,7 @@ from kipviz.messages.apis.shares.acknowledgements import (
     renews,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.shares import share_groups as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -7,12 +7,12 @@ no key, and the response to a read has open transactional acknowledgements in a 
 
 from __future__ import annotations
 
-from kipviz.messages import share_state as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, UNEXPECTED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import INTER_BROKER, Need, Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.shares import share_state as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema

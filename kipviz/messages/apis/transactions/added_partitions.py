@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import Api, Case, Role, Shard
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
@@ -13,6 +12,7 @@ from kipviz.messages.apis.rights import (
     WRITE_ID,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

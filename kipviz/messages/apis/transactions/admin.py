@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.messages import admin as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation, Resource
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import admin as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import ACKS, DAMAGE, DISK, FORMAT, SIZE, WAITS, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
@@ -14,6 +13,7 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema

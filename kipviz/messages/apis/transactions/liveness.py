@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import liveness as model
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, at
 from kipviz.messages.apis.rights import (
@@ -11,6 +10,7 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import liveness as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind
 from kipviz.messages.wire.schema import Field, Schema

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from kipviz.messages import group_transactions, two_phase
-from kipviz.messages import transactions as model
 from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role, Shard
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
@@ -14,6 +12,8 @@ from kipviz.messages.apis.rights import (
     Resource,
 )
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions import group_transactions, two_phase
+from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around, Kind, indexes
 from kipviz.messages.wire.schema import Field, Schema

@@ -1,11 +1,11 @@
-// A permalink, made in the page without a kernel: the same letters as kipviz/core/linkcode.py, which
+// A permalink, made in the page without a kernel: the same letters as kipviz/core/links/linkcode.py, which
 // says what they mean. `chain` is the main line and the branches that lead to the cursor's line.
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CHECK_BITS = 2;
 export const WARNED = 1500;
 export const LONGEST = 8000;
-/** Text that looks like a permalink of any format: PATTERN of kipviz/core/linkcode.py. */
+/** Text that looks like a permalink of any format: PATTERN of kipviz/core/links/linkcode.py. */
 export const LINK = /^kv[0-9]+\.[\w.+=~-]*[\w-]$/;
 
 /** The link to a step of a line, or a reason why there is none. */

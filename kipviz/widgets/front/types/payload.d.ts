@@ -1,4 +1,4 @@
-// Made from kipviz/widgets/payload.py and views/reports/blocks.py by `python -m kipviz.widgets.page_types`; do not edit.
+// Made from kipviz/widgets/pages/payload.py and views/reports/blocks.py by `python -m kipviz.widgets.pages.page_types`; do not edit.
 // SPDX-License-Identifier: Apache-2.0
 
 /** The design whose rules are shown, and how far they are decided. */

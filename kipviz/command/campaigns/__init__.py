@@ -1,0 +1,1 @@
+"""Commands about seeded runs by the thousand."""

@@ -1,0 +1,1 @@
+"""Commands that search or study: interleavings, outcomes, ablations, repairs, landscapes and reviews."""

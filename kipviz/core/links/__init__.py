@@ -1,0 +1,1 @@
+"""Permalinks: what they contain, and their letters."""

@@ -1,0 +1,1 @@
+"""What comes from outside and goes out: files, input, names, a reader's own functions."""

@@ -1,0 +1,1 @@
+"""Traces: the tree of what was tried, in memory and in a file."""

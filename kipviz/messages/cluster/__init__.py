@@ -1,0 +1,1 @@
+"""Messages about the cluster: its brokers' releases, topics, coordinators and ACLs."""

@@ -1,0 +1,1 @@
+"""Messages of regular groups: members, offsets, operators."""

@@ -1,0 +1,1 @@
+"""Messages of share groups: members, records, states, operators."""

@@ -1,0 +1,1 @@
+"""Messages of transactions: producers, operators, heartbeats, two-phase commits."""

@@ -1,0 +1,1 @@
+"""The programs of applications in the stories, and what they break themselves."""

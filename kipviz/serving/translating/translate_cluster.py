@@ -1,0 +1,206 @@
+"""ApiVersions, Metadata and FindCoordinator: a client's first requests.
+
+Source: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleFindCoordinatorRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kipviz.brokers.context import NOBODY
+from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.cluster.features import Features
+from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
+from kipviz.messages.errors import Errors
+from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    INTERNAL_TOPICS,
+    SHARE_GROUP_STATE,
+    index_of,
+    topic_of,
+)
+from kipviz.serving.translating.reply_context import HOST, Asked, Desk, Replies
+
+API_VERSIONS = 18
+CLUSTER_ID = "kipviz-simulated-cluster"
+# FindCoordinatorRequest.CoordinatorType
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+API_VERSIONS_REQUEST = Schema(
+    "ApiVersionsRequest",
+    API_VERSIONS,
+    "0-4",
+    "3+",
+    (
+        Field("ClientSoftwareName", "string", "3+"),
+        Field("ClientSoftwareVersion", "string", "3+"),
+    ),
+)
+_LEVELS = (Field("Name", "string", "3+"),)
+API_VERSIONS_RESPONSE = Schema(
+    "ApiVersionsResponse",
+    API_VERSIONS,
+    "0-4",
+    "3+",
+    (
+        Field("ErrorCode", "int16"),
+        Field(
+            "ApiKeys",
+            "[]ApiVersion",
+            fields=(
+                Field("ApiKey", "int16"),
+                Field("MinVersion", "int16"),
+                Field("MaxVersion", "int16"),
+            ),
+        ),
+        Field("ThrottleTimeMs", "int32", "1+"),
+        Field(
+            "SupportedFeatures",
+            "[]SupportedFeatureKey",
+            "3+",
+            tag=0,
+            tagged="3+",
+            fields=(
+                *_LEVELS,
+                Field("MinVersion", "int16", "3+"),
+                Field("MaxVersion", "int16", "3+"),
+            ),
+        ),
+        Field("FinalizedFeaturesEpoch", "int64", "3+", default="-1", tag=1, tagged="3+"),
+        Field(
+            "FinalizedFeatures",
+            "[]FinalizedFeatureKey",
+            "3+",
+            tag=2,
+            tagged="3+",
+            fields=(
+                *_LEVELS,
+                Field("MaxVersionLevel", "int16", "3+"),
+                Field("MinVersionLevel", "int16", "3+"),
+            ),
+        ),
+    ),
+)
+
+
+def api_versions(
+    error: Errors, announced: Iterable[tuple[int, int, int]], features: Features
+) -> Struct:
+    """Return the answer to ApiVersions: (key, lowest, highest) of each request, and the feature levels."""
+    levels = {
+        "group.version": 1,
+        "share.version": min(features.share_version, 1),
+        "transaction.version": features.transaction_version,
+    }
+    return {
+        "ErrorCode": error,
+        "ApiKeys": tuple(
+            {"ApiKey": key, "MinVersion": low, "MaxVersion": high} for key, low, high in announced
+        ),
+        "SupportedFeatures": tuple(
+            {"Name": name, "MinVersion": 0, "MaxVersion": max(level, 1)}
+            for name, level in levels.items()
+        ),
+        "FinalizedFeaturesEpoch": 0,
+        "FinalizedFeatures": tuple(
+            {"Name": name, "MaxVersionLevel": level, "MinVersionLevel": level}
+            for name, level in levels.items()
+            if level
+        ),
+    }
+
+
+def metadata(said: Struct, version: int, desk: Desk) -> Asked:
+    """Answer a Metadata request: the model has the topic ids, the cluster's image has the rest."""
+    topics = said["Topics"]
+    everything = topics is None or (version == 0 and not topics)
+    known = desk.image.topic_ids
+    if everything:
+        names = tuple(known.keys())
+    else:
+        names = tuple(dict.fromkeys(filter(None, (desk.topic_named(t) for t in topics))))
+    unknown = () if everything else tuple(t["TopicId"] for t in topics if not desk.topic_named(t))
+
+    def answer(replies: Replies) -> Struct:
+        (told,) = replies
+        assert isinstance(told, MetadataResponse)
+        there = tuple(_topic(t.topic, t.topic_id, t.error, desk) for t in told.topics)
+        no_ids = ({"ErrorCode": Errors.UNKNOWN_TOPIC_ID, "TopicId": each} for each in unknown)
+        return {
+            "Brokers": tuple(
+                {"NodeId": b, "Host": HOST, "Port": desk.ports[b]} for b in desk.world.up
+            ),
+            "ClusterId": CLUSTER_ID,
+            "ControllerId": min(desk.world.up, default=-1),
+            "Topics": (*there, *no_ids),
+            "ErrorCode": told.error,
+        }
+
+    return Asked((Metadata(names),), answer)
+
+
+def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
+    leaders = desk.image.leaders
+    mine = sorted((p for p in leaders if topic_of(p) == name), key=index_of)
+    if not mine and not error:
+        error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    return {
+        "ErrorCode": error,
+        "Name": name,
+        "TopicId": topic_id or ZERO_ID,
+        "IsInternal": name in INTERNAL_TOPICS,
+        "Partitions": tuple(_partition(p, desk) for p in mine),
+    }
+
+
+# LEADER_NOT_AVAILABLE, which no other modelled answer has.
+_NO_LEADER = 5
+
+
+def _partition(partition: str, desk: Desk) -> Struct:
+    held, up = desk.image.leaders[partition], desk.world.up
+    return {
+        "ErrorCode": _NO_LEADER if held.leader == NOBODY else Errors.NONE,
+        "PartitionIndex": index_of(partition),
+        "LeaderId": held.leader,
+        "LeaderEpoch": held.epoch,
+        "ReplicaNodes": held.replicas,
+        "IsrNodes": tuple(b for b in held.replicas if b in up),
+        "OfflineReplicas": tuple(b for b in held.replicas if b not in up),
+    }
+
+
+def find_coordinator(said: Struct, version: int, desk: Desk) -> Asked:
+    """Answer FindCoordinator: the model answers for transactional ids, the image for groups."""
+    keys = said["CoordinatorKeys"] if version >= 4 else (said["Key"],)
+    kind = said.get("KeyType", GROUP)
+    asked = tuple(FindCoordinator(key) for key in keys) if kind == TRANSACTION else ()
+
+    def answer(replies: Replies) -> Struct:
+        if kind == TRANSACTION:
+            told = [(r.error, r.node_id) for r in replies if isinstance(r, FindCoordinatorResponse)]
+        elif kind in (GROUP, SHARE):
+            topic = CONSUMER_OFFSETS if kind == GROUP else SHARE_GROUP_STATE
+            nodes = [desk.image.leader_of(desk.image.home_of(topic, key)) for key in keys]
+            missing = Errors.COORDINATOR_NOT_AVAILABLE
+            told = [(missing if node < 0 else Errors.NONE, node) for node in nodes]
+        else:
+            told = [(Errors.INVALID_REQUEST, NOBODY) for _ in keys]
+        found = tuple(_node(key, *each, desk) for key, each in zip(keys, told, strict=True))
+        return {"Coordinators": found} if version >= 4 else found[0]
+
+    return Asked(asked, answer)
+
+
+def _node(key: str, error: Errors, node: int, desk: Desk) -> Struct:
+    there = error is Errors.NONE and node in desk.ports
+    return {
+        "Key": key,
+        "ErrorCode": error,
+        "ErrorMessage": None if error is Errors.NONE else error.name,
+        "NodeId": node if there else -1,
+        "Host": HOST if there else "",
+        "Port": desk.ports[node] if there else -1,
+    }

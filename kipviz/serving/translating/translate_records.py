@@ -1,0 +1,255 @@
+"""Produce, Fetch and ListOffsets: a client's fields and bytes to the model's messages, and back.
+
+A client's Fetch is about several partitions, the model's about one. So the partitions are fetched one after the other,
+without waiting, and the long poll belongs to the whole request (DelayedFetch). No fetch session is opened: the answer
+has session 0, and the client names its partitions each time.
+
+Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetchMessages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kipviz.messages.errors import Errors
+from kipviz.messages.logs.list_offsets import BY_TIME, ListOffsets, ListOffsetsResponse
+from kipviz.messages.logs.producing import (
+    Fetch,
+    FetchResponse,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
+from kipviz.messages.message import Message
+from kipviz.messages.wire.codec import Struct
+from kipviz.recordings.files.segments import LoggedBatch
+from kipviz.recordings.recording_error import RecordingError
+from kipviz.records.batches import Batch
+from kipviz.serving.translating.batch_bytes import batch_in, readable, records_of
+from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
+
+# The error for a batch that no log would accept (Errors.CORRUPT_MESSAGE), or without bytes.
+CORRUPT_MESSAGE = 2
+RECORDS_MAX = 500  # max.poll.records
+TIMESTAMPS = (-1, -2)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One partition of a Produce request: its place in the answer, and its batch if that is valid."""
+
+    topic: int
+    index: int
+    partition: str
+    error: int
+    data: bytes = b""
+    batch: LoggedBatch | None = None
+
+
+def _parts(said: Struct, desk: Desk) -> Iterator[_Part]:
+    for place, topic in enumerate(said["TopicData"]):
+        name = desk.topic_named(topic)
+        for each in topic["PartitionData"]:
+            index, data = each["Index"], each["Records"] or b""
+            if not name:
+                yield _Part(place, index, "", Errors.UNKNOWN_TOPIC_ID)
+                continue
+            try:
+                batch = batch_in(data)
+            except (RecordingError, ValueError):
+                yield _Part(place, index, f"{name}-{index}", CORRUPT_MESSAGE)
+                continue
+            yield _Part(place, index, f"{name}-{index}", Errors.NONE, data, batch)
+
+
+def produce(said: Struct, version: int, desk: Desk) -> Asked:
+    """Append batches; their bytes are kept, so that a consumer reads the same bytes."""
+    if said["Acks"] not in (-1, 0, 1):
+        raise Refused(f"acks is -1, 0 or 1, not {said['Acks']}")
+    parts = tuple(_parts(said, desk))
+    name = said["TransactionalId"] or ""
+    data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
+    transactional = any(part.batch is not None and part.batch.transactional for part in parts)
+    # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
+    message = Produce(name if transactional else "", data, version)
+
+    def answer(replies: Replies) -> Struct | None:
+        told: dict[str, PartitionProduceResponse] = {}
+        for reply in replies:
+            assert isinstance(reply, ProduceResponse)
+            told |= {each.partition: each for each in reply.partition_responses}
+        for part in parts:
+            if part.partition in told and told[part.partition].error is Errors.NONE:
+                _keep(part, told[part.partition].base_offset, desk)
+        if said["Acks"] == 0:
+            return None
+        return {"Responses": tuple(_results(said, parts, told))}
+
+    return Asked((message,) if data else (), answer)
+
+
+def _data(partition: str, batch: LoggedBatch) -> PartitionProduceData:
+    producer = (batch.producer_id, batch.producer_epoch)
+    return PartitionProduceData(partition, *producer, batch.base_sequence, records_of(batch))
+
+
+def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
+    """Keep the bytes of a batch in the log; those of a duplicate are already kept."""
+    log = desk.world.logs.get(part.partition)
+    if log is None or part.batch is None:
+        return
+    for at in range(len(log.batches) - 1, -1, -1):
+        found: Batch = log.batches[at]
+        if found.base_offset == base_offset:
+            desk.kept.keep(part.partition, found, part.data)
+            return
+        if found.base_offset < base_offset:
+            return
+
+
+def _results(
+    said: Struct, parts: tuple[_Part, ...], told: dict[str, PartitionProduceResponse]
+) -> Iterator[Struct]:
+    for place, topic in enumerate(said["TopicData"]):
+        found = []
+        for part in parts:
+            if part.topic != place:
+                continue
+            reply = told.get(part.partition) if not part.error else None
+            result = {"Index": part.index, "ErrorCode": part.error, "BaseOffset": -1}
+            if reply is not None:
+                result |= {"ErrorCode": reply.error, "BaseOffset": reply.base_offset}
+            found.append(result)
+        named = {name: topic[name] for name in ("Name", "TopicId") if name in topic}
+        yield named | {"PartitionResponses": tuple(found)}
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """One partition of a Fetch request."""
+
+    topic: int
+    index: int
+    partition: str
+    offset: int
+    bytes_max: int
+
+
+def fetch(said: Struct, version: int, desk: Desk) -> Asked:
+    """Read records: the model checks the request, the kept batches have the bytes."""
+    committed = bool(said.get("IsolationLevel", 0))
+    wanted = tuple(
+        _Wanted(
+            place,
+            each["Partition"],
+            f"{name}-{each['Partition']}" if name else "",
+            each["FetchOffset"],
+            each["PartitionMaxBytes"],
+        )
+        for place, topic in enumerate(said["Topics"])
+        for name in (desk.topic_named(topic),)
+        for each in topic["Partitions"]
+    )
+    known = tuple(each for each in wanted if each.partition)
+
+    def ready() -> bool:
+        return not known or any(_has(each, desk, committed=committed) for each in known)
+
+    def answer(replies: Replies) -> Struct:
+        errors = {}
+        for each, reply in zip(known, replies, strict=True):
+            assert isinstance(reply, FetchResponse)
+            errors[each.topic, each.index] = reply.error
+        size_left = said.get("MaxBytes", 0x7FFFFFFF)
+        topics = []
+        for place, topic in enumerate(said["Topics"]):
+            found = []
+            for each in wanted:
+                if each.topic != place:
+                    continue
+                error = errors.get((place, each.index), Errors.UNKNOWN_TOPIC_ID)
+                part = _encode_fetched(each, error, desk, committed=committed, size_left=size_left)
+                size_left -= len(part["Records"])
+                found.append(part)
+            named = {name: topic[name] for name in ("Topic", "TopicId") if name in topic}
+            topics.append(named | {"Partitions": tuple(found)})
+        return {"Responses": tuple(topics)}
+
+    messages = tuple(
+        Fetch(each.partition, each.offset, RECORDS_MAX, committed, wait=False) for each in known
+    )
+    return Asked(messages, answer, ready, said["MaxWaitMs"] if said["MinBytes"] > 0 else 0)
+
+
+def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
+    """Return whether there is a result for a partition: records, or an error."""
+    log = desk.world.logs.get(wanted.partition)
+    if log is None or wanted.partition not in desk.image.leaders:
+        return True
+    end = log.last_stable_offset if committed else log.high_watermark
+    return wanted.offset < end or not log.start_offset <= wanted.offset <= log.end_offset
+
+
+def _encode_fetched(
+    wanted: _Wanted, error: Errors, desk: Desk, *, committed: bool, size_left: int
+) -> Struct:
+    found: Struct = {"PartitionIndex": wanted.index, "ErrorCode": error, "HighWatermark": -1}
+    found["Records"] = b""
+    if error is not Errors.NONE:
+        return found
+    log, held = desk.world.logs[wanted.partition], desk.image.leaders[wanted.partition]
+    if size_left > 0:
+        size = min(wanted.bytes_max, size_left)
+        found["Records"] = readable(
+            log, wanted.offset, size, desk.kept, held.epoch, committed=committed
+        )
+    aborted = [
+        {"ProducerId": each.producer_id, "FirstOffset": each.first_offset}
+        for each in log.aborted
+        if each.last_offset >= wanted.offset
+    ]
+    return found | {
+        "HighWatermark": log.high_watermark,
+        "LastStableOffset": log.last_stable_offset,
+        "LogStartOffset": log.start_offset,
+        "AbortedTransactions": tuple(aborted) if committed else None,
+    }
+
+
+def list_offsets(said: Struct, version: int, desk: Desk) -> Asked:
+    """Answer where partitions start or end."""
+    committed = bool(said.get("IsolationLevel", 0))
+    places: list[tuple[str, int]] = []
+    messages: list[Message] = []
+    for topic in said["Topics"]:
+        for each in topic["Partitions"]:
+            time = each["Timestamp"]
+            if time < min(TIMESTAMPS):
+                raise Refused(f"ListOffsets for {time}: allowed are -1, -2 or a time")
+            partition = f"{topic['Name']}-{each['PartitionIndex']}"
+            places.append((topic["Name"], each["PartitionIndex"]))
+            kind, at = (time, -1) if time in TIMESTAMPS else (BY_TIME, time)
+            messages.append(ListOffsets(partition, kind, committed, timestamp_ms=at))
+
+    def answer(replies: Replies) -> Struct:
+        told = {}
+        for place, reply in zip(places, replies, strict=True):
+            assert isinstance(reply, ListOffsetsResponse)
+            told[place] = {
+                "PartitionIndex": place[1],
+                "ErrorCode": reply.error,
+                "Timestamp": reply.timestamp_ms,
+                "Offset": reply.offset,
+            }
+        topics = tuple(
+            {
+                "Name": t["Name"],
+                "Partitions": tuple(told[t["Name"], p["PartitionIndex"]] for p in t["Partitions"]),
+            }
+            for t in said["Topics"]
+        )
+        return {"Topics": topics}
+
+    return Asked(tuple(messages), answer)
