@@ -86,6 +86,7 @@ class ClusterModel:
         self._clients = clients
         self._instant = spec.replication == "instant"
         self._timed = spec.clock.timed
+        self._without_reset = spec.without_reset
         self._horizon_ms = horizon_of(spec)
         # Some timers depend on a log, which grows while the role stays the same.
         of_logs = forgets(spec) or retains(spec)
@@ -262,7 +263,7 @@ class ClusterModel:
 
     def turn(self, world: World) -> Turn:
         """Start a step from a world."""
-        return Turn(world, self.spec, self._brokers, self._clients)
+        return Turn(world, self.spec, self._brokers, self._clients, self._without_reset)
 
     def context(self, world: World, broker: int) -> Context:
         """Return what a role on a broker may read."""
@@ -274,7 +275,7 @@ class ClusterModel:
             world.next_producer_id,
             self.spec.settings,
             now_ms=world.now_ms,
-            without_reset=self.spec.without_reset,
+            without_reset=self._without_reset,
         )
 
     def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:

@@ -87,7 +87,9 @@ class Turn:
         spec: ClusterSpec,
         broker_rules: BrokerRules,
         client_rules: ClientRules,
+        without_reset: tuple[str, ...] | None = None,
     ) -> None:
+        """Start from a world; a caller that takes many steps passes `spec.without_reset`, which it has looked up once."""
         self.image: Image = world.image
         self.logs = world.logs
         self.roles = world.roles
@@ -106,6 +108,7 @@ class Turn:
         self.client_rules = client_rules
         self.spec = spec
         self._settings = spec.settings
+        self._without_reset = spec.without_reset if without_reset is None else without_reset
         self.instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._ages = ages(world) if self._timed else ()
@@ -158,7 +161,7 @@ class Turn:
             self._settings,
             self._ages,
             self.now_ms,
-            self.spec.without_reset,
+            self._without_reset,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
