@@ -136,13 +136,13 @@ NamesTopics: TypeAlias = (
 
 
 def _topics(m: NamesTopics) -> tuple[str, ...]:
-    """Return the topics that a request names; of a share session none: its leader checks each partition's."""
+    """Return the topics that a request names; none if several partitions are acknowledged: their leader checks each."""
     match m:
-        case ShareFetch(of_session=None):
-            partitions: Iterable[str] = (m.partition, *m.further)
+        case ShareFetch():
+            partitions: Iterable[str] = m.names
         case ShareAcknowledge(partitions=(only,)):
             partitions = (only.partition,)
-        case ShareFetch() | ShareAcknowledge():
+        case ShareAcknowledge():
             partitions = ()
         case Metadata() | ConsumerGroupHeartbeat():
             return tuple(m.topics or ())

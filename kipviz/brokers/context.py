@@ -12,7 +12,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.checks import Check
 from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.brokers.rules import BrokerRules
-from kipviz.brokers.settings import BrokerSettings, GroupConfig
+from kipviz.brokers.settings import BrokerSettings, GroupConfig, SimplifiedConsumers
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
@@ -200,8 +200,7 @@ class Context(Value, frozen=True):
     """What a handler may read besides its own state; it can change none of it.
 
     `ages` is how many ms ago transactions began, where a timed clock counts that. `now_ms` is the timestamp for
-    records, NO_TIMESTAMP if they carry none. `without_reset` are the processes whose consumers have no
-    auto.offset.reset in this cluster (profile small).
+    records, NO_TIMESTAMP if they carry none.
     """
 
     broker: int
@@ -212,7 +211,7 @@ class Context(Value, frozen=True):
     settings: BrokerSettings = BrokerSettings()
     ages: tuple[tuple[str, int], ...] = ()
     now_ms: int = NO_TIMESTAMP
-    without_reset: tuple[str, ...] = ()
+    simplified: SimplifiedConsumers = SimplifiedConsumers()
 
     def began_ms(self, transactional_id: str) -> int:
         """Return how many ms ago a transaction began, or -1 where time is not counted."""
@@ -223,7 +222,11 @@ class Context(Value, frozen=True):
 
         This leaves out the round trips of auto.offset.reset=earliest.
         """
-        return source.partition("/")[0] in self.without_reset
+        return source.partition("/")[0] in self.simplified.without_reset
+
+    def fetches_by_session(self, source: str) -> bool:
+        """Return whether a share consumer fetches all partitions of its session in one request, as Kafka's does."""
+        return source.partition("/")[0] not in self.simplified.without_session
 
     def log(self, partition: str) -> PartitionLog:
         """Return the log of a partition that this broker leads."""

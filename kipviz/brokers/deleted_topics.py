@@ -20,7 +20,7 @@ from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_groups import ShareAcknowledge
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
 from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     TxnPartitionsResult,
@@ -43,11 +43,11 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
         return offset_topics.unknown_ids(message, image, rules)
     said: Any = message
     if isinstance(message, Produce):
-        topics = (topic_of(batch.partition) for batch in message.partition_data)
-    elif isinstance(message, ShareAcknowledge):
-        topics = (topic_of(part.partition) for part in message.partitions)
+        topics = tuple(topic_of(batch.partition) for batch in message.partition_data)
+    elif isinstance(message, ShareAcknowledge | ShareFetch):
+        topics = tuple(topic_of(part.partition) for part in message.partitions)
     else:
-        topics = (topic_of(p) for p in (said.partition, *getattr(said, "further", ())))
+        topics = (topic_of(said.partition),)
     return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)
 
 

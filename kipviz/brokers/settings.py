@@ -8,6 +8,17 @@ from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
 
+class SimplifiedConsumers(Value, frozen=True):
+    """The processes whose consumers a cluster's spec simplifies (profile small); a broker serves those differently.
+
+    Consumers `without_reset` have no auto.offset.reset. Share consumers `without_session` fetch from one partition at
+    a time.
+    """
+
+    without_reset: tuple[str, ...] = ()
+    without_session: tuple[str, ...] = ()
+
+
 class BrokerSettings(Value, frozen=True):
     """Limits that an operator sets; the defaults are Kafka's.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
+from kipviz.brokers.authorizer import kept_out, not_attempted, principal_of, refusal
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import RoleKey
 from kipviz.core.values import Value
@@ -25,7 +26,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import names_several
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
+from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.transactions.transactions import AddPartitionsToTxnResponse
+from kipviz.records.placement import topic_of
 
 
 class Admission(Value, frozen=True):
@@ -46,6 +49,7 @@ def admit(
     broker: int,
     image: Image,
     rules: BrokerRules,
+    simplified: SimplifiedConsumers,
     *,
     privileged: bool,
 ) -> Admission:
@@ -63,12 +67,12 @@ def admit(
     topics: tuple[str, ...] = ()
     checks: Checks = ()
     if image.acls is not None and not privileged and not names_several(message):
-        nameless = deleted_topics.nameless(message, image, rules)
-        error = refusal(image.acls, source, message, nameless)
+        unchecked = _unchecked_topics(message, source, image, rules, simplified)
+        error = refusal(image.acls, source, message, unchecked)
         checks = (Check("rights", source, error is Errors.NONE, error),)
         if error is not Errors.NONE:
             return Admission(checks, message, _reject(source, message, error, image))
-        topics = kept_out(image.acls, source, message, nameless)
+        topics = kept_out(image.acls, source, message, unchecked)
         if topics:
             checks = (*checks, *lacking(topics))
             message = topic_authorization.without(message, topics)
@@ -77,6 +81,22 @@ def admit(
         there = Check("topic there", None, False, error_of_response(gone))
         return Admission((*checks, there), message, gone, topics)
     return Admission(checks, message, None, topics)
+
+
+def _unchecked_topics(
+    message: Message,
+    source: str,
+    image: Image,
+    rules: BrokerRules,
+    simplified: SimplifiedConsumers,
+) -> tuple[str, ...]:
+    """Return the topics of a request for which no right is checked here.
+
+    The leader itself checks each partition of a share session.
+    """
+    if isinstance(message, ShareFetch) and principal_of(source) not in simplified.without_session:
+        return tuple(map(topic_of, message.names))
+    return deleted_topics.nameless(message, image, rules)
 
 
 def lacking(topics: tuple[str, ...]) -> Checks:

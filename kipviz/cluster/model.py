@@ -84,9 +84,9 @@ class ClusterModel:
         self.spec = spec
         self._brokers = brokers
         self._clients = clients
+        self._simplified = spec.simplified
         self._instant = spec.replication == "instant"
         self._timed = spec.clock.timed
-        self._without_reset = spec.without_reset
         self._horizon_ms = horizon_of(spec)
         # Some timers depend on a log, which grows while the role stays the same.
         of_logs = forgets(spec) or retains(spec)
@@ -263,7 +263,7 @@ class ClusterModel:
 
     def turn(self, world: World) -> Turn:
         """Start a step from a world."""
-        return Turn(world, self.spec, self._brokers, self._clients, self._without_reset)
+        return Turn(world, self.spec, self._brokers, self._clients, self._simplified)
 
     def context(self, world: World, broker: int) -> Context:
         """Return what a role on a broker may read."""
@@ -275,7 +275,7 @@ class ClusterModel:
             world.next_producer_id,
             self.spec.settings,
             now_ms=world.now_ms,
-            without_reset=self._without_reset,
+            simplified=self._simplified,
         )
 
     def _kept_for(self, image: Image) -> KeptAnswers[_OfClient]:

@@ -53,15 +53,11 @@ def narrowed(message: Message, image: Image) -> Message:
         return _coordinated_together(message, image)
     if isinstance(message, Produce):
         return _led_together(message, image)
-    if isinstance(message, TxnShareAcknowledge):
-        leader = image.leader_of(message.partitions[0].partition)
-        parts = tuple(p for p in message.partitions if image.leader_of(p.partition) == leader)
-        return message.but(partitions=parts) if len(parts) < len(message.partitions) else message
-    if not isinstance(message, ShareFetch) or not message.further:
+    if not isinstance(message, TxnShareAcknowledge | ShareFetch) or len(message.partitions) == 1:
         return message
-    broker = image.leader_of(message.partition)
-    here = tuple(p for p in message.further if image.leader_of(p) == broker)
-    return message.but(further=here)
+    leader = image.leader_of(message.partitions[0].partition)
+    parts = tuple(p for p in message.partitions if image.leader_of(p.partition) == leader)
+    return message.but(partitions=parts) if len(parts) < len(message.partitions) else message
 
 
 def _led_together(request: Produce, image: Image) -> Produce:
@@ -99,12 +95,8 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
             kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
             return message.but(partition_data=tuple(kept))
         case ShareFetch():
-            asked = (message.partition, *message.further)
-            first, *further = (p for p in asked if topic_of(p) not in topics)
-            message = message.but(further=tuple(further))
-            if first == message.partition:
-                return message
-            return message.but(partition=first, acknowledgements=())
+            may_read = (p for p in message.partitions if topic_of(p.partition) not in topics)
+            return message.but(partitions=tuple(may_read))
         case _:
             raise AssertionError(f"{type(message).__name__} is served as a whole or not at all")
 
@@ -202,13 +194,13 @@ def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
             return answer.but(partition_responses=tuple(results))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
-            asked_for = (request.partition, *request.further)
             if answer.error:
                 return answer
             first, *rest = answer.responses
-            if request.acknowledgements and topic_of(request.partition) in topics:
+            said = request.first
+            if said.acknowledgements and topic_of(said.partition) in topics:
                 first = first.but(acknowledge_error=REFUSED)
-            lost = (FetchedPartition(p, REFUSED) for p in asked_for if topic_of(p) in topics)
+            lost = (FetchedPartition(p, REFUSED) for p in request.names if topic_of(p) in topics)
             return answer.but(responses=(first, *rest, *lost))
         case _:
             raise AssertionError(f"{type(answer).__name__} has one error for all of it")

@@ -28,6 +28,7 @@ from kipviz.brokers.logs.partition_log import (
     replicate,
 )
 from kipviz.brokers.rules import BrokerRules
+from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.brokers.share_leaders import share_fetching
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
@@ -87,9 +88,9 @@ class Turn:
         spec: ClusterSpec,
         broker_rules: BrokerRules,
         client_rules: ClientRules,
-        without_reset: tuple[str, ...] | None = None,
+        simplified: SimplifiedConsumers | None = None,
     ) -> None:
-        """Start from a world; a caller that takes many steps passes `spec.without_reset`, which it has looked up once."""
+        """Start from a world; a caller that takes many steps passes `spec.simplified`, which it has looked up once."""
         self.image: Image = world.image
         self.logs = world.logs
         self.roles = world.roles
@@ -107,8 +108,8 @@ class Turn:
         self._broker_rules = broker_rules
         self.client_rules = client_rules
         self.spec = spec
+        self._simplified = spec.simplified if simplified is None else simplified
         self._settings = spec.settings
-        self._without_reset = spec.without_reset if without_reset is None else without_reset
         self.instant = spec.replication == "instant"
         self._timed = spec.clock.timed
         self._ages = ages(world) if self._timed else ()
@@ -161,7 +162,7 @@ class Turn:
             self._settings,
             self._ages,
             self.now_ms,
-            self._without_reset,
+            self._simplified,
         )
 
     def carry_out(self, key: RoleKey, effects: Effects) -> None:
@@ -306,6 +307,7 @@ class Turn:
             broker,
             self.image,
             self._broker_rules,
+            self._simplified,
             privileged=self._is_broker(host_of(source)),
         )
         checks = entry.checks

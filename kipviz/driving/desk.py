@@ -20,7 +20,7 @@ from kipviz.brokers.logs.partition_log import (
     forget,
     replicate,
 )
-from kipviz.brokers.settings import BrokerSettings
+from kipviz.brokers.settings import BrokerSettings, SimplifiedConsumers
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.cluster.specs.abstraction import SMALL
@@ -103,7 +103,7 @@ class Desk(Generic[R]):
         self.image: dict[str, object] = {}
         self.next_producer_id = 9
         self.now_ms = NO_TIMESTAMP
-        self.without_reset: tuple[str, ...] = ()
+        self.simplified = SimplifiedConsumers()
         self.replies: list[tuple[ReplyTo, Message]] = []
         self.requests: list[Request] = []
         self.local: list[LocalCall] = []
@@ -124,7 +124,7 @@ class Desk(Generic[R]):
             self.next_producer_id,
             self.settings,
             now_ms=self.now_ms,
-            without_reset=self.without_reset,
+            simplified=self.simplified,
         )
 
     def ask(

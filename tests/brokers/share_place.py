@@ -21,7 +21,6 @@ from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResp
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
-    ShareFetch,
 )
 from kipviz.messages.shares.share_state import (
     ReadShareGroupStateResponse,
@@ -33,7 +32,7 @@ from kipviz.messages.shares.share_state import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import partition_for
 from kipviz.records.share_group_state import RecordState, StateBatch
-from tests.messages.shares import acknowledges, stages
+from tests.messages.shares import acknowledges, fetches, stages
 
 AVL, ACQ, ACK, ARCHIVING, ARCH, TXP = (
     RecordState.AVAILABLE,
@@ -103,7 +102,7 @@ class SharePlace(Desk):
         """ShareFetch on the member's session, opening it if there is none."""
         epoch = self.epochs.get(member, 0) if epoch is None else epoch
         self.epochs[member] = epoch + 1
-        request = ShareFetch("g1", member, epoch, "src-0", most, said, mode)
+        request = fetches(member, epoch, "src-0", most, *said, mode=mode)
         return self.ask(spl.on_share_fetch, request, f"{member}/consumer")
 
     def grow(self, *batches):

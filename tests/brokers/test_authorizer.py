@@ -74,9 +74,6 @@ from kipviz.messages.shares.share_admin import (
     DescribeShareGroupOffsets,
     ShareGroupDescribe,
 )
-from kipviz.messages.shares.share_groups import (
-    ShareFetch,
-)
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import (
     DeleteShareGroupState,
@@ -113,7 +110,7 @@ from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
 from tests.clients.parts import init_transactions, producer_of
 from tests.messages.offset_fetches import fetch_all, response_of
-from tests.messages.shares import acknowledges, fetched, stages
+from tests.messages.shares import acknowledges, fetched, fetches, stages
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
@@ -144,7 +141,7 @@ REQUESTS = {
         CreateTopics("out"),
         ShareGroupHeartbeat("g", "m", 1, "out"),
         InitializeShareGroupState("g:T:0", 2, -1),
-        ShareFetch("g", "m", 0, "out-0", 1),
+        fetches("m", 0, "out-0", 1, group_id="g"),
         acknowledges("g", "m", 1, "out-0", ()),
         stages("t", "g", 9, 0, "m", 1, "out-0", ()),
         ListTransactions(),

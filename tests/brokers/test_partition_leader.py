@@ -9,6 +9,7 @@ from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog, append, delete_records, replicate
+from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
@@ -229,7 +230,7 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
     request = Fetch(HERE, offset, 10, read_committed=True, wait=False)
     answer = desk.ask(pl.on_fetch, request)
     assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
-    desk.without_reset = ("app-1",)
+    desk.simplified = SimplifiedConsumers(without_reset=("app-1",))
     assert desk.ask(pl.on_fetch, request, "app-1/consumer").error is Errors.NONE
     assert desk.ask(pl.on_fetch, request, "app-2/consumer").error is answer.error
 

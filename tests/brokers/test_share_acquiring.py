@@ -27,6 +27,7 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
+from tests.messages.shares import fetches
 
 COMMITTED = {"isolation_level": "read_committed"}
 FREE, HELD = InFlight(AVL, 1), InFlight(ACQ, 1, "M1", 0)
@@ -38,7 +39,7 @@ def share(records: dict[int, InFlight], *, start: int = 0, ahead: int = 9) -> Sh
 
 
 def caught(place: SharePlace, me: SharePartition, most: int = 9, **fields: Any) -> Catch:
-    request = ShareFetch("g1", "M1", 1, "src-0", most).but(**fields)
+    request = fetches("M1", 1, "src-0", most).but(**fields)
     return share_acquiring.caught(me, request, place.on)
 
 
@@ -115,7 +116,7 @@ def test_a_fetch_that_only_archives_need_not_wait() -> None:
 
 
 def goes_on(member: str, epoch: int, *further: str) -> ShareFetch:
-    return ShareFetch("g1", member, epoch, "src-0", 1, wait=False).but(further=further)
+    return fetches(member, epoch, "src-0", 1, further=further, wait=False)
 
 
 def test_a_fetch_that_does_not_wait_goes_on_or_is_answered_with_nothing() -> None:
@@ -128,7 +129,7 @@ def test_a_fetch_that_does_not_wait_goes_on_or_is_answered_with_nothing() -> Non
     assert not answer.acquired  # type: ignore[attr-defined]
     assert place.ask(spl.on_share_fetch, goes_on("M3", 2, "src-1"), "M3/consumer") is None
     (call,) = place.local
-    assert call.message.request.partition == "src-1"
+    assert call.message.request.names == ("src-1",)
     assert [p.request.member_id for p in place.share.parked] == ["M2"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.context import Effects
 from kipviz.brokers.logs.partition_log import PartitionLog, append, replicate
+from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.brokers.share_leaders import share_fetching, share_partition
 from kipviz.brokers.share_leaders import share_partition_leader as spl
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
@@ -19,7 +20,6 @@ from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     FetchedPartition,
-    OfSession,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
@@ -33,7 +33,7 @@ from kipviz.messages.shares.share_state import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, RELEASE, RENEW, said
-from tests.messages.shares import acknowledged
+from tests.messages.shares import acknowledged, fetches
 
 BOTH = ("src-0", "src-1")
 KEYS = {p: f"g1:{TOPIC_IDS['src']}:{p[-1]}" for p in BOTH}
@@ -79,10 +79,10 @@ class Place:
         """Send a fetch of the session, and give its answer if it is there."""
         epoch = self.epoch if epoch is None else epoch
         self.epoch = epoch + 1
-        told = tuple(PartitionAcknowledgements(p, (batch,)) for p, batch in acknowledged)
-        request = ShareFetch("g1", member, epoch, "src-0", most, wait=wait).but(
-            of_session=OfSession(added, forgotten, told)
-        )
+        told = {p: (batch,) for p, batch in acknowledged}
+        named = dict.fromkeys((*added, *told))
+        parts = tuple(PartitionAcknowledgements(p, told.get(p, ())) for p in named)
+        request = ShareFetch("g1", member, epoch, parts, most, wait=wait, forgotten=forgotten)
 
         def handed(role: ShareLeader, *rest: object) -> Effects:
             done = share_fetching.on_share_fetch(role, *rest)  # type: ignore[arg-type]
@@ -428,7 +428,8 @@ def test_a_connection_that_breaks_takes_its_fetches_along() -> None:
 
 def test_a_fetch_of_one_partition_goes_the_old_way() -> None:
     place = Place()
-    request = ShareFetch("g1", "M1", 0, "src-0", 5)
+    request = fetches("M1", 0, "src-0", 5)
+    place.desk.simplified = SimplifiedConsumers(without_session=("M1",))
     assert place.desk.ask(share_fetching.on_share_fetch, request, "M1/consumer") is None
     assert place.desk.role.shares[KEYS["src-0"]].parked
     assert not place.desk.role.waiting
@@ -544,7 +545,7 @@ def test_a_fetch_that_waits_is_answered_after_its_session_was_closed() -> None:
 def test_a_partition_that_is_no_longer_in_the_session_is_not_put_at_its_end() -> None:
     place = Place().loaded()
     place.fetch(forgotten=("src-0",))
-    request = ShareFetch("g1", "M1", 3, "src-0", 1)
+    request = fetches("M1", 3, "src-0", 1)
     after = share_fetching._after_turn(place.desk.role, request, ("src-0",))
     assert after == place.desk.role
 

@@ -12,7 +12,6 @@ from kipviz.driving.desk import TOPIC_IDS
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import SharePartitionDropped
 from kipviz.messages.logs.producing import PartitionProduceResponse, ProduceResponse
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.shares.share_state import (
     PendingBatch,
     ReadShareGroupStateResponse,
@@ -33,7 +32,7 @@ from tests.brokers.share_place import (
     log_of,
     said,
 )
-from tests.messages.shares import acknowledged, acknowledges
+from tests.messages.shares import acknowledged, acknowledges, fetches
 
 REFUSED = "it was refused by the share coordinator"
 DELETED = "its state was deleted behind it"
@@ -165,7 +164,7 @@ def test_a_fetch_that_waits_is_served_when_its_own_partition_has_more() -> None:
 
 def test_a_fetch_goes_on_in_its_next_partition() -> None:
     place = SharePlace(last=3).loaded()
-    to, request = ReplyTo("M1/consumer", 1, 0), ShareFetch("g1", "M1", 1, "src-0", 1)
+    to, request = ReplyTo("M1/consumer", 1, 0), fetches("M1", 1, "src-0", 1)
     place.do(spl.on_fetch_further(place.role, FetchFurther(request, to), place.on))
     assert place.answer_to(to) is not None
     assert acquired(place) == [(0, 0, 1)]
@@ -214,7 +213,7 @@ def test_a_leader_that_moved_is_compared_once_for_all_groups_and_only_where_ther
     place = held()
     other = f"g2:{TOPIC_IDS['src']}:0"
     place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
-    opening = ShareFetch("g2", "M2", 0, "src-0", 2)
+    opening = fetches("M2", 0, "src-0", 2, group_id="g2")
     place.ask(spl.on_share_fetch, opening, "M2/consumer")
     place.leaders["src-0"] = 2
     kept = spl.on_leadership_lost(place.role, "src-1", place.on)
@@ -256,7 +255,7 @@ def test_the_last_member_of_a_group_takes_along_no_share_partition_of_another_gr
     place = held()
     other = f"g2:{TOPIC_IDS['src']}:0"
     place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
-    place.ask(spl.on_share_fetch, ShareFetch("g2", "M2", 0, "src-0", 2), "M2/consumer")
+    place.ask(spl.on_share_fetch, fetches("M2", 0, "src-0", 2, group_id="g2"), "M2/consumer")
     place.do(spl.on_disconnected(place.role, "M1/consumer", place.on))
     assert [share.group_id for share in place.role.shares.values()] == ["g2"]
 

@@ -11,7 +11,7 @@ from kipviz.core.log import Log
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStartFollowed
 from kipviz.messages.groups.reset_policy import reset_duration_ms
-from kipviz.messages.shares.share_groups import FetchedPartition, ShareFetch
+from kipviz.messages.shares.share_groups import FetchedPartition
 from kipviz.messages.shares.share_state import ReadShareGroupStateResponse
 from tests.brokers.share_place import (
     ACK,
@@ -26,6 +26,7 @@ from tests.brokers.share_place import (
     log_of,
     said,
 )
+from tests.messages.shares import fetches
 
 
 def deleted(place: SharePlace, up_to: int) -> None:
@@ -70,7 +71,7 @@ def test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error():
 def test_a_fetch_that_does_not_wait_goes_on_to_its_next_partition():
     place = held_and_free()
     deleted(place, 7)
-    asks = ShareFetch("g1", "M2", 1, "src-0", 5, further=("src-1",), wait=False)
+    asks = fetches("M2", 1, "src-0", 5, further=("src-1",), wait=False)
     parked = (ParkedFetch(asks, ReplyTo("M2/consumer", 1, 0)),)
     served = share_acquiring.serve(place.share.but(parked=parked), place.on)
     assert [type(call.message).__name__ for call in served.local] == ["FetchFurther"]

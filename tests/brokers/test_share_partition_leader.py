@@ -29,7 +29,6 @@ from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
-    ShareFetch,
 )
 from kipviz.messages.shares.share_state import (
     PendingBatch,
@@ -64,7 +63,7 @@ from tests.brokers.share_place import (
     durable,
     said,
 )
-from tests.messages.shares import fetched
+from tests.messages.shares import fetched, fetches
 
 MEMBERS = f"__consumer_offsets-{partition_for('g1', 50)}"
 TO_OTHER = ReplyTo("M1/other", 1, 0)
@@ -508,7 +507,7 @@ def test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member():
     assert place.last == fetched(Errors.SHARE_SESSION_LIMIT_REACHED, "src-0")
     place.do(spl.on_disconnected(place.role, "M2/consumer", place.on))
     assert share_sessions.delays(place.role) == ()
-    hurried = ShareFetch("g1", "M4", 0, "src-0", 1, wait=False)
+    hurried = fetches("M4", 0, "src-0", 1, wait=False)
     answer = place.ask(spl.on_share_fetch, hurried, "M4/consumer")
     assert answer.error is Errors.SHARE_SESSION_LIMIT_REACHED
     assert place.role.sessions.keys() == (("g1", "M1"),)
@@ -603,12 +602,17 @@ def test_a_request_on_a_broken_connection_is_repeated_and_fails_after_five_attem
 def test_what_the_share_coordinator_says_is_put_into_errors_that_a_client_may_hear(
     said_by_it, told
 ):
-    """SharePartition.fetchPersisterError."""
+    """SharePartition.fetchPersisterError, for ShareAcknowledge and ShareFetch alike."""
     place = SharePlace().loaded()
     place.fetch("M1", 1)
     place.acknowledge("M1", said(0, 0))
     place.refuses(said_by_it)
     assert place.last.error is told
+    place = SharePlace().loaded()
+    place.fetch("M1", 1)
+    place.fetch("M1", 1, said(0, 0))
+    place.refuses(said_by_it)
+    assert told in (place.last.error, place.last.acknowledge_error)
 
 
 @pytest.mark.parametrize(
@@ -738,7 +742,7 @@ def test_an_answer_that_nobody_waits_for_any_more_changes_nothing():
 def test_a_fetch_that_goes_on_where_another_broker_leads_is_sent_there():
     place = SharePlace().loaded()
     place.leaders["src-0"] = 2
-    to, request = ReplyTo("M1/consumer", 1, 0), ShareFetch("g1", "M1", 1, "src-0", 1)
+    to, request = ReplyTo("M1/consumer", 1, 0), fetches("M1", 1, "src-0", 1)
     place.do(spl.on_fetch_further(place.role, FetchFurther(request, to), place.on))
     assert place.answer_to(to) == fetched(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
 
@@ -748,7 +752,7 @@ def test_a_member_that_goes_leaves_the_share_partitions_of_other_groups_alone():
     place.fetch("M1", 2)
     other = f"g2:{TOPIC_IDS['src']}:0"
     place.leaders[f"__share_group_state-{partition_for(other, 50)}"] = 7
-    opening = ShareFetch("g2", "M1", 0, "src-0", 2)
+    opening = fetches("M1", 0, "src-0", 2, group_id="g2")
     place.ask(spl.on_share_fetch, opening, "M1/other")
     loaded = ReadShareGroupStateResponse(Errors.NONE, other, 3, 0)
     place.do(spl.on_state_answered(place.role, other, "0", loaded, place.on))

@@ -13,19 +13,22 @@ from kipviz.brokers.share_leaders import (
     share_validation,
 )
 from kipviz.brokers.share_leaders.in_flight import InFlight
-from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
+from kipviz.brokers.share_leaders.share_partition import (
+    Session,
+    ShareLeader,
+    SharePartition,
+    Status,
+)
 from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.core.table import Table
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
-    OfSession,
-    ShareFetch,
 )
 from kipviz.messages.shares.share_state import PendingBatch
 from kipviz.records.share_group_state import StagedBatch
 from tests.brokers.share_place import ACCEPT, ACQ, AVL, KEY, TXP, SharePlace, said
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, fetches
 
 ON = SharePlace().on
 VOTE = InFlight(TXP, 1, "M1", 0, staged_producer_id=0, staged_producer_epoch=3)
@@ -104,12 +107,15 @@ def test_a_session_that_closes_keeps_its_epoch_until_its_acknowledgements_are_du
 
 def test_a_partition_that_is_added_twice_is_in_its_session_once() -> None:
     """ShareSession.update."""
-    request = ShareFetch("g1", "M1", 1, "src-0", 1)
-    asked = request.but(of_session=OfSession(("b-0", "c-0"), (), ()))
-    assert share_sessions.partitions_after(asked, ("a-0", "b-0")) == ("a-0", "b-0", "c-0")
-    forgets = request.but(of_session=OfSession((), ("a-0",), ()))
-    assert share_sessions.partitions_after(forgets, ("a-0", "b-0")) == ("b-0",)
-    assert share_sessions.partitions_after(request, ("a-0",)) == ("a-0",)
+    who, asked = ("g1", "M1"), fetches("M1", 1, "b-0", 1, further=("c-0",))
+    session = Session(1, "M1/consumer", ("a-0", "b-0"))
+    me = ShareLeader(Table.of({who: session}))
+    after = share_sessions.with_partitions(me, asked)
+    assert after.sessions[who] == session.but(partitions=("a-0", "b-0", "c-0"))
+    forgets = asked.but(partitions=(), forgotten=("a-0",))
+    assert share_sessions.with_partitions(me, forgets).sessions[who].partitions == ("b-0",)
+    for changes_none in (forgets.but(forgotten=()), forgets.but(session_epoch=-1)):
+        assert share_sessions.with_partitions(me, changes_none) is me
 
 
 def test_each_fetch_without_room_waits_for_its_own_refusal() -> None:

@@ -18,7 +18,6 @@ from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.table import Table
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.shares.share_state import (
     TellShareGroupState,
     TellShareGroupStateResponse,
@@ -39,6 +38,7 @@ from tests.brokers.share_place import (
     SharePlace,
     said,
 )
+from tests.messages.shares import fetches
 
 
 def of(state: RecordState, **fields: object) -> InFlight:
@@ -105,11 +105,11 @@ def test_votes_that_are_batches_of_a_transaction_are_resolved_by_the_share_coord
 @pytest.mark.parametrize("most", [1, 5])
 def test_a_renewal_that_asks_for_records_is_compared_with_none(most) -> None:
     """KafkaApis.handleShareFetchRequest: with RENEW, max records has to be 0."""
-    request = ShareFetch("g1", "M1", 3, "src-0", most, (said(0, 0, RENEW),))
-    (check,) = share_sessions.form_checks(request, request.acknowledgements)
+    request = fetches("M1", 3, "src-0", most, said(0, 0, RENEW))
+    (check,) = share_sessions.form_checks(request)
     assert (check.asked, check.found, check.error) == (most, 0, Errors.INVALID_REQUEST)
     none = request.but(max_records=0)
-    (check,) = share_sessions.form_checks(none, none.acknowledgements)
+    (check,) = share_sessions.form_checks(none)
     assert (check.name, check.error) == ("session is open", Errors.NONE)
 
 

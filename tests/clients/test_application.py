@@ -204,9 +204,9 @@ def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
     )
     me, _ = step(process(C.POLL, C.POLL, consumer=consumer))
     accepted = AcknowledgementBatch(100, 101, AcknowledgeType.ACCEPT)
-    assert me.consumer.to_send.acknowledgements == (accepted,)
+    assert me.consumer.to_send.first.acknowledgements == (accepted,)
     staging, _ = step(process(*SHARE_LOOP, line=1, consumer=consumer))
-    (said,) = staging.consumer.to_send.acknowledgements
+    (said,) = staging.consumer.to_send.first.acknowledgements
     assert said.type is AcknowledgeType.RELEASE
 
 

@@ -71,7 +71,7 @@ def test_decisions_that_stay_are_sent_once_more_by_the_next_poll() -> None:
     app = application(DRAIN, POLL, verdicts=((0, ACCEPT),), offsets=(0,))
     app = app.but(consumer=changed(app.consumer, session_epoch=1))
     sent = [
-        stepped(app, rules, 2).consumer.to_send.acknowledgements
+        stepped(app, rules, 2).consumer.to_send.first.acknowledgements
         for rules in ("repaired", "repaired+drain=decisions_stay")
     ]
     assert sent == [(), (AcknowledgementBatch(0, 0, ACCEPT),)]

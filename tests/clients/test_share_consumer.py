@@ -23,7 +23,7 @@ from kipviz.messages.shares.share_groups import (
     batches_of,
 )
 from tests.clients.parts import changed, producer_of
-from tests.messages.shares import acknowledged, acknowledges, fetched
+from tests.messages.shares import acknowledged, acknowledges, fetched, fetches
 
 RULES = REPAIRED.client_rules()
 ACCEPT, RELEASE, GAP = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.GAP
@@ -57,12 +57,12 @@ def answered(me, *offsets, gaps=(), error=Errors.NONE):
 
 def test_the_first_poll_opens_a_session_and_the_next_one_accepts_the_batch():
     request, me = sends(sc.poll(consumer(), accept_all))
-    assert request == ShareFetch("g1", "M1", 0, "src-0", 10)
+    assert request == fetches("M1", 0, "src-0", 10)
     me = answered(me, 0, 1)
     assert (me.done, me.current_fetch.batch) == (True, (0, 1))
     request, _ = sends(sc.poll(me, accept_all))
     assert request.session_epoch == 1
-    assert request.acknowledgements == (AcknowledgementBatch(0, 1, ACCEPT),)
+    assert request.first.acknowledgements == (AcknowledgementBatch(0, 1, ACCEPT),)
 
 
 def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
@@ -76,7 +76,7 @@ def test_the_epoch_of_a_session_goes_on_at_1_behind_the_last_one():
 def test_offsets_without_a_record_are_acknowledged_as_gaps():
     me = delivered(consumer(), 0, 2, gaps=(1,))
     request, _ = sends(sc.poll(me, accept_all))
-    assert request.acknowledgements == (
+    assert request.first.acknowledgements == (
         AcknowledgementBatch(0, 0, ACCEPT),
         AcknowledgementBatch(1, 1, GAP),
         AcknowledgementBatch(2, 2, ACCEPT),
@@ -88,7 +88,7 @@ def test_a_fetch_that_brings_only_gaps_goes_on_by_itself():
     me = answered(me, gaps=(0, 1))
     assert not me.done
     request, _ = sends(me)
-    assert (request.session_epoch, request.acknowledgements) == (
+    assert (request.session_epoch, request.first.acknowledgements) == (
         1,
         (AcknowledgementBatch(0, 1, GAP),),
     )
@@ -108,7 +108,7 @@ def test_after_an_error_the_poll_opens_a_new_session_and_its_acknowledgements_ar
     _, me = sends(sc.poll(me, accept_all))
     me = answered(me, error=error)
     request, _ = sends(me)
-    assert (request.session_epoch, request.acknowledgements, me.done) == (0, (), False)
+    assert (request.session_epoch, request.first.acknowledgements, me.done) == (0, (), False)
 
 
 def test_a_session_ends_with_its_connection_and_with_no_other():
@@ -116,19 +116,19 @@ def test_a_session_ends_with_its_connection_and_with_no_other():
     assert sc.on_disconnected(me, 3).sessions.epoch == 1
     gone = sc.on_disconnected(me, 5)
     request, _ = sends(sc.poll(gone, accept_all))
-    assert (request.session_epoch, request.acknowledgements) == (0, ())
+    assert (request.session_epoch, request.first.acknowledgements) == (0, ())
 
 
 def test_a_poll_that_was_not_sent_yet_is_not_sent_into_a_session_that_is_gone():
     me = sc.poll(delivered(consumer(), 0), accept_all)
     request, _ = sends(sc.on_disconnected(me, 5))
-    assert (request.session_epoch, request.acknowledgements) == (0, ())
+    assert (request.session_epoch, request.first.acknowledgements) == (0, ())
 
 
 def test_records_of_one_leader_are_not_acknowledged_at_the_next_one():
     me = delivered(consumer(), 0)
     request, me = sends(sc.poll(me, accept_all), broker=3)
-    assert (request.session_epoch, request.acknowledgements) == (0, ())
+    assert (request.session_epoch, request.first.acknowledgements) == (0, ())
     assert me.sessions.broker == 3
 
 
@@ -140,7 +140,7 @@ def test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_po
     me = sc.acknowledge(me, ((0, RELEASE), (1, ACCEPT)))  # the last word counts
     assert share_throws.why_no_poll(me, RULES) is None
     request, _ = sends(sc.poll(me, accept_all))
-    assert request.acknowledgements == (
+    assert request.first.acknowledgements == (
         AcknowledgementBatch(0, 0, RELEASE),
         AcknowledgementBatch(1, 1, ACCEPT),
     )
@@ -238,8 +238,8 @@ def test_a_member_tells_the_broker_of_its_gaps_before_it_asks_the_next_one():
     me = answered(me, gaps=(0, 1))
     assert (me.done, me.current_fetch.gaps, me.resting) == (False, (), False)
     again, _ = sends(me)
-    assert (again.partition, again.session_epoch) == (first.partition, 1)
-    assert again.acknowledgements == (AcknowledgementBatch(0, 1, GAP),)
+    assert (again.names[0], again.session_epoch) == (first.names[0], 1)
+    assert again.first.acknowledgements == (AcknowledgementBatch(0, 1, GAP),)
 
 
 def test_an_asynchronous_commit_that_was_not_sent_is_lost_with_its_session():
@@ -278,7 +278,7 @@ def test_without_a_session_an_asynchronous_commit_fails_at_once():
     assert me.acknowledging.committing == ()
     assert [done.error for done in me.acknowledging.completed] == [Errors.NETWORK_EXCEPTION]
     request, _ = sends(sc.poll(me, accept_all))
-    assert (request.session_epoch, request.acknowledgements) == (0, ())
+    assert (request.session_epoch, request.first.acknowledgements) == (0, ())
 
 
 def test_a_fetch_that_loses_its_session_takes_what_waits_behind_it_along():
@@ -305,7 +305,7 @@ def test_a_poll_that_found_gaps_alone_goes_on_and_says_them_with_the_next_fetch(
     me = answered(me, gaps=(3,))
     assert (me.done, me.current_fetch.beside) == (False, ())
     request, _ = sends(me)
-    assert request.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)
+    assert request.first.acknowledgements == (AcknowledgementBatch(3, 3, GAP),)
 
 
 def test_only_the_records_for_which_more_time_was_asked_are_renewed():
@@ -342,7 +342,7 @@ def test_after_the_last_partition_that_was_left_poll_comes_back_with_what_there_
     records = (FetchedRecord("src-0", 0, "r0", 1),)
     left = consumer().but(asking=("src-1", "src-2"), records=records)
     asked = requesting._ask_the_rest(left).to_send
-    assert (asked.partition, asked.further) == ("src-1", ("src-2",))
+    assert asked.names == ("src-1", "src-2")
     done = requesting._ask_the_rest(left.but(asking=()))
     assert (done.done, done.resting) == (True, False)
     empty = requesting._ask_the_rest(left.but(asking=(), records=()))

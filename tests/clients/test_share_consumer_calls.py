@@ -101,7 +101,7 @@ def test_commit_async_comes_back_at_once_and_its_request_goes_before_the_next_fe
     desk.acknowledged()
     assert not desk.consumer.done
     fetch = desk.wire()
-    assert (fetch.session_epoch, fetch.acknowledgements) == (2, ())
+    assert (fetch.session_epoch, fetch.first.acknowledgements) == (2, ())
 
 
 def test_the_callback_is_told_in_the_next_call_what_became_of_the_records():
@@ -171,7 +171,7 @@ def test_a_poll_that_renews_asks_for_no_records_and_gives_the_renewed_ones():
     desk = Desk(POLL, says(RENEW), POLL).polled(0, 1).step(2)
     fetch = desk.wire()
     assert isinstance(fetch, ShareFetch)
-    assert (fetch.max_records, fetch.acknowledgements) == (0, (batch(0, 1, RENEW),))
+    assert (fetch.max_records, fetch.first.acknowledgements) == (0, (batch(0, 1, RENEW),))
     desk.delivers().step()
     assert [r.offset for r in desk.app.records] == [0, 1]
 

@@ -22,7 +22,6 @@ from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
     AcquiredRecords,
     FetchedPartition,
-    OfSession,
     PartitionAcknowledgements,
     ShareFetch,
     ShareFetchResponse,
@@ -54,7 +53,9 @@ def sends(me, broker):
     """Send what is to be sent to a broker that leads one partition; give the request, and who waits for it."""
     request = sc.next_request(me)
     if isinstance(request, ShareFetch):
-        request = request.but(further=())  # routing leaves out what others lead
+        request = request.but(
+            partitions=request.partitions[:1]
+        )  # routing leaves out what others lead
     me, request = sc.sent(me, request, broker)
     return request, me
 
@@ -70,6 +71,10 @@ def has(me, partition, *offsets, **said):
     told = part(partition, *offsets, **said)
     answer = fetched(told.error, partition, told.acknowledge_error, told.records, told.acquired)
     return sc.on_response(me, answer)
+
+
+def bare(*partitions):
+    return tuple(map(PartitionAcknowledgements, partitions))
 
 
 def batch(*offsets, kind=ACCEPT):
@@ -92,16 +97,16 @@ def asked_both(**changes):
 
 def test_each_broker_is_asked_in_its_turn_in_a_session_of_its_own():
     first, me = sends(polls(reader()), HERE)
-    assert (first.partition, first.session_epoch, first.wait) == ("src-0", 0, False)
+    assert (first.names, first.session_epoch, first.wait) == (("src-0",), 0, False)
     second, me = sends(has(me, "src-0"), THERE)
-    assert (second.partition, second.further, second.session_epoch) == ("src-1", (), 0)
+    assert (second.names, second.session_epoch) == (("src-1",), 0)
     me = has(me, "src-1")
     assert (me.resting, me.done, sc.next_request(me)) == (True, False, None)
     assert sc.timers(me) == (FetchWait(),)
     third, me = sends(sc.on_timer(me, FetchWait()), HERE)
-    assert (third.partition, third.session_epoch, me.resting) == ("src-0", 1, False)
+    assert (third.names, third.session_epoch, me.resting) == (("src-0",), 1, False)
     fourth, me = sends(has(me, "src-0"), THERE)
-    assert (fourth.partition, fourth.session_epoch) == ("src-1", 1)
+    assert (fourth.names, fourth.session_epoch) == (("src-1",), 1)
 
 
 def test_the_partition_behind_the_one_that_had_records_is_asked_first_by_the_next_poll():
@@ -123,9 +128,9 @@ def test_the_partition_behind_the_one_that_had_records_is_asked_first_by_the_nex
     staying, _ = sends(
         polls(me), HERE
     )  # what is acknowledged goes along with a fetch of its partition
-    assert (staying.partition, staying.acknowledgements) == ("src-0", (batch(7),))
+    assert staying.first == PartitionAcknowledgements("src-0", (batch(7),))
     moving = sc.next_request(polls(changed(me, batch=())))
-    assert (moving.partition, moving.further) == ("src-1", ("src-0",))
+    assert moving.names == ("src-1", "src-0")
 
 
 def test_records_are_acknowledged_at_the_broker_that_delivered_them_and_nowhere_else():
@@ -133,7 +138,7 @@ def test_records_are_acknowledged_at_the_broker_that_delivered_them_and_nowhere_
     _, me = sends(polls(reader()), HERE)
     me = has(me, "src-0", 7)
     there, me = sends(polls(me), THERE)
-    assert (there.session_epoch, there.acknowledgements) == (0, ())
+    assert (there.session_epoch, there.first.acknowledgements) == (0, ())
     assert [(b, e) for b, e, _ in me.sessions.others] == [(HERE, 1)]
 
 
@@ -143,8 +148,8 @@ def test_who_begins_again_because_of_gaps_has_nobody_left_to_ask_from_before():
     )
     again = requesting._ask_on(me)
     assert (again.asking, again.current_fetch.gaps) == ((), ())
-    assert (again.to_send.partition, again.to_send.further) == ("src-0", ("src-1",))
-    assert again.to_send.acknowledgements == (batch(3, kind=GAP),)
+    assert again.to_send.names == ("src-0", "src-1")
+    assert again.to_send.first.acknowledgements == (batch(3, kind=GAP),)
 
 
 def test_an_old_session_is_taken_up_again_where_it_was_left():
@@ -183,7 +188,7 @@ def test_a_request_that_is_lost_with_its_connection_begins_a_new_session_and_no_
     assert sc.on_disconnected(me, THERE).on_wire == me.on_wire
     me = sc.on_disconnected(me, HERE)
     again, me = sends(me, HERE)
-    assert (again.session_epoch, again.partition) == (0, "src-0")
+    assert (again.session_epoch, again.names[0]) == (0, "src-0")
     assert (me.sessions.others, me.acknowledging.error) == (((THERE, 1, "src-1"),), NETWORK)
 
 
@@ -269,7 +274,7 @@ def test_a_member_without_partitions_waits_for_them_in_poll_and_asks_when_they_c
     assert sc.assigned_now(me, (), 3).subscription.awaiting
     me = sc.assigned_now(me, BOTH, 4)
     assert (me.subscription.awaiting, me.subscription.assigned, me.member_epoch) == (False, BOTH, 4)
-    assert sc.next_request(me).partition == "src-0"
+    assert sc.next_request(me).names[0] == "src-0"
 
 
 def test_what_a_poll_meant_to_ask_is_taken_back_when_the_last_partition_goes():
@@ -340,20 +345,20 @@ def test_what_was_gathered_is_acknowledged_with_the_next_fetch_of_each_partition
         Owed("src-1", THERE, (batch(40),)),
     )
     first, me = sends(me, HERE)
-    assert (first.partition, first.further, first.session_epoch) == ("src-0", (), 1)
-    assert first.acknowledgements == (batch(7), batch(8, kind=GAP))
+    assert (first.names, first.session_epoch) == (("src-0",), 1)
+    assert first.first.acknowledgements == (batch(7), batch(8, kind=GAP))
     assert [o.partition for o in me.acknowledging.owed] == ["src-1"]
     second, me = sends(has(me, "src-0"), THERE)
-    assert second.acknowledgements == (batch(40),)
+    assert second.first.acknowledgements == (batch(40),)
     assert me.acknowledging.owed == ()
 
 
 def test_what_was_gathered_is_not_acknowledged_in_a_session_that_begins():
     me = polls(gathered())
     first, _ = sends(sc.on_disconnected(me, HERE), HERE)
-    assert (first.session_epoch, first.acknowledgements) == (0, ())
+    assert (first.session_epoch, first.first.acknowledgements) == (0, ())
     moved, _ = sends(me, 9)  # another leader
-    assert (moved.session_epoch, moved.acknowledgements) == (0, ())
+    assert (moved.session_epoch, moved.first.acknowledgements) == (0, ())
 
 
 def test_who_closes_holds_nothing_any_more_and_owes_nobody_a_word():
@@ -374,7 +379,7 @@ def asks_all(me, broker=HERE, first="src-0", *further):
     """Send its fetch to a broker that leads some of what it asks for."""
     wanted = sc.next_request(me)
     assert isinstance(wanted, ShareFetch)
-    me, request = sc.sent(me, wanted.but(partition=first, further=further), broker)
+    me, request = sc.sent(me, wanted.but(partitions=bare(first, *further)), broker)
     return request, me
 
 
@@ -392,17 +397,15 @@ def read_at_both():
 
 def test_one_broker_that_leads_everything_is_asked_once_and_may_wait():
     request, me = asks_all(polls(in_session()), HERE, *BOTH)
-    assert (request.of_session, request.wait) == (OfSession(BOTH), True)
-    assert (request.further, request.acknowledgements, me.asking) == ((), (), ())
+    assert (request.partitions, request.wait) == (bare(*BOTH), True)
+    assert (request.forgotten, me.asking) == ((), ())
     assert me.sessions.told == ((HERE, BOTH),)
     me = tells(me, part("src-1", 40), part("src-0", 7))
     assert (me.done, [h.partition for h in me.current_fetch.beside]) == (True, ["src-1", "src-0"])
     again, _ = asks_all(polls(me), HERE, *BOTH)
-    assert again.of_session == OfSession(
-        acknowledgements=(
-            PartitionAcknowledgements("src-1", (batch(40),)),
-            PartitionAcknowledgements("src-0", (batch(7),)),
-        )
+    assert again.partitions == (
+        PartitionAcknowledgements("src-1", (batch(40),)),
+        PartitionAcknowledgements("src-0", (batch(7),)),
     )
 
 
@@ -415,11 +418,11 @@ def test_where_it_waited_in_vain_the_same_broker_is_asked_again_at_once():
 
 def test_two_brokers_are_asked_without_waiting_and_rest_when_neither_has_anything():
     request, me = asks_all(polls(in_session()))
-    assert (request.of_session.added, request.wait, me.asking) == (("src-0",), False, ("src-1",))
+    assert (request.partitions, request.wait, me.asking) == (bare("src-0"), False, ("src-1",))
     me = tells(me)
-    assert me.to_send.partition == "src-1"
+    assert me.to_send.names == ("src-1",)
     request, me = asks_all(me, THERE, "src-1")
-    assert (request.of_session.added, request.session_epoch) == (("src-1",), 0)
+    assert (request.partitions, request.session_epoch) == (bare("src-1"), 0)
     me = tells(me)
     assert (me.resting, me.sessions.told) == (True, ((THERE, ("src-1",)), (HERE, ("src-0",))))
 
@@ -443,9 +446,8 @@ def test_a_partition_that_has_moved_is_forgotten_in_the_old_session_and_its_reco
     _, me = asks_all(polls(in_session()), HERE, *BOTH)
     me = polls(tells(me, part("src-0", 7), part("src-1", 40)))
     request, me = asks_all(me)
-    assert request.of_session == OfSession(
-        forgotten=("src-1",), acknowledgements=(PartitionAcknowledgements("src-0", (batch(7),)),)
-    )
+    assert request.forgotten == ("src-1",)
+    assert request.partitions == (PartitionAcknowledgements("src-0", (batch(7),)),)
     assert told(me) == [("src-1", (batch(40),), Errors.NOT_LEADER_OR_FOLLOWER)]
     assert me.acknowledging.error is Errors.NOT_LEADER_OR_FOLLOWER
 
@@ -453,7 +455,7 @@ def test_a_partition_that_has_moved_is_forgotten_in_the_old_session_and_its_reco
 def test_in_a_session_that_begins_nothing_can_be_acknowledged():
     me = sc.on_disconnected(polls(read_at_both()), HERE)
     request, me = asks_all(me)
-    assert (request.session_epoch, request.of_session) == (0, OfSession(("src-0",)))
+    assert (request.session_epoch, request.partitions) == (0, bare("src-0"))
     assert told(me) == [("src-0", (batch(7),), NETWORK)]
     assert [o.partition for o in me.acknowledging.owed] == ["src-1"]
 
@@ -487,6 +489,12 @@ def test_a_fetch_that_is_refused_as_a_whole_begins_a_new_session():
     assert (me.sessions.epoch, me.acknowledging.error) == (0, NETWORK)
     assert told(me) == [("src-0", (batch(7),), NETWORK)]
     assert isinstance(me.to_send, ShareFetch)
+
+
+def test_a_refused_fetch_without_acknowledgements_is_no_result_of_acknowledgements():
+    _, me = asks_all(polls(in_session()), HERE, *BOTH)
+    me = tells(me, error=Errors.GROUP_AUTHORIZATION_FAILED)
+    assert (me.done, me.acknowledging.error) == (True, Errors.NONE)
 
 
 def test_commit_sync_accepts_what_is_in_hand_in_one_request_to_each_broker():
@@ -577,9 +585,9 @@ def test_the_next_life_is_configured_as_the_one_before_and_remembers_nothing_of_
 
 def test_broker_0_is_a_broker_like_any_other():
     me = reader(delivered_by=0, session_broker=0, session_epoch=1)
-    assert sc.next_request(polls(me)).partition == "src-1", "src-0 was asked for already"
+    assert sc.next_request(polls(me)).names[0] == "src-1", "src-0 was asked for already"
     never = reader()
-    assert sc.next_request(polls(never)).partition == "src-0"
+    assert sc.next_request(polls(never)).names[0] == "src-0"
 
 
 def test_before_anything_was_asked_no_member_is_named_and_nobody_asks_for_staging():

@@ -24,13 +24,13 @@ from kipviz.messages.events import TopicCreated, TopicDeleted
 from kipviz.messages.logs.list_offsets import LATEST_TIMESTAMP, ListOffsets
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.shares.share_groups import ShareAcknowledge
 from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.messages.transactions.transactions import AddPartitionsToTxn, TxnPartitions
 from kipviz.records.batches import DataRecord
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, OUTPUT_ID, model_of, small_spec, steps_of
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, fetches
 
 BOTH = ("src", "output-A")
 GONE = DeleteTopic("output-A")
@@ -57,7 +57,7 @@ ASKED = [
     (Fetch("output-A-0", 0, 1, True), Errors.UNKNOWN_TOPIC_ID),
     (ListOffsets("output-A-0", LATEST_TIMESTAMP, True), Errors.UNKNOWN_TOPIC_OR_PARTITION),
     (DescribeProducers("output-A-0"), Errors.UNKNOWN_TOPIC_OR_PARTITION),
-    (ShareFetch("g1", "M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
+    (fetches("M1", 0, "output-A-0", 1), Errors.UNKNOWN_TOPIC_ID),
     (acknowledges("g1", "M1", "output-A-0", -1, ()), Errors.NONE),
 ]
 

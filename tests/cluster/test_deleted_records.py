@@ -17,13 +17,13 @@ from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import REPAIRED
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import LogPruned, RecordsMoved
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.records.batches import ABORT, COMMIT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications.programs import SHARE_ABORT, SHARE_LOOP
 from kipviz.scenarios.script import follow
 from tests.cluster.invariants import wrong_between, wrong_in
 from tests.cluster.small_clusters import EVERYTHING, FIRST_OFFSET, model_of, small_spec, steps_of
+from tests.messages.shares import fetches
 
 RULES = REPAIRED.broker_rules()
 
@@ -177,5 +177,5 @@ def test_a_record_that_is_deleted_while_a_member_holds_it_is_gone_when_somebody_
     (share,) = shares_of(trace.world)
     assert share_acquiring.next_fetch_offset(share) == FIRST_OFFSET
     assert share.records[FIRST_OFFSET].state is RecordState.AVAILABLE
-    asks = ShareFetch("g1", "M1", 1, "src-0", 1)
+    asks = fetches("M1", 1, "src-0", 1)
     assert share_acquiring.caught(share, asks, model.context(trace.world, 5)).too_early

@@ -14,7 +14,6 @@ from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -24,7 +23,7 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord
 from tests.cluster.small_clusters import model_of, small_spec
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, fetches
 
 MODEL = model_of(small_spec("group", budget=FaultBudget(crash_broker=4)))
 WORLD = MODEL.initial()
@@ -52,7 +51,7 @@ def produce(*partitions: str) -> Produce:
         (produce("src-0"), role_key(5, "src-0")),
         (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
         (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),
-        (ShareFetch("g1", "M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
+        (fetches("M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
         (acknowledges("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
     ],
     ids=lambda each: type(each).__name__ if not isinstance(each, tuple) else "",

@@ -61,19 +61,19 @@ def test_one_poll_brings_what_all_partitions_have_with_a_fetch_for_each():
     assert app.consumer.in_hand == ("src-0@100", "src-1@200", "pay-0@300")
     assert app.consumer.current_fetch.batch == ()
     fetches = sent(events, ShareFetch)
-    assert [(f.partition, f.further, f.session_epoch) for f in fetches] == [
-        ("src-0", (), 0),
-        ("src-1", (), 1),
-        ("pay-0", (), 0),
+    assert [(f.names, f.session_epoch) for f in fetches] == [
+        (("src-0",), 0),
+        (("src-1",), 1),
+        (("pay-0",), 0),
     ]
 
 
 def test_the_next_poll_says_of_each_record_what_became_of_it_to_who_delivered_it():
     _, events = run(reading(), *("app-1 goes on", "quiet") * 3)
     said = {
-        fetch.partition: [(a.first, a.type) for a in fetch.acknowledgements]
+        fetch.first.partition: [(a.first, a.type) for a in fetch.first.acknowledgements]
         for fetch in sent(events, ShareFetch)
-        if fetch.acknowledgements
+        if fetch.first.acknowledgements
     }
     accepted = AcknowledgeType.ACCEPT
     assert said == {

@@ -41,7 +41,7 @@ from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.setting import GROUP, OUTPUT_ID, SOURCE_ID
 from tests.clients.parts import changed, producer_of
-from tests.messages.shares import fetched
+from tests.messages.shares import fetched, fetches
 from tests.scenarios.story import after
 
 SPEC = scenario("kip-11-name-lost").spec
@@ -155,24 +155,27 @@ def test_a_topic_that_may_not_be_seen_has_no_id() -> None:
     assert OUTPUT_ID not in repr(hidden)
 
 
-FETCH = ShareFetch("g1", "M1", 1, "src-0", 1, further=("other-0", "src-1"), wait=False)
+FETCH = fetches("M1", 1, "src-0", 1, further=("other-0", "src-1"), wait=False)
 
 
 def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
     left = without(FETCH, ("src",))
     assert isinstance(left, ShareFetch)
-    assert (left.partition, left.further) == ("other-0", ())
-    assert without(FETCH, ("other",)) == FETCH.but(further=("src-1",))
+    assert left.names == ("other-0",)
+    assert without(FETCH, ("other",)) == fetches(
+        "M1", 1, "src-0", 1, further=("src-1",), wait=False
+    )
     answer = told(fetched(Errors.NONE, "other-0"), FETCH, ("src",))
     assert answer == fetched(Errors.NONE, "other-0", refused=("src-0", "src-1"))
 
 
 def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
     accepted = (AcknowledgementBatch(100, 100, AcknowledgeType.ACCEPT),)
-    with_acks = FETCH.but(acknowledgements=accepted)
+    first = FETCH.first.but(acknowledgements=accepted)
+    with_acks = FETCH.but(partitions=(first, *FETCH.partitions[1:]))
     left = without(with_acks, ("src",))
     assert isinstance(left, ShareFetch)
-    assert left.acknowledgements == ()
+    assert left.first.acknowledgements == ()
     answer = told(fetched(Errors.NONE, "other-0"), with_acks, ("src",))
     assert isinstance(answer, ShareFetchResponse)
     assert answer.responses[0].acknowledge_error is REFUSED

@@ -29,6 +29,7 @@ from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.views.explanations.guards import guards
 from kipviz.views.reasons.request_position import why_broker_waits
+from tests.messages.shares import fetches
 
 ONE_ANSWER = scenario("kip-932-one-answer")
 
@@ -54,19 +55,24 @@ def heard(events: list[Event]) -> list[tuple[str, int, int, str]]:
     return [(e.partition, e.first, e.last, e.error) for e in done]
 
 
+def added(fetch: ShareFetch) -> tuple[str, ...]:
+    """The partitions that a fetch names only to add them to its session."""
+    return tuple(part.partition for part in fetch.partitions if not part.acknowledgements)
+
+
 def story(beats: int) -> tuple[str, ...]:
     return tuple(step for beat in ONE_ANSWER.beats[:beats] for step in beat.steps)
 
 
 def test_the_session_is_told_what_changes_and_nothing_else() -> None:
     _, events = run(ONE_ANSWER.spec, *story(7))
-    fetches = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
-    assert [(m.session_epoch, m.of_session and m.of_session.added) for m in fetches[:3]] == [
+    asked = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    assert [(m.session_epoch, added(m)) for m in asked[:3]] == [
         (0, ("src-0", "src-1")),
         (1, ()),
         (2, ()),
     ]
-    ends = {m.of_session.forgotten for m in fetches[3:] if m.of_session}
+    ends = {m.forgotten for m in asked[3:]}
     assert ends == {(), ("src-0",)}
 
 
@@ -106,8 +112,8 @@ def test_with_two_brokers_each_is_asked_for_its_own_and_none_waits() -> None:
     (app,) = third.applications
     both = third.but(applications=(app.but(further_sources=("src-1", "src-2")),))
     _, events = run(both, *POLL, *POLL)
-    fetches = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
-    assert [(m.of_session and m.of_session.added, m.wait) for m in fetches[:2]] == [
+    asked = [m for m in sent(events, ShareFetch) if isinstance(m, ShareFetch)]
+    assert [(m.names, m.wait) for m in asked[:2]] == [
         (("src-0", "src-1"), False),
         (("src-2",), False),
     ]
@@ -254,6 +260,18 @@ def test_the_page_says_in_which_order_partitions_are_looked_at_and_what_is_said_
     )
 
 
+def test_only_members_of_its_spec_fetch_in_another_way_than_by_session() -> None:
+    (app,) = ONE_ANSWER.spec.applications
+    alone = app.but(name="app-2", by_session=False)
+    regular = app.but(name="app-3", share=False, by_session=False)
+    every = ONE_ANSWER.spec.but(applications=(app, alone, regular))
+    assert every.simplified.without_session == ("app-2",)
+    rules = design("kafka")
+    model = ClusterModel(spec(by_session=False), rules.broker_rules(), rules.client_rules())
+    context = model.context(model.initial(), 5)
+    assert [context.fetches_by_session(f"{p}/consumer") for p in ("app-1", "java")] == [False, True]
+
+
 def test_who_asks_by_session_gathers() -> None:
     with pytest.raises(BadSpec, match="gathers has to be on"):
         check(spec(gathers=False))
@@ -269,7 +287,7 @@ def test_a_member_whose_fetch_of_a_session_waits_does_not_hold_records_of_it() -
         if isinstance(role, ShareLeader) and role.waiting
     )
     expected = NoWaitForOneself()
-    event = MessageSent("app-1/consumer", 5, "request", ShareFetch("g1", "M1", 1, "src-0", 1))
+    event = MessageSent("app-1/consumer", 5, "request", fetches("M1", 1, "src-0", 1))
     assert expected.breaks(Seen(), event, world) == ""
     name, share = next((k, s) for k, s in leader.shares.items() if s.partition == "src-1")
     held = share.but(records=Table.of({200: InFlight(RecordState.ACQUIRED, 1, "M1", 200)}))

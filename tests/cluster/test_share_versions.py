@@ -32,13 +32,13 @@ from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.shares.share_state import ReadShareGroupState
 from kipviz.scenarios.script import next_by_itself
 from tests.cluster.small_clusters import KEY, small_spec
-from tests.messages.shares import acknowledges
+from tests.messages.shares import acknowledges, fetches
 
 GIVEN = small_spec("share")
 JOINS = GIVEN.but(applications=(GIVEN.applications[0].but(protocol="share"),))
 ASKED: dict[str, Message] = {
     "a heartbeat": ShareGroupHeartbeat("g1", "M1", 0, "src"),
-    "a fetch": ShareFetch("g1", "M1", 0, "src-0", 2),
+    "a fetch": fetches("M1", 0, "src-0", 2),
     "an acknowledgement": acknowledges("g1", "M1", 1, "src-0", ()),
     "a description": ShareGroupDescribe(("g1",)),
     "offsets": DescribeShareGroupOffsets("g1"),
@@ -56,7 +56,9 @@ def admission_of(message: Message, **changes: Any) -> Any:
     model = model_of(JOINS.but(**changes))
     image = model.initial().image
     rules = design("kafka").broker_rules()
-    return admit(message, "app-1/consumer", 5, image, rules, privileged=False)
+    return admit(
+        message, "app-1/consumer", 5, image, rules, model.spec.simplified, privileged=False
+    )
 
 
 @pytest.mark.parametrize("message", ASKED.values(), ids=ASKED.keys())

@@ -123,7 +123,7 @@ def shared(field: str, simple: bool) -> tuple[int, bool]:
     cluster = Cluster(with_value(spec, field, simple))
     records = read(cluster)
     return len({record.partition for record in records}), any(
-        f.of_session for f in sent(cluster, ShareFetch)
+        len(f.partitions) > 1 for f in sent(cluster, ShareFetch)
     )
 
 

@@ -7,18 +7,36 @@ from kipviz.messages.apis.shares.share_fetch import OF_THE_FETCH
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.shares.share_groups import (
+    BATCH_OPTIMIZED,
     AcknowledgementBatch,
     AcquiredRecords,
     FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
+    ShareFetch,
     ShareFetchResponse,
     TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
     TxnShareAcknowledgeResponse,
 )
 from kipviz.messages.transactions.transactions import PartitionResult
+
+
+def fetches(
+    member_id: str,
+    epoch: int,
+    partition: str,
+    most: int,
+    *said: AcknowledgementBatch,
+    group_id: str = "g1",
+    further: tuple[str, ...] = (),
+    wait: bool = True,
+    mode: int = BATCH_OPTIMIZED,
+) -> ShareFetch:
+    """A ShareFetch of a partition with its acknowledgements, and of further ones without."""
+    parts = (PartitionAcknowledgements(partition, said), *map(PartitionAcknowledgements, further))
+    return ShareFetch(group_id, member_id, epoch, parts, most, mode, wait)
 
 
 def acknowledges(

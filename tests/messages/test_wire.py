@@ -52,7 +52,6 @@ from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     FetchedPartition,
-    OfSession,
     PartitionAcknowledgements,
     ShareFetch,
     ShareFetchResponse,
@@ -83,7 +82,7 @@ from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 from kipviz.scenarios.library import LIBRARY
 from tests.messages.offset_fetches import response_of
-from tests.messages.shares import acknowledged, acknowledges, fetched, staged, stages
+from tests.messages.shares import acknowledged, acknowledges, fetched, fetches, staged, stages
 from tests.scenarios.story import nodes, played
 
 with warnings.catch_warnings():
@@ -253,7 +252,7 @@ def test_offsets_are_asked_for_by_one_group_before_version_8_and_by_several_afte
 
 
 def test_a_share_fetch_of_no_record_waits_for_none() -> None:
-    asked = body(ShareFetch("g", "m", 1, "src-0", 0))
+    asked = body(fetches("m", 1, "src-0", 0, group_id="g"))
     assert (asked["MaxWaitMs"], asked["MinBytes"], asked["MaxBytes"]) == (0, 0, 0)
 
 
@@ -272,8 +271,8 @@ def test_a_renewal_is_announced() -> None:
 
 def test_a_fetch_of_a_session_names_what_changes_and_what_is_acknowledged() -> None:
     renewed = (AcknowledgementBatch(7, 8, AcknowledgeType.RENEW),)
-    said = OfSession(("src-2",), ("src-1",), (PartitionAcknowledgements("src-0", renewed),))
-    asked = body(ShareFetch("g", "m", 3, "src-0", 0, of_session=said))
+    parts = (PartitionAcknowledgements("src-2"), PartitionAcknowledgements("src-0", renewed))
+    asked = body(ShareFetch("g", "m", 3, parts, 0, forgotten=("src-1",)))
     (topic,) = asked["Topics"]
     assert [p["PartitionIndex"] for p in topic["Partitions"]] == [2, 0]
     assert [len(p["AcknowledgementBatches"]) for p in topic["Partitions"]] == [0, 1]

@@ -31,13 +31,12 @@ from kipviz.messages.events import (
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
-    ShareFetch,
 )
 from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.properties.verdict import BROKEN
 from kipviz.records.share_group_state import RecordState
 from tests.clients.parts import changed
-from tests.messages.shares import staged, stages
+from tests.messages.shares import fetches, staged, stages
 
 S = RecordState
 ACCEPT, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.REJECT
@@ -226,7 +225,7 @@ def test_a_poll_after_every_record_is_staged_goes_on() -> None:
 
 # -- a member that waits for what it holds -------------------------------------------------------------
 
-FETCH = ParkedFetch(ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
+FETCH = ParkedFetch(fetches("M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
 ALONE = "no self-deadlock"
 AFTER_ABORT = "abort releases records"
 WAITS = (

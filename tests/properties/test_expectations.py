@@ -21,12 +21,12 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import WRITE_FAILED, CallReturned, RecordsMoved
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.properties.expectations import EXPECTATIONS, AbortIsNoFailure, Expectation
 from kipviz.properties.verdict import BROKEN, HOLDS
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.studies.review_findings.findings import first_break
+from tests.messages.shares import fetches
 from tests.properties.history import WORLD
 
 S = RecordState
@@ -99,7 +99,7 @@ def test_the_repaired_design_does_what_an_application_may_expect(
 
 def waiting_with(held: Table[int, InFlight], start: int) -> Any:
     """A world in which M1 waits for records of src-0, and holds some."""
-    waiting = ParkedFetch(ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
+    waiting = ParkedFetch(fetches("M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0))
     share = SharePartition("k", "g1", "src-0", 0, start_offset=start, next_offset=102)
     leader = ShareLeader(shares=Table.of({"k": share.but(records=held, parked=(waiting,))}))
     return SimpleNamespace(roles=Table.of({(5, "share_partition_leader", ""): leader}))
@@ -164,14 +164,14 @@ def test_a_commit_that_has_returned_leaves_nothing_of_its_transaction_staged() -
         ({}, BROKEN),
         ({"partitions": ("src-1",)}, HOLDS),
         ({"fetched": ()}, HOLDS),
-        ({"request": ShareFetch("g2", "M1", 1, "src-0", 1)}, HOLDS),
-        ({"request": ShareFetch("g1", "M2", 1, "src-0", 1)}, HOLDS),
+        ({"request": fetches("M1", 1, "src-0", 1, group_id="g2")}, HOLDS),
+        ({"request": fetches("M2", 1, "src-0", 1)}, HOLDS),
     ],
 )
 def test_a_fetch_of_a_session_waits_for_itself_where_it_waits_for_that_partition(
     changes: dict[str, Any], status: str
 ) -> None:
-    request, to = ShareFetch("g1", "M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0)
+    request, to = fetches("M1", 1, "src-0", 1), ReplyTo("app-1/consumer", 5, 0)
     call = SessionCall(to, request, ("src-0", "src-1")).but(**changes)
     held = Table.of({100: InFlight(S.ACQUIRED, 1, "M1", 100)})
     share = SharePartition("k", "g1", "src-0", 0, start_offset=100, next_offset=102)

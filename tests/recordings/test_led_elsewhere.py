@@ -7,9 +7,9 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.message_errors import error_of_response
-from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.recordings.followed_members.led_elsewhere import on_share_fetch
 from kipviz.records.placement import SHARE_GROUP_STATE, partition_for
+from tests.messages.shares import fetches
 
 HERE, ELSEWHERE = 1, 2
 KEY = f"g1:{TOPIC_IDS['src']}:0"
@@ -23,7 +23,7 @@ def desk():
 
 def fetched(desk, epoch):
     """Send a fetch of an epoch; return the error, None where it waits for the share-partition's state."""
-    answer = desk.ask(on_share_fetch, ShareFetch("g1", "M1", epoch, "src-0", 10), "M1/consumer")
+    answer = desk.ask(on_share_fetch, fetches("M1", epoch, "src-0", 10), "M1/consumer")
     return None if answer is None else error_of_response(answer)
 
 

@@ -543,7 +543,7 @@ def test_the_share_partition_leader_reads_and_writes_what_was_recorded(recording
             epochs = (m.state_epoch, m.leader_epoch)
             modelled.append(("write", *epochs, m.start_offset, m.delivery_complete_count, batches))
         elif isinstance(m, ShareFetch):
-            modelled.append(("fetch", m.session_epoch, m.acknowledgements))
+            modelled.append(("fetch", m.session_epoch, m.first.acknowledgements))
         else:
             batches = m.partitions[0].acknowledgements
             said_now = [int(b.type) for b in batches for _ in range(b.first, b.last + 1)]

@@ -93,10 +93,8 @@ def serve(me: SharePartition, on: Context) -> Effects:
         if catch.nothing and not parked.acknowledge_error and request.max_records > 0:
             if request.wait and not catch.too_early:
                 continue
-            if request.further:
-                following = request.but(
-                    partition=request.further[0], further=request.further[1:], acknowledgements=()
-                )
+            if len(request.partitions) > 1:
+                following = request.but(partitions=request.partitions[1:])
                 further.append(LocalCall(ROLE, "", FetchFurther(following, parked.reply_to)))
                 me = me.but(parked=tuple(p for p in me.parked if p is not parked))
                 continue

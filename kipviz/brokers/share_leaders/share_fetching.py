@@ -61,16 +61,14 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     acknowledgements are durable and there are records to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.newContext, fetchMessages.
     """
-    asked = request.of_session
-    if asked is None:
+    if not on.fetches_by_session(reply_to.source):
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
     def refuse(checks: Checks) -> Effects:
         answer = ShareFetchResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
-    batches = tuple(b for part in asked.acknowledgements for b in part.acknowledgements)
-    checks = share_sessions.form_checks(request, batches)
+    checks = share_sessions.form_checks(request)
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
     me, session = share_sessions.after(me, request, reply_to, on)
@@ -79,8 +77,10 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
+    me = share_sessions.with_partitions(me, request)
     call = SessionCall(reply_to, request)
-    taken = _apply_acknowledgements(me, call, asked.acknowledgements, on).after(checks)
+    acknowledged = tuple(part for part in request.partitions if part.acknowledgements)
+    taken = _apply_acknowledgements(me, call, acknowledged, on).after(checks)
     begun = _begin_call(taken, request, on)
     if request.session_epoch != FINAL_EPOCH:
         return begun
@@ -340,14 +340,13 @@ def _answer(
 ) -> ShareFetchResponse | ShareAcknowledgeResponse:
     """Build the response: acquired records and results of acknowledgements, partition by partition.
 
-    A partition without anything new is left out, unless this request added it to the session.
+    A partition without anything new is left out, unless this request names it.
     """
     results = dict(call.acknowledged)
     if isinstance(request, ShareAcknowledge):
         each = (PartitionResult(p.partition, results[p.partition]) for p in request.partitions)
         return ShareAcknowledgeResponse(Errors.NONE, tuple(each))
-    fresh = request.of_session.added if request.of_session is not None else ()
-    named = (*fresh, *results)
+    named = request.names
     found = []
     for part in call.fetched or ():
         told = part.but(acknowledge_error=results.pop(part.partition, Errors.NONE))

@@ -75,14 +75,15 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     are durable and there are records to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.fetchMessages.
     """
+    partition, said = request.first.partition, request.first.acknowledgements
 
     def refuse(checks: Checks) -> Effects:
-        answer = refuse_fetch(request.partition, error_of(checks))
+        answer = refuse_fetch(partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     checks = one_after_another(
-        lambda: (deleted_topics.leader_check(request.partition, on),),
-        lambda: share_sessions.form_checks(request, request.acknowledgements),
+        lambda: (deleted_topics.leader_check(partition, on),),
+        lambda: share_sessions.form_checks(request),
     )
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
@@ -92,20 +93,20 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
         return refuse(checks)
-    key = on.image.share_key(request.group_id, request.partition)
+    key = on.image.share_key(request.group_id, partition)
     known = key in me.shares
-    share, loading = ensure(me, key, request.group_id, request.partition, on)
+    share, loading = ensure(me, key, request.group_id, partition, on)
     acked, parked = Effects(share), ParkedFetch(request, reply_to)
-    error, said = Errors.UNKNOWN_TOPIC_OR_PARTITION, request.acknowledgements
+    error = Errors.UNKNOWN_TOPIC_OR_PARTITION
     taken = one_after_another(
         lambda: share_validation.form_checks(said), lambda: _in_memory(said, known, error)
     )
     checks = (*checks, *taken, looked_at("share-partition", share.status))
     if error_of(taken) is not Errors.NONE:
         parked = parked.but(acknowledge_error=error_of(taken))
-    elif request.acknowledgements:
+    elif said:
         acked, error = share_writes.acknowledge(
-            share, request.member_id, request.acknowledgements, reply_to, on, with_fetch=True
+            share, request.member_id, said, reply_to, on, with_fetch=True
         )
         share = acked.state
         waits = any(w.fetch == reply_to for w in share.writes)
@@ -125,12 +126,13 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.processShareFetch.
     """
     request, reply_to = call.request, call.reply_to
-    checks = (deleted_topics.leader_check(request.partition, on),)
+    partition = request.first.partition
+    checks = (deleted_topics.leader_check(partition, on),)
     if error_of(checks) is not Errors.NONE:
-        refused = refuse_fetch(request.partition, error_of(checks))
+        refused = refuse_fetch(partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
-    key = on.image.share_key(request.group_id, request.partition)
-    share, loading = ensure(me, key, request.group_id, request.partition, on)
+    key = on.image.share_key(request.group_id, partition)
+    share, loading = ensure(me, key, request.group_id, partition, on)
     parked = (*share.parked, ParkedFetch(request, reply_to))
     served = share_acquiring.serve(share.but(parked=parked), on)
     return keep(me, with_effects(served.state, loading, served)).after(checks)

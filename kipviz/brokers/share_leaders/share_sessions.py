@@ -15,7 +15,6 @@ from kipviz.brokers.share_leaders.share_partition import Refused, Session, Share
 from kipviz.brokers.timers import RefusedFetchWait
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import (
-    AcknowledgementBatch,
     AcknowledgeType,
     ShareAcknowledge,
     ShareFetch,
@@ -26,15 +25,14 @@ from kipviz.messages.shares.share_groups import (
 OPENS, FINAL_EPOCH = 0, -1
 
 
-def form_checks(
-    request: ShareFetch, batches: tuple[AcknowledgementBatch, ...]
-) -> tuple[Check, ...]:
+def form_checks(request: ShareFetch) -> tuple[Check, ...]:
     """Check that a fetch does not contradict itself, before its session is checked.
 
     A request that renews locks fetches no records, and a session's first request acknowledges nothing. Source:
     KafkaApis.handleShareFetchRequest, SharePartitionManager.newContext.
     """
     error = Errors.INVALID_REQUEST
+    batches = tuple(b for part in request.partitions for b in part.acknowledgements)
     if any(b.type == AcknowledgeType.RENEW for b in batches):
         most = request.max_records
         renews = compare("records requested with a renewal", most, 0, most <= 0, error)
@@ -73,6 +71,7 @@ def after(
     """Check the session's epoch and advance it (ShareSessionContext).
 
     A new session replaces the member's older one, never another member's: live sessions stay. Only a fetch opens one.
+    Which partitions a session has is stored by `with_partitions`.
     """
     who, epoch = (request.group_id, request.member_id), request.session_epoch
     known, others = me.sessions.get(who), me.sessions
@@ -84,24 +83,26 @@ def after(
     if epoch == FINAL_EPOCH:
         return me, checks
     if epoch == OPENS:
-        fresh = Session(1, reply_to.source, partitions_after(request, ()))
+        fresh = Session(1, reply_to.source)
         return me.but(sessions=me.sessions.set(who, fresh)), checks
     assert known is not None
-    moved = Session(
-        next_session_epoch(epoch), reply_to.source, partitions_after(request, known.partitions)
-    )
+    moved = Session(next_session_epoch(epoch), reply_to.source, known.partitions)
     return me.but(sessions=me.sessions.set(who, moved)), checks
 
 
-def partitions_after(
-    request: ShareFetch | ShareAcknowledge, known: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return the partitions of a session after a request: new ones come last (ShareSession.update)."""
-    if not isinstance(request, ShareFetch) or request.of_session is None:
-        return known
-    said = request.of_session
-    every = (*known, *(p for p in said.added if p not in known))
-    return tuple(p for p in every if p not in said.forgotten)
+def with_partitions(me: ShareLeader, request: ShareFetch) -> ShareLeader:
+    """Store which partitions a session has after a request: new ones come last (ShareSession.update).
+
+    A request that closes its session changes none.
+    """
+    if request.session_epoch == FINAL_EPOCH or not (request.partitions or request.forgotten):
+        return me
+    who = (request.group_id, request.member_id)
+    session = me.sessions[who]
+    known = session.partitions
+    every = (*known, *(p for p in request.names if p not in known))
+    left = tuple(p for p in every if p not in request.forgotten)
+    return me.but(sessions=me.sessions.set(who, session.but(partitions=left)))
 
 
 def keep_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:

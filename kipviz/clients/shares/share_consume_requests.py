@@ -85,10 +85,10 @@ def sent(me: ShareConsumer, request: Message, broker: int) -> tuple[ShareConsume
         and isinstance(request, ShareFetch)
         and me.subscription.assigned
     ):
-        left = tuple(p for p in wanted.further if p not in request.further)
-        me = me.but(asking=left, sessions=me.sessions.but(asked=request.partition))
-        owed = me.acknowledging.owed
-        me = owing(me, tuple(o for o in owed if o.partition != request.partition))
+        first = request.first.partition
+        left = tuple(p for p in wanted.names if p not in request.names)
+        me = me.but(asking=left, sessions=me.sessions.but(asked=first))
+        me = owing(me, tuple(o for o in me.acknowledging.owed if o.partition != first))
     me = me.but(to_send=None, on_wire=request, on_wire_broker=broker)
     if isinstance(request, ShareFetch) and not request.session_epoch:
         return me.but(sessions=me.sessions.but(epoch=0, broker=broker)), request
@@ -99,20 +99,22 @@ def _sent_by_session(
     me: ShareConsumer, wanted: ShareFetch, request: ShareFetch, broker: int
 ) -> tuple[ShareConsumer, ShareFetch]:
     """Ask a broker for all partitions that it leads, and wait there if it leads all of them."""
-    mine = (request.partition, *request.further)
+    mine = request.names
     sessions, requests = me.sessions, me.acknowledging
-    said, lost, owed = share_holding.of_session(
-        mine, sessions.told_to(broker), requests.owed, broker
-    )
-    for each in lost:
+    said = share_holding.of_session(mine, sessions.told_to(broker), requests.owed, broker)
+    for each in said.lost:
         here = each.broker == broker and each.partition in mine
         error = Errors.NETWORK_EXCEPTION if here else Errors.NOT_LEADER_OR_FOLLOWER
         requests = requests.come_to(each.acknowledgements, error, each.partition)
-    left = tuple(p for p in wanted.further if p not in mine)
-    request = request.but(session_epoch=sessions.epoch, further=(), of_session=said)
-    request = request.but(acknowledgements=(), wait=len(mine) == len(me.subscription.assigned))
-    sessions = sessions.but(asked=request.partition).with_told(broker, mine)
-    me = me.but(asking=left, sessions=sessions, acknowledging=requests.but(owed=owed))
+    left = tuple(p for p in wanted.names if p not in mine)
+    request = request.but(
+        session_epoch=sessions.epoch,
+        partitions=said.partitions,
+        forgotten=said.forgotten,
+        wait=len(mine) == len(me.subscription.assigned),
+    )
+    sessions = sessions.but(asked=mine[0]).with_told(broker, mine)
+    me = me.but(asking=left, sessions=sessions, acknowledging=requests.but(owed=said.others))
     return me.but(to_send=None, on_wire=request, on_wire_broker=broker), request
 
 
@@ -125,18 +127,27 @@ def _addressed(me: ShareConsumer, request: Message, broker: int) -> Message:
         return request
     epoch = me.sessions.epoch
     if me.gathers:
-        owed = share_holding.for_fetch(me.acknowledging.owed, request.partition, broker)
-        told = owed if epoch else ()
-        return request.but(session_epoch=epoch, acknowledgements=told, further=())
+        first = request.first.partition
+        owed = share_holding.for_fetch(me.acknowledging.owed, first, broker) if epoch else ()
+        return request.but(
+            session_epoch=epoch, partitions=(PartitionAcknowledgements(first, owed),)
+        )
     if me.subscription.assigned:
         goes_along = epoch and broker == me.current_fetch.delivered_by
-        told = request.acknowledgements if goes_along else ()
-        return request.but(session_epoch=epoch, acknowledgements=told)
+        return _from_epoch(request, epoch, acknowledges=bool(goes_along))
     if not request.session_epoch:
         return request
     if epoch and me.sessions.broker == broker:
         return request.but(session_epoch=epoch)
-    return request.but(session_epoch=0, acknowledgements=())
+    return _from_epoch(request, 0, acknowledges=False)
+
+
+def _from_epoch(request: ShareFetch, epoch: int, *, acknowledges: bool) -> ShareFetch:
+    """Return a fetch with a session epoch; without acknowledgements if these belong to another session."""
+    if acknowledges:
+        return request.but(session_epoch=epoch)
+    bare = tuple(map(PartitionAcknowledgements, request.names))
+    return request.but(session_epoch=epoch, partitions=bare)
 
 
 def on_response(me: ShareConsumer, answer: Message) -> ShareConsumer:
@@ -244,14 +255,13 @@ def _answered_by_session(
     if request.wait and not me.current_fetch.beside:
         return _again(me)
     fetch = me.current_fetch.but(delivered_by=broker)
-    return _ask_the_rest(me.but(partition=request.partition, current_fetch=fetch))
+    return _ask_the_rest(me.but(partition=me.sessions.asked, current_fetch=fetch))
 
 
 def _ask_the_rest(me: ShareConsumer) -> ShareConsumer:
     """Ask for the remaining partitions; after the last one poll() returns, or starts again."""
     if me.asking:
-        following = fetch_request(me, ()).but(partition=me.asking[0], further=me.asking[1:])
-        return me.but(to_send=following)
+        return me.but(to_send=_fetch(me, me.asking, ()))
     if me.records:
         return me.but(done=True)
     held = me.current_fetch.beside
@@ -279,8 +289,7 @@ def _ask_on(me: ShareConsumer) -> ShareConsumer:
     if me.subscription.joins and not me.subscription.assigned:
         return _again(me)
     if me.asking:
-        following = fetch_request(me, ()).but(partition=me.asking[0], further=me.asking[1:])
-        return me.but(to_send=following)
+        return me.but(to_send=_fetch(me, me.asking, ()))
     return me.but(resting=True)
 
 
@@ -312,11 +321,7 @@ def _note_results(
         me = me.but(current_fetch=fetch.but(renewing=(), renewed=renewed))
     requests = me.acknowledging
     if not me.by_session:
-        every = (
-            request.acknowledgements
-            if isinstance(request, ShareFetch)
-            else request.partitions[0].acknowledgements
-        )
+        every = request.partitions[0].acknowledgements
         return me.but(acknowledging=requests.come_to(every, error))
     results = _results(answer)
     for said in _said_of_each(request):
@@ -328,7 +333,7 @@ def _note_results(
 def _said_of_each(request: ShareFetch | ShareAcknowledge) -> tuple[PartitionAcknowledgements, ...]:
     if isinstance(request, ShareAcknowledge):
         return request.partitions
-    return request.of_session.acknowledgements if request.of_session is not None else ()
+    return tuple(part for part in request.partitions if part.acknowledgements)
 
 
 def _results(answer: ShareFetchResponse | ShareAcknowledgeResponse | None) -> dict[str, Errors]:
@@ -389,20 +394,24 @@ def _reopen(me: ShareConsumer) -> ShareConsumer:
 
 def fetch_request(me: ShareConsumer, said: tuple[AcknowledgementBatch, ...]) -> ShareFetch:
     """Return a request for records that also acknowledges earlier ones."""
-    epoch, several = me.sessions.epoch, me.subscription.has_several
-    said = in_order((*said, *me.current_fetch.gap_batches)) if epoch else ()
+    said = in_order((*said, *me.current_fetch.gap_batches)) if me.sessions.epoch else ()
     assigned = me.subscription.assigned
-    first, *further = (me.partition,) if not assigned else _turn(me, stays=bool(said))
+    return _fetch(me, _turn(me, stays=bool(said)) if assigned else (me.partition,), said)
+
+
+def _fetch(
+    me: ShareConsumer, partitions: tuple[str, ...], said: tuple[AcknowledgementBatch, ...]
+) -> ShareFetch:
+    """Return a request for records of some partitions; the acknowledgements are for the first one."""
+    first, *further = partitions
     return ShareFetch(
         me.group_id,
         me.member_id,
-        epoch,
-        first,
+        me.sessions.epoch,
+        (PartitionAcknowledgements(first, said), *map(PartitionAcknowledgements, further)),
         me.max_records,
-        said,
         me.acquire_mode,
-        tuple(further),
-        not several,
+        not me.subscription.has_several,
     )
 
 

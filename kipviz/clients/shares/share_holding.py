@@ -17,7 +17,6 @@ from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     FetchedPartition,
-    OfSession,
     PartitionAcknowledgements,
     batches_of,
 )
@@ -71,30 +70,44 @@ def for_fetch(
     )
 
 
+class SessionFetch(Value, frozen=True):
+    """What a fetch of a session names: partitions to add or with acknowledgements, and those to remove.
+
+    `lost` are acknowledgements that cannot be sent, `others` those owed to other brokers.
+    """
+
+    partitions: tuple[PartitionAcknowledgements, ...]
+    forgotten: tuple[str, ...]
+    lost: tuple[Owed, ...]
+    others: tuple[Owed, ...]
+
+
 def of_session(
     mine: tuple[str, ...], known: tuple[str, ...] | None, owing: tuple[Owed, ...], broker: int
-) -> tuple[OfSession, tuple[Owed, ...], tuple[Owed, ...]]:
-    """Return the session part of a fetch, the lost acknowledgements, and those owed to other brokers.
+) -> SessionFetch:
+    """Return what a fetch of a session names.
 
     `known` are the session's partitions, None if it begins: then every partition is added and nothing can be
     acknowledged. Acknowledgements for a broker that no longer leads the partition are lost.
     Source: ShareSessionHandler.newShareFetchBuilder, ShareConsumeRequestManager.maybeAddAcknowledgements.
     """
-    told, lost, others = [], [], []
+    told: dict[str, tuple[AcknowledgementBatch, ...]] = {}
+    lost, others = [], []
     for each in owing:
         if each.broker != broker and each.partition not in mine:
             others.append(each)
         elif known is None or each.broker != broker or each.partition not in mine:
             lost.append(each)
         else:
-            told.append(PartitionAcknowledgements(each.partition, each.acknowledgements))
+            told[each.partition] = each.acknowledgements
     before = known or ()
-    said = OfSession(
-        tuple(p for p in mine if p not in before),
+    named = dict.fromkeys((*(p for p in mine if p not in before), *told))
+    return SessionFetch(
+        tuple(PartitionAcknowledgements(p, told.get(p, ())) for p in named),
         tuple(p for p in before if p not in mine),
-        tuple(told),
+        tuple(lost),
+        tuple(others),
     )
-    return said, tuple(lost), tuple(others)
 
 
 def staging(held: tuple[Held, ...], partition: str, offsets: tuple[int, ...]) -> tuple[Held, ...]:

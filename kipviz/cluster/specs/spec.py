@@ -10,6 +10,7 @@ from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import (
     BrokerSettings,
     GroupConfig,
+    SimplifiedConsumers,
 )
 from kipviz.clients.application import Line
 from kipviz.clients.groups.subscribing import MODERN
@@ -290,9 +291,11 @@ class ClusterSpec(Value, frozen=True):
         return tuple(a for a in self.applications if not a.admin)
 
     @property
-    def without_reset(self) -> tuple[str, ...]:
-        """The processes whose consumers have no auto.offset.reset: they read on where the log begins, without asking."""
-        return tuple(a.name for a in self.applications if not a.auto_offset_reset)
+    def simplified(self) -> SimplifiedConsumers:
+        """The processes whose consumers brokers serve in a simplified way."""
+        without_reset = tuple(a.name for a in self.applications if not a.auto_offset_reset)
+        shares = (a for a in self.applications if a.share)
+        return SimplifiedConsumers(without_reset, tuple(a.name for a in shares if not a.by_session))
 
 
 class BadSpec(ValueError):

@@ -48,45 +48,42 @@ class PartitionAcknowledgements(Value, frozen=True):
     """A partition that a request names, and the acknowledgements of its records."""
 
     partition: str
-    acknowledgements: tuple[AcknowledgementBatch, ...]
-
-
-class OfSession(Value, frozen=True):
-    """The share session's part of a ShareFetch: partitions to add and to remove, acknowledgements.
-
-    The broker stores the partitions of a session, so a request may name none and then fetches from all of them.
-    Acknowledgements may be for any partition, even for one that is removed with them.
-    """
-
-    added: tuple[str, ...] = ()
-    forgotten: tuple[str, ...] = ()
-    acknowledgements: tuple[PartitionAcknowledgements, ...] = ()
+    acknowledgements: tuple[AcknowledgementBatch, ...] = ()
 
 
 class ShareFetch(Message, frozen=True):
     """A share consumer fetches records and may acknowledge earlier ones in the same request.
 
     Epoch 0 opens a share session, n > 0 continues, -1 closes. With `max_records` 0 it fetches none: the request closes
-    the session or renews locks. With `of_session` it fetches from all partitions of the session, as Kafka's does, and
-    `partition` is only the first of those that its client means. Without it, it fetches from `partition`, and if that
-    has no records, from the next of `further`; the response has records of one. Without `wait` it is answered at once,
-    even without records (MaxWaitMs 0).
+    the session or renews locks. It fetches from all partitions of the session. `partitions` are those that it adds to
+    the session, and those with acknowledgements; `forgotten` are removed from the session, also with acknowledgements.
+    Without `wait` it is answered at once, even without records (MaxWaitMs 0).
+    A consumer that is not `by_session` in its cluster's spec names all partitions each time. Its request fetches from
+    the first one, and if that has no records, from the next; the response has records of one.
     NOT MODELLED: min and max bytes, and so how those are divided among partitions (PartitionMaxBytesStrategy).
     """
 
     API_KEY: ClassVar[int] = 78
     VERSION: ClassVar[int] = 2
-    IF_USED: ClassVar[tuple[str, ...]] = ("of_session",)
+    IF_USED: ClassVar[tuple[str, ...]] = ("forgotten",)
     group_id: str
     member_id: str
     session_epoch: int
-    partition: str
+    partitions: tuple[PartitionAcknowledgements, ...]
     max_records: int
-    acknowledgements: tuple[AcknowledgementBatch, ...] = ()
     acquire_mode: int = BATCH_OPTIMIZED
-    further: tuple[str, ...] = ()
     wait: bool = True
-    of_session: OfSession | None = None
+    forgotten: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> PartitionAcknowledgements:
+        """The partition that a request about one partition after the other fetches from first."""
+        return self.partitions[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its partitions."""
+        return tuple(part.partition for part in self.partitions)
 
 
 class AcquiredRecords(Value, frozen=True):
@@ -113,8 +110,8 @@ class FetchedPartition(Value, frozen=True):
 class ShareFetchResponse(Message, frozen=True):
     """The result for each partition, with the records that the member has acquired, or the `error` of the whole request.
 
-    Without `of_session` the first result is that of the partition with records; the others are partitions of a topic
-    that the member may not read.
+    For a consumer that is not `by_session` the first result is that of the partition with records; the others are
+    partitions of a topic that the member may not read.
     """
 
     API_KEY: ClassVar[int] = 78

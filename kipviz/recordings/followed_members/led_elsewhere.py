@@ -20,17 +20,16 @@ from kipviz.messages.shares.share_groups import ShareFetch
 
 def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:
     """Fetch from the partition's leader; any other broker checks the form, the session, and then the leadership."""
-    if on.image.leader_of(request.partition) == on.broker:
+    partition = request.first.partition
+    if on.image.leader_of(partition) == on.broker:
         return share_partition_leader.on_share_fetch(me, request, to, on)
-    checks = share_sessions.form_checks(request, request.acknowledgements)
+    checks = share_sessions.form_checks(request)
     if error_of(checks) is Errors.NONE:
         me, session = share_sessions.after(me, request, to, on)
         checks += session
     refused_before = error_of(checks) is not Errors.NONE
-    told = one_after_another(
-        lambda: checks, lambda: (deleted_topics.leader_check(request.partition, on),)
-    )
-    answer = refuse_fetch(request.partition, error_of(told))
+    told = one_after_another(lambda: checks, lambda: (deleted_topics.leader_check(partition, on),))
+    answer = refuse_fetch(partition, error_of(told))
     done = Effects(me, replies=(Reply(to, answer),), checks=told)
     if refused_before or request.session_epoch != FINAL_EPOCH:
         return done

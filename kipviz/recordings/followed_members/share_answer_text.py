@@ -90,16 +90,15 @@ def message_of(
     """Return a request of a member in the model's form, about one of its partitions."""
     said = exchange.request
     who = (said["groupId"], said["memberId"], said["shareSessionEpoch"])
+    parts = (PartitionAcknowledgements(partition, acknowledgements),)
     if exchange.api == "SHARE_ACKNOWLEDGE":
-        return ShareAcknowledge(*who, (PartitionAcknowledgements(partition, acknowledgements),))
+        return ShareAcknowledge(*who, parts)
     mode = said.get("shareAcquireMode", 0)
-    return ShareFetch(*who, partition, most, acknowledgements, acquire_mode=mode)
+    return ShareFetch(*who, parts, most, mode)
 
 
 def asked_partition(message: ShareFetch | ShareAcknowledge) -> str:
     """Return the partition that a request of `message_of` is about."""
-    if isinstance(message, ShareFetch):
-        return message.partition
     (only,) = message.partitions
     return only.partition
 

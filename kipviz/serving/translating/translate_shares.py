@@ -17,7 +17,6 @@ from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,
-    OfSession,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareFetch,
@@ -132,27 +131,25 @@ def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:
 
 def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
     """Read records of a share session's partitions, and acknowledge earlier ones."""
-    parts = tuple(_parts(said, desk))
+    parts = tuple(PartitionAcknowledgements(*each) for each in _parts(said, desk))
     forgotten = tuple(
         f"{desk.topic_named(topic)}-{index}"
         for topic in said["ForgottenTopicsData"] or ()
         for index in topic["Partitions"]
         if desk.topic_named(topic)
     )
-    given = tuple(PartitionAcknowledgements(*each) for each in parts if each[1])
     who = (said["GroupId"] or "", said["MemberId"] or "")
     mode = said.get("ShareAcquireMode", 0)
     if mode not in (0, 1):
         raise Refused(f"ShareAcquireMode is 0 or 1, not {mode}")
-    session = OfSession(tuple(name for name, _ in parts), forgotten, given)
     message = ShareFetch(
         *who,
         said["ShareSessionEpoch"],
-        parts[0][0] if parts else "",
+        parts,
         said["MaxRecords"],
         acquire_mode=mode,
         wait=False,
-        of_session=session,
+        forgotten=forgotten,
     )
     asked = as_written(message, desk)
 
@@ -172,16 +169,16 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
     def ready() -> bool:
         return any(_has(who[0], p, desk) for p in _of_session(who, message, desk))
 
+    given = any(part.acknowledgements for part in parts)
     waits = said["ShareSessionEpoch"] >= 0 and said["MaxRecords"] > 0 and not given
     return Asked(asked.messages, answer, ready, said["MaxWaitMs"] if waits else 0)
 
 
 def _of_session(who: tuple[str, str], message: ShareFetch, desk: Desk) -> tuple[str, ...]:
     """Return the partitions of a fetch: its own, and those of the member's sessions."""
-    assert message.of_session is not None
     known = _in_sessions(who, desk) if message.session_epoch > 0 else ()
-    left = message.of_session.forgotten
-    return tuple(p for p in dict.fromkeys((*known, *message.of_session.added)) if p not in left)
+    left = message.forgotten
+    return tuple(p for p in dict.fromkeys((*known, *message.names)) if p not in left)
 
 
 def _has(group_id: str, partition: str, desk: Desk) -> bool:

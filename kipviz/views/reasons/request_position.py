@@ -163,16 +163,13 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     call = _find_session_call(role, message)
     if call is not None:
         return _session_call_waits(world, broker, role, call)
-    if isinstance(message, ShareAcknowledge | TxnShareAcknowledge):
-        first = message.partitions[0].partition if message.partitions else ""
-    else:
-        first = message.partition
+    first = message.partitions[0].partition if message.partitions else ""
     share = role.shares.get(world.image.share_key(message.group_id, first)) if first else None
     if share is not None and share.writes:
         return write_of(world, broker, share)
     if delayed := _find_delayed(role, message):
         return _enlistment(world, broker, delayed)
-    if not isinstance(message, ShareFetch) or message.of_session is not None or share is None:
+    if not isinstance(message, ShareFetch) or share is None:
         return AT_WORK
     states = [r.state.name for r in share.records.values()]
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))

@@ -126,20 +126,8 @@ OF_THE_FETCH = (*OF_A_SESSION, Errors.SHARE_SESSION_LIMIT_REACHED)
 """Errors of a whole fetch, which are checked before its partitions."""
 
 
-def _list_acknowledged(m: model.ShareFetch) -> Acknowledged:
-    """Return the partitions that a fetch names, with their acknowledgements.
-
-    For a share session these are the added partitions, and those with acknowledgements.
-    """
-    session = m.of_session
-    if session is None:
-        return ((m.partition, m.acknowledgements), *((p, ()) for p in m.further))
-    batches = {part.partition: part.acknowledgements for part in session.acknowledgements}
-    return tuple((p, batches.get(p, ())) for p in dict.fromkeys((*session.added, *batches)))
-
-
 def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
-    every = _list_acknowledged(m)
+    every: Acknowledged = tuple((part.partition, part.acknowledgements) for part in m.partitions)
     # The Java client sends max.poll.records twice.
     asked: Struct = {
         "GroupId": m.group_id,
@@ -151,9 +139,9 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
         "BatchSize": m.max_records,
         "ShareAcquireMode": m.acquire_mode,
     }
-    if m.of_session is not None:
+    if m.forgotten:
         forgotten = indexes(
-            m.of_session.forgotten,
+            m.forgotten,
             lambda topic, each: {"TopicId": around.topic_id(topic), "Partitions": each},
         )
         asked |= {"ForgottenTopicsData": forgotten}
@@ -208,9 +196,9 @@ APIS: tuple[Api, ...] = (
             {"ShareFetchResponse.AcquisitionLockTimeoutMs": LOCK},
         ),
         role=Role.SHARE_PARTITION_LEADER,
-        shard=Shard.PARTITION,
+        shard=Shard.ONE_LEADER,
         needs=(READ_GROUP, READ_EACH),
-        refusal=lambda m, error: refuse_fetch(m.partition, error),
+        refusal=lambda m, error: refuse_fetch(m.first.partition if m.partitions else "", error),
         errors=(
             at(
                 "ErrorCode",
