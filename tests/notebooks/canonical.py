@@ -47,6 +47,9 @@ def run(path: Path) -> NotebookNode:
         notebook,
         timeout=CELL_SECONDS,
         startup_timeout=PATIENCE,
+        # By itself it waits 4 s for a cell's last output, and stores the notebook without it.
+        iopub_timeout=int(PATIENCE),
+        raise_on_iopub_timeout=True,
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": str(path.parent)}},
