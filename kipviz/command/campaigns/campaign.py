@@ -149,11 +149,14 @@ def _interruptible(work: Campaign | LoopCampaign, folder: str | None) -> Iterato
     from kipviz.campaigns.cancellation import Cancelled
     from kipviz.checking.search.interrupted import is_ignored
 
+    before = signal.getsignal(signal.SIGINT)
+
     def cancel(_: int, __: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a second ^C is meant
+        signal.signal(signal.SIGINT, before)  # a second ^C is meant
         work.cancel()
 
-    before = signal.SIG_IGN if is_ignored() else signal.signal(signal.SIGINT, cancel)
+    if not is_ignored():
+        signal.signal(signal.SIGINT, cancel)
     try:
         yield
     except Cancelled:
