@@ -110,17 +110,10 @@ class Acceptor(RequestBook):
             brought = tuple(dict.fromkeys(self._list_brought()))
         self.logs = ReplayedLogs(evidence, self.exchanges, brought)
         self.office = Office(self.logs.worlds[0].image, *known, self.exchanges)
+        # Of every request, also of those that are set aside while groups are followed.
         told = (self.exchanges, self._sent, evidence.entries, self.logs.log_after)
-        self._worlds = OpenWorlds(
-            evidence,
-            self.logs,
-            self._admission,
-            fronts,
-            self.office,
-            self._given,
-            VerificationMemory(*told),
-            Transitions(self.exchanges, evidence.entries, self._decisions),
-        )
+        checked = VerificationMemory(*told)
+        transitions = Transitions(self.exchanges, evidence.entries, self._decisions)
         members = FollowedMembers(
             evidence,
             self.names,
@@ -132,7 +125,17 @@ class Acceptor(RequestBook):
             self.office,
         )
         self.groups = FollowedGroups(self, members)
-        self._worlds.joining = self.groups.joining
+        self._worlds = OpenWorlds(
+            evidence,
+            self.logs,
+            self._admission,
+            fronts,
+            self.office,
+            self._given,
+            checked,
+            transitions,
+            self.groups.joining,
+        )
 
     def _list_brought(self) -> Iterator[tuple[str, int]]:
         """Yield the partitions and offsets of the batches that requests appended."""

@@ -43,11 +43,7 @@ from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
 
 
 class OpenWorlds:
-    """The worlds at the moments of an exchange, with what the logs do not show.
-
-    Attributes:
-        joining: the classic groups as they were followed at each broker; 0 stands for a single broker.
-    """
+    """The worlds at the moments of an exchange, with what the logs do not show."""
 
     def __init__(
         self,
@@ -59,9 +55,13 @@ class OpenWorlds:
         given: GivenIds,
         checked: VerificationMemory,
         transitions: Transitions,
+        joining: Mapping[int, Joining],
     ) -> None:
-        """Store the sources of what may have been in the broker's memory."""
-        self.joining: Mapping[int, Joining] = {}
+        """Store the sources of what may have been in the broker's memory.
+
+        `joining` are the classic groups as they were followed at each broker; 0 stands for a single broker.
+        """
+        self._joining = joining
         self._logs, self._admission, self._fronts = logs, admission, fronts
         self._office, self._given = office, given
         self._checked, self._transitions = checked, transitions
@@ -138,7 +138,7 @@ class OpenWorlds:
                 yield leveled
                 yield from with_unacknowledged_markers(leveled, key, past, exchange, message)
             elif isinstance(message, OffsetCommit | TxnOffsetCommit):
-                joining = self.joining[exchange.broker if self._decisions else 0]
+                joining = self._joining[exchange.broker if self._decisions else 0]
                 ways = tuple(joining.groups_between(*span_of(exchange)))
                 yield from worlds_of_group(leveled, key, message.group_id, ways)
             elif isinstance(message, Produce):
