@@ -217,17 +217,6 @@ class Context(Value, frozen=True):
         """Return how many ms ago a transaction began, or -1 where time is not counted."""
         return dict(self.ages).get(transactional_id, -1)
 
-    def reads_on(self, source: str) -> bool:
-        """Return whether a consumer whose position the log does not have reads on from the first record.
-
-        This leaves out the round trips of auto.offset.reset=earliest.
-        """
-        return source.partition("/")[0] in self.simplified.without_reset
-
-    def fetches_by_session(self, source: str) -> bool:
-        """Return whether a share consumer fetches all partitions of its session in one request, as Kafka's does."""
-        return source.partition("/")[0] not in self.simplified.without_session
-
     def log(self, partition: str) -> PartitionLog:
         """Return the log of a partition that this broker leads."""
         return self.logs[partition]

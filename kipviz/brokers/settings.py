@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kipviz.brokers.authorizer import principal_of
 from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 
@@ -17,6 +18,17 @@ class SimplifiedConsumers(Value, frozen=True):
 
     without_reset: tuple[str, ...] = ()
     without_session: tuple[str, ...] = ()
+
+    def reads_on(self, source: str) -> bool:
+        """Return whether a consumer whose position the log does not have reads on from the first record.
+
+        This leaves out the round trips of auto.offset.reset=earliest.
+        """
+        return principal_of(source) in self.without_reset
+
+    def fetches_by_session(self, source: str) -> bool:
+        """Return whether a share consumer fetches all partitions of its session in one request, as Kafka's does."""
+        return principal_of(source) not in self.without_session
 
 
 class BrokerSettings(Value, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.authorizer import kept_out, not_attempted, principal_of, refusal
+from kipviz.brokers.authorizer import kept_out, not_attempted, refusal
 from kipviz.brokers.checks import Check, Checks
 from kipviz.brokers.context import Image
 from kipviz.brokers.groups import offset_topics
@@ -94,7 +94,7 @@ def _unchecked_topics(
 
     The leader itself checks each partition of a share session.
     """
-    if isinstance(message, ShareFetch) and principal_of(source) not in simplified.without_session:
+    if isinstance(message, ShareFetch) and simplified.fetches_by_session(source):
         return tuple(map(topic_of, message.names))
     return deleted_topics.nameless(message, image, rules)
 

@@ -6,7 +6,7 @@ them to the response with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
@@ -21,7 +21,12 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommitResponse,
 )
 from kipviz.messages.groups.several_groups import OfGroups, about, groups_of, names_several
-from kipviz.messages.logs.producing import PartitionProduceResponse, Produce, ProduceResponse
+from kipviz.messages.logs.producing import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    Produce,
+    ProduceResponse,
+)
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
@@ -29,8 +34,10 @@ from kipviz.messages.shares.share_admin import (
 )
 from kipviz.messages.shares.share_groups import (
     FetchedPartition,
+    PartitionAcknowledgements,
     ShareFetch,
     ShareFetchResponse,
+    TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
 )
 from kipviz.messages.transactions.transactions import (
@@ -46,27 +53,25 @@ from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 OF_PARTS = (ProduceResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
+# What a request names for a partition.
+P = TypeVar("P", PartitionProduceData, PartitionAcknowledgements, TxnPartitionAcknowledgements)
+
 
 def narrowed(message: Message, image: Image) -> Message:
     """Return a client's request without the partitions, or groups, of other brokers than its first one's."""
     if names_several(message):
         return _coordinated_together(message, image)
-    if isinstance(message, Produce):
-        return _led_together(message, image)
-    if not isinstance(message, TxnShareAcknowledge | ShareFetch) or len(message.partitions) == 1:
-        return message
-    leader = image.leader_of(message.partitions[0].partition)
-    parts = tuple(p for p in message.partitions if image.leader_of(p.partition) == leader)
-    return message.but(partitions=parts) if len(parts) < len(message.partitions) else message
+    if isinstance(message, Produce) and len(message.partition_data) > 1:
+        return message.but(partition_data=_led_together(message.partition_data, image))
+    if isinstance(message, TxnShareAcknowledge | ShareFetch) and len(message.partitions) > 1:
+        return message.but(partitions=_led_together(message.partitions, image))
+    return message
 
 
-def _led_together(request: Produce, image: Image) -> Produce:
-    batches = request.partition_data
-    if len(batches) == 1:
-        return request
-    broker = image.leader_of(batches[0].partition)
-    led = tuple(each for each in batches if image.leader_of(each.partition) == broker)
-    return request.but(partition_data=led)
+def _led_together(parts: tuple[P, ...], image: Image) -> tuple[P, ...]:
+    """Return the parts of a request whose partitions have the first one's leader."""
+    leader = image.leader_of(parts[0].partition)
+    return tuple(part for part in parts if image.leader_of(part.partition) == leader)
 
 
 def _coordinated_together(request: OfGroups, image: Image) -> Message:

@@ -269,7 +269,10 @@ def test_only_members_of_its_spec_fetch_in_another_way_than_by_session() -> None
     rules = design("kafka")
     model = ClusterModel(spec(by_session=False), rules.broker_rules(), rules.client_rules())
     context = model.context(model.initial(), 5)
-    assert [context.fetches_by_session(f"{p}/consumer") for p in ("app-1", "java")] == [False, True]
+    assert [context.simplified.fetches_by_session(f"{p}/consumer") for p in ("app-1", "java")] == [
+        False,
+        True,
+    ]
 
 
 def test_who_asks_by_session_gathers() -> None:

@@ -194,7 +194,7 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
     Clause: KIP-98 "Read Committed"; LocalLog.read, UnifiedLog.checkLogStartOffset.
     """
     log = on.log(me.shard)
-    checks = _fetch_checks(log, request, any_offset=on.reads_on(reply_to.source))
+    checks = _fetch_checks(log, request, any_offset=on.simplified.reads_on(reply_to.source))
     error = error_of(checks)
     if error is not Errors.NONE:
         answer = FetchResponse(error, me.shard)

@@ -64,9 +64,10 @@ def on_produce(
             continue
         mine.append(batch)
         log = on.log(batch.partition)
-        if add_to_transaction.is_new(request, batch.identity, log, on):
+        enlisted = not add_to_transaction.is_new(request, batch.identity, log, on)
+        if not enlisted:
             new.append(batch)
-        made.append(looked_at("enlisted", batch not in new))
+        made.append(looked_at("enlisted", enlisted))
     question = tuple(batch.partition for batch in new)
     coordinator = (
         add_to_transaction.coordinator_of(request.transactional_id, on) if question else NOBODY

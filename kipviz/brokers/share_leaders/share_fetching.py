@@ -61,7 +61,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     acknowledgements are durable and there are records to deliver.
     Clause: KIP-932 "ShareFetch"; SharePartitionManager.newContext, fetchMessages.
     """
-    if not on.fetches_by_session(reply_to.source):
+    if not on.simplified.fetches_by_session(reply_to.source):
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
     def refuse(checks: Checks) -> Effects:

@@ -75,13 +75,14 @@ def _acknowledgements(part: Struct) -> tuple[AcknowledgementBatch, ...]:
     return tuple(found)
 
 
-def _parts(said: Struct, desk: Desk) -> Iterator[tuple[str, tuple[AcknowledgementBatch, ...]]]:
+def _parts(said: Struct, desk: Desk) -> Iterator[PartitionAcknowledgements]:
     """Yield each partition that a request names, with its acknowledgements."""
     for topic in said["Topics"] or ():
         name = desk.topic_named(topic)
         for part in topic["Partitions"]:
             if name:
-                yield f"{name}-{part['PartitionIndex']}", _acknowledgements(part)
+                partition = f"{name}-{part['PartitionIndex']}"
+                yield PartitionAcknowledgements(partition, _acknowledgements(part))
 
 
 def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
@@ -106,7 +107,7 @@ def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
 def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
     """Acknowledge records that a member holds; epoch -1 closes its session, too."""
     who = (said["GroupId"] or "", said["MemberId"] or "")
-    parts = tuple(PartitionAcknowledgements(*each) for each in _parts(said, desk))
+    parts = tuple(_parts(said, desk))
     message = ShareAcknowledge(*who, said["ShareSessionEpoch"], parts)
     asked = as_written(message, desk)
 
@@ -131,7 +132,7 @@ def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:
 
 def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
     """Read records of a share session's partitions, and acknowledge earlier ones."""
-    parts = tuple(PartitionAcknowledgements(*each) for each in _parts(said, desk))
+    parts = tuple(_parts(said, desk))
     forgotten = tuple(
         f"{desk.topic_named(topic)}-{index}"
         for topic in said["ForgottenTopicsData"] or ()
