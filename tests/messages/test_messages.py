@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
+from pathlib import Path
 
 import pytest
 
-from kipviz.messages.cluster import acls, coordinators, metadata
+from kipviz.messages.apis.catalogue import API_OF, APIS
+from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.cluster.topic_creation import CreateTopics
 from kipviz.messages.errors import RETRIABLE, Errors
-from kipviz.messages.groups import classic_groups, group_admin, groups, membership
 from kipviz.messages.logs import producing
-from kipviz.messages.message import Message
-from kipviz.messages.shares import share_admin, share_groups, share_membership, share_state
+from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
     AcknowledgeType,
@@ -20,92 +22,56 @@ from kipviz.messages.shares.share_groups import (
     batches_of_each,
     offsets_of,
 )
-from kipviz.messages.transactions import admin, transactions
+from tests.messages.found import messages
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python on Python 3.11
     import kafka.errors
     import kafka.protocol.api_key
 
-ALL = [
-    cls
-    for module in (
-        acls,
-        admin,
-        classic_groups,
-        group_admin,
-        groups,
-        membership,
-        share_membership,
-        coordinators,
-        metadata,
-        producing,
-        share_admin,
-        share_groups,
-        share_state,
-        transactions,
-    )
-    for cls in vars(module).values()
-    if isinstance(cls, type) and issubclass(cls, Message) and cls is not Message
-]
+RECORDED = Path(__file__).parent / "kafka-4.4.0" / "schemas.json"
+ALL = messages()
 REQUESTS = [cls for cls in ALL if not cls.IS_RESPONSE]
-
-# name -> (api key, version): Kafka 4.4; the last three are a draft's, a release's and ours.
-KAFKA_4_4 = {
-    "Produce": (0, 13),
-    "Fetch": (1, 18),
-    "OffsetCommit": (8, 10),
-    "OffsetFetch": (9, 10),
-    "JoinGroup": (11, 9),
-    "Heartbeat": (12, 4),
-    "LeaveGroup": (13, 5),
-    "SyncGroup": (14, 5),
-    "InitProducerId": (22, 5),
-    "AddPartitionsToTxn": (24, 5),
-    "AddOffsetsToTxn": (25, 4),
-    "EndTxn": (26, 5),
-    "WriteTxnMarkers": (27, 2),
-    "TxnOffsetCommit": (28, 6),
-    "ConsumerGroupHeartbeat": (68, 1),
-    "Metadata": (3, 13),
-    "FindCoordinator": (10, 6),
-    "ShareGroupHeartbeat": (76, 1),
-    "InitializeShareGroupState": (83, 0),
-    "DeleteShareGroupState": (86, 0),
-    "ReadShareGroupStateSummary": (87, 1),
-    "ShareGroupDescribe": (77, 1),
-    "DescribeShareGroupOffsets": (90, 1),
-    "AlterShareGroupOffsets": (91, 0),
-    "DeleteShareGroupOffsets": (92, 0),
-    "DeleteGroups": (42, 3),
-    "ListGroups": (16, 5),
-    "DescribeGroups": (15, 6),
-    "ConsumerGroupDescribe": (69, 1),
-    "OffsetDelete": (47, 0),
-    "DescribeAcls": (29, 3),
-    "CreateAcls": (30, 3),
-    "DeleteAcls": (31, 3),
-    "ShareFetch": (78, 2),
-    "ShareAcknowledge": (79, 2),
-    "DescribeProducers": (61, 0),
-    "DescribeTransactions": (65, 0),
-    "ListTransactions": (66, 2),
-    "ReadShareGroupState": (84, 0),
-    "WriteShareGroupState": (85, 1),
-    "TxnShareAcknowledge": (93, 0),
-    "TellShareGroupState": (-1, 0),
-    "TxnWriteShareGroupState": (-1, 0),
+DRAFTS = {
+    "InitProducerId2Pc": "draft",
+    "InitProducerIdOfGroup": "draft",
+    "TxnHeartbeat": "draft",
+    "TxnShareAcknowledge": "draft",
+    "TellShareGroupState": "our inference",
+    "TxnWriteShareGroupState": "our inference",
 }
+# The version in the model where it is not the last one of Kafka's schema: version 6 is KIP-939's.
+NOT_THE_LAST = {"InitProducerId": 5}
 
 
-def test_every_request_has_the_key_and_the_version_of_the_modelled_release():
-    assert {c.__name__: (c.API_KEY, c.VERSION) for c in REQUESTS} == KAFKA_4_4
+@pytest.mark.parametrize(
+    "api", [each for each in APIS if each.status == "shipped"], ids=lambda api: api.name
+)
+def test_a_request_has_the_key_and_the_last_version_of_kafkas_recorded_schema(api):
+    key, version = recorded_key_and_version(api.request_bytes.schema.name)
+    assert (api.key, api.version) == (key, NOT_THE_LAST.get(api.name, version))
+
+
+def recorded_key_and_version(name):
+    schemas = json.loads(RECORDED.read_text(encoding="utf-8"))["messages"]
+    (schema,) = [each for each in schemas if each["name"] == name]
+    return schema["key"], int(schema["versions"].rpartition("-")[2])
+
+
+def test_the_messages_are_found_without_a_list():
+    assert {kind.__name__ for kind in (Metadata, CreateTopics, ListOffsets)} <= {
+        kind.__name__ for kind in ALL
+    }
+    assert {api.request for api in APIS} | {api.response for api in APIS} == set(ALL)
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda c: c.__name__)
 def test_every_request_has_an_answer_with_the_same_key_version_and_status(request_):
-    (answer,) = [c for c in ALL if c.__name__ == f"{request_.__name__}Response"]
+    answer = API_OF[request_].response
     assert answer.IS_RESPONSE
+    assert answer.API_KEY == request_.API_KEY
+    if API_OF[answer].request is not request_:
+        return  # it shares the response of an earlier row
     assert (answer.API_KEY, answer.VERSION, answer.STATUS) == (
         request_.API_KEY,
         request_.VERSION,
@@ -114,12 +80,7 @@ def test_every_request_has_an_answer_with_the_same_key_version_and_status(reques
 
 
 def test_what_no_release_ships_says_so():
-    drafts = {c.__name__: c.STATUS for c in REQUESTS if c.STATUS != "shipped"}
-    assert drafts == {
-        "TxnShareAcknowledge": "draft",
-        "TellShareGroupState": "our inference",
-        "TxnWriteShareGroupState": "our inference",
-    }
+    assert {c.__name__: c.STATUS for c in REQUESTS if c.STATUS != "shipped"} == DRAFTS
 
 
 def test_the_keys_that_kafka_python_knows_are_the_same():

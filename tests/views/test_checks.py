@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import msgspec
 import pytest
 
+from kipviz.brokers import kafka_apis
 from kipviz.brokers.checks import (
     Check,
     Checked,
@@ -27,14 +28,20 @@ from kipviz.cluster.turn import Turn
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Node
 from kipviz.designs.catalogue import design
+from kipviz.driving.desk import Desk
+from kipviz.messages.apis.api import Role
+from kipviz.messages.apis.catalogue import API_OF
+from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
 from kipviz.messages.groups.several_groups import GroupsResponse
 from kipviz.messages.logs.producing import ProduceResponse
+from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import (
     ShareFetchResponse,
 )
 from kipviz.messages.transactions.transactions import (
+    EndTxn,
     WriteTxnMarkersResponse,
 )
 from kipviz.scenarios.library import LIBRARY, scenario
@@ -222,7 +229,26 @@ def test_the_handler_of_every_request_there_is_reports_what_it_compared(monkeypa
     for story in LIBRARY:
         story.play(design(story.designs[0]))
     assert silent == {}
-    assert sorted(kind.__name__ for kind in HANDLERS if kind.__name__ not in ran) == []
+    unasked = [kind for kind in HANDLERS if kind.__name__ not in ran]
+    # No story sends it, so it is asked of a broker itself; a role that leads something needs a story.
+    silent_alone = [kind.__name__ for kind in unasked if not reports_alone(kind)]
+    assert silent_alone == [], "no story plays it, and a broker that is asked reports no check"
+
+
+def reports_alone(kind: type[Message]) -> bool:
+    """Whether KafkaApis serves a request, and reports a check and responds when it is asked without a story."""
+    if API_OF[kind].role is not Role.KAFKA_APIS:
+        return False
+    desk = Desk(kafka_apis, kafka_apis.KafkaApis(), leaders={"out-0": 1})
+    hints = get_type_hints(kind)
+    blank = kind(*((get_origin(hints[name]) or hints[name])() for name in kind.__struct_fields__))
+    answer = desk.ask(HANDLERS[kind], blank)
+    return bool(desk.checks) and answer is not None
+
+
+def test_a_request_that_no_story_sends_is_asked_of_a_broker_itself():
+    assert reports_alone(FindCoordinator)
+    assert not reports_alone(EndTxn)
 
 
 def test_checks_end_with_the_first_one_that_fails():

@@ -30,22 +30,6 @@ import org.apache.kafka.common.protocol.MessageUtil;
  * values. See README.md beside it for how it is run.
  */
 public final class WireRecorder {
-    private static final List<String> NAMES = List.of(
-        "InitProducerId", "AddPartitionsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit",
-        "Produce", "Fetch", "OffsetFetch", "ShareFetch", "ShareAcknowledge",
-        "ReadShareGroupState", "WriteShareGroupState",
-        "ListTransactions", "DescribeTransactions", "DescribeProducers", "AddOffsetsToTxn",
-        "ConsumerGroupHeartbeat",
-        "Metadata", "FindCoordinator",
-        "OffsetCommit",
-        "ShareGroupHeartbeat", "InitializeShareGroupState",
-        "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",
-        "DeleteShareGroupState", "ReadShareGroupStateSummary",
-        "ShareGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
-        "DeleteShareGroupOffsets", "DeleteGroups",
-        "ListGroups", "DescribeGroups", "ConsumerGroupDescribe", "OffsetDelete", "ListOffsets",
-        "DescribeAcls", "CreateAcls", "DeleteAcls",
-        "CreateTopics");
     /** What consumers of one group tell each other: bytes for a broker. */
     private static final List<String> BETWEEN_CONSUMERS = List.of(
         "ConsumerProtocolSubscription", "ConsumerProtocolAssignment");
@@ -54,20 +38,21 @@ public final class WireRecorder {
         new ObjectMapper().configure(JsonParser.Feature.ALLOW_COMMENTS, true);
     private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-    private final Random random = new Random(5);
+    private Random random;
 
+    /** Arguments: the folder to write, this source, and the names of the requests. */
     public static void main(String[] args) throws Exception {
         Path folder = Path.of(args[0]);
-        new WireRecorder().record(folder);
+        new WireRecorder().record(folder, List.of(args).subList(2, args.length));
         sign(folder, Path.of(args[1]));
     }
 
-    private void record(Path folder) throws Exception {
+    private void record(Path folder, List<String> names) throws Exception {
         Files.createDirectories(folder);
         ObjectNode schemas = NODES.objectNode();
         ArrayNode messages = schemas.putArray("messages");
         try (PrintWriter bytes = new PrintWriter(folder.resolve("bytes.jsonl").toFile(), StandardCharsets.UTF_8)) {
-            for (String name : NAMES) {
+            for (String name : names) {
                 for (String way : List.of("Request", "Response")) {
                     JsonNode schema = load(name + way);
                     messages.add(told(schema));
@@ -171,6 +156,7 @@ public final class WireRecorder {
 
     private void examples(JsonNode schema, PrintWriter out) throws Exception {
         String name = schema.get("name").asText();
+        random = new Random(name.hashCode()); // a new message changes no other one's values
         // The class of a request or response has "Data" behind its name.
         String data = schema.get("type").asText().equals("data") ? name : name + "Data";
         Class<?> converter = Class.forName("org.apache.kafka.common.message." + data + "JsonConverter");
