@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 COVERING = $(addprefix tests/,brokers clients cluster conformance core messages properties records recordings scenarios)
 ARGS =
 
-.PHONY: help lab site test check coverage mutants thorough fuzz interrupt lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-site set-up-lock
+.PHONY: help lab site test check coverage mutants thorough fuzz interrupt soak lock lint format notebooks front bench set-up-run set-up-test set-up-front set-up-site set-up-lock
 .NOTPARALLEL:
 
 help:
@@ -32,6 +32,7 @@ help:
 	@echo "make front       bundle the stepper's JavaScript again"
 	@echo 'make fuzz        hold mutated inputs against every reader of foreign data, for as long as you like'
 	@echo 'make interrupt   press ^C at random moments of long commands and see that nothing is lost'
+	@echo 'make soak        serve a cluster to many clients while random faults happen, for as long as you like'
 	@echo 'make lock        lock every package for Binder and conda again, and list the licences'
 	@echo 'make bench       measure the speed'
 

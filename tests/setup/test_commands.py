@@ -81,6 +81,7 @@ def test_make_alone_names_every_command(checkout):
         "thorough",
         "fuzz",
         "interrupt",
+        "soak",
         "site",
         "format",
         "notebooks",

@@ -1,0 +1,334 @@
+"""One soak: a server, its clients, faults, and a check every few seconds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from kipviz.recordings.files.segments import batches
+from tests.soaking import raw_client as raw
+from tests.soaking.faults import Faults
+from tests.soaking.ledger import Ledger, Place
+from tests.soaking.raw_client import Client, Rejected, Tally, check_error
+from tests.soaking.real_clients import KafkaPython
+from tests.soaking.server_process import MISTAKE, ServerProcess, Stuck
+from tests.soaking.workers import (
+    PARTITIONS,
+    TOPICS,
+    ClassicMember,
+    ConsumerMember,
+    Operator,
+    PlainProducer,
+    ShareMember,
+    TransactionalProducer,
+    Worker,
+)
+
+# How long a server may take, healed, until nothing is open any more. Generous: machines are shared.
+PROBE_S = 60.0
+SETTLED_S = 90.0
+CHECK_EVERY_S = 15.0
+SAY_EVERY_S = 60.0
+FAULT_EVERY_S = 0.25
+BACK_EVERY_CHECKS = 5
+PROGRESS_EVERY_CHECKS = 8
+# A plateau: what the kept steps, the kept bytes and the lists of a server may take, and the logs after it.
+MEMORY_MAX_MB = 500.0
+FDS_MAX = 1_200
+THREADS_MAX = 12
+PLACES: tuple[Place, ...] = tuple((t, i) for t in TOPICS for i in range(PARTITIONS))
+
+
+class Failed(Exception):
+    """Something is wrong with the server."""
+
+
+@dataclass
+class Summary:
+    """What a soak did, as it is printed and recorded."""
+
+    seed: int
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    requests: int = 0
+    committed: int = 0
+    aborted: int = 0
+    plain: int = 0
+    compared: int = 0
+    checks: int = 0
+    backs: int = 0
+    killed_clients: int = 0
+    memory_mb: float = 0.0
+    slowest_script_line_s: float = 0.0
+    slowest_probe_s: float = 0.0
+    faults: dict[str, int] | None = None
+    rejections: dict[str, int] | None = None
+    pieces: dict[str, int] | None = None
+    failure: str = ""
+
+    def line(self) -> str:
+        """Return the summary in one line."""
+        faults = sum((self.faults or {}).values())
+        what = self.failure or "no failure"
+        return (
+            f"seed {self.seed}: {self.seconds:,.0f} s, {self.requests:,} requests, {self.committed:,} commits, "
+            f"{self.aborted:,} aborts, {self.plain:,} plain records, {faults:,} faults, {self.backs} times back, "
+            f"{self.killed_clients} clients killed, {self.checks} checks of {self.compared:,} transactions and batches, "
+            f"{self.memory_mb:.0f} MB, {self.cpu_seconds:,.0f} s of CPU time: {what}"
+        )
+
+
+class Soak:
+    """A server under load and faults; `run` ends with a summary."""
+
+    def __init__(
+        self,
+        seed: int,
+        folder: Path,
+        say: Callable[[str], None],
+        *,
+        real: int = 2,
+        check_every_s: float = CHECK_EVERY_S,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._say, self._check_every_s = folder, say, check_every_s
+        self._dice = Random(seed)
+        self.server = ServerProcess(folder / f"soak-{seed}.err")
+        self._faults = Faults(self.server, Random(f"{seed}/faults"))
+        self._tally, self._ledger = Tally(), Ledger()
+        self._summary = Summary(seed)
+        self.interrupted = False
+        self._read_to = dict.fromkeys(PLACES, 0)
+        self._pieces: dict[str, int] = {}
+        self._client = Client(self.server.ports, "probe", self._tally)
+        given = (seed, self.server.ports, self._tally, self._ledger)
+        self._workers: list[Worker] = [
+            *(TransactionalProducer(f"tx-{n}", *given, old=n % 3 == 2) for n in range(3)),
+            PlainProducer("plain-0", *given),
+            *(ClassicMember(f"classic-{n}", *given) for n in range(2)),
+            *(ConsumerMember(f"consumer-{n}", *given) for n in range(2)),
+            *(ShareMember(f"share-{n}", *given) for n in range(2)),
+            Operator("operator", *given),
+            *(KafkaPython(f"kafka-python-{n}", *given) for n in range(real)),
+        ]
+
+    # -- the run --------------------------------------------------------------------------------
+
+    def run(self, seconds: float) -> Summary:
+        """Soak for a time; the summary has the failure, if there was one."""
+        begun = time.monotonic()
+        try:
+            self._go_on(begun, seconds)
+        except (Failed, Stuck) as wrong:
+            self._summary.failure = str(wrong)
+            self._save()
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self._take_over(begun)
+        for worker in self._workers:
+            worker.ends = True
+            worker.goes_on.set()
+        for worker in self._workers:
+            if isinstance(worker, KafkaPython):
+                worker.end()
+        for worker in self._workers:
+            if worker.is_alive():
+                worker.join(timeout=raw.TIMEOUT_S * 3)
+        self._faults.close()
+        self._client.forget()
+        self.server.end()
+        return self._summary
+
+    def _go_on(self, begun: float, seconds: float) -> None:
+        for worker in self._workers:
+            worker.start()
+        said = checked = time.monotonic()
+        while time.monotonic() - begun < seconds:
+            self._faults.inject()
+            time.sleep(self._dice.random() * 2 * FAULT_EVERY_S)
+            self._look()
+            now = time.monotonic()
+            if now - checked >= self._check_every_s:
+                self._check()
+                checked = time.monotonic()
+            if now - said >= SAY_EVERY_S:
+                said = now
+                self._take_over(begun)
+                self._say(self._summary.line())
+        self._check()
+
+    def _take_over(self, begun: float) -> None:
+        found, tally = self._summary, self._tally
+        found.seconds = round(time.monotonic() - begun, 1)
+        found.requests, found.plain = tally.requests, tally.plain
+        found.committed, found.aborted = tally.committed, tally.aborted
+        found.compared = self._ledger.compared
+        found.faults = dict(sorted(self._faults.counts.items()))
+        found.killed_clients = sum(w.kills for w in self._workers if isinstance(w, KafkaPython))
+        rejections: Counter[str] = Counter()
+        for worker in self._workers:
+            rejections.update(worker.rejections)
+        found.rejections = dict(rejections.most_common())
+        found.pieces = {worker.name: worker.pieces for worker in self._workers}
+        found.slowest_script_line_s = round(self.server.slowest_s, 2)
+
+    def _save(self) -> None:
+        path = self._folder / f"soak-{self._summary.seed}.trace"
+        try:
+            self.server.do("save", file=str(path))
+            self._say(f"the run is in {path}")
+        except Stuck:
+            self._say("the run could not be saved")
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Look at what is wrong at once: mistakes in the log, dead workers, memory, threads."""
+        log = self.server.do("log")["log"]
+        for line in log:
+            if MISTAKE in line:
+                raise Failed(line)
+        if self.server.errors():
+            raise Failed(f"on stderr: {self.server.errors()}")
+        for worker in self._workers:
+            if worker.failure:
+                raise Failed(worker.failure)
+        memory, fds, threads, cpu = self.server.measure()
+        self._summary.memory_mb = max(self._summary.memory_mb, round(memory, 1))
+        self._summary.cpu_seconds = round(cpu, 1)
+        if memory > MEMORY_MAX_MB:
+            raise Failed(f"the server uses {memory:.0f} MB")
+        if fds > FDS_MAX or threads > THREADS_MAX:
+            raise Failed(f"the server has {fds} file descriptors and {threads} threads")
+
+    def _check(self) -> None:
+        """Heal, see that a new client is served and nothing is stuck, and compare the logs with the ledger."""
+        self._faults.heal()
+        begun = time.monotonic()
+        self._retry("a new transaction commits", PROBE_S, self._probe)
+        took = round(time.monotonic() - begun, 2)
+        self._summary.slowest_probe_s = max(self._summary.slowest_probe_s, took)
+        self._pause()
+        self._retry("no transaction stays open", SETTLED_S, self._expect_no_open_transaction)
+        self._retry("the reader reads to the end", PROBE_S, self._read)
+        wrong = self._ledger.compare(self._read_to)
+        if wrong:
+            raise Failed("; ".join(wrong[:5]))
+        self._summary.checks += 1
+        if self._summary.checks % PROGRESS_EVERY_CHECKS == 0:
+            self._expect_progress()
+        if self._summary.checks % BACK_EVERY_CHECKS == 0:
+            self._back()
+        for worker in self._workers:
+            worker.goes_on.set()
+        self._look()
+
+    def _expect_progress(self) -> None:
+        """Each client has come to the end of a piece of work since the last time."""
+        for worker in self._workers:
+            if worker.pieces == self._pieces.get(worker.name, 0):
+                why = worker.rejections.most_common(3)
+                raise Failed(f"{worker.name} makes no progress any more: {why}")
+            self._pieces[worker.name] = worker.pieces
+
+    def _pause(self) -> None:
+        for worker in self._workers:
+            worker.goes_on.clear()
+            worker.paused.clear()
+        for worker in self._workers:
+            if not worker.paused.wait(SETTLED_S) and not worker.failure:
+                raise Failed(f"{worker.name} does not come to an end of its piece of work")
+
+    def _retry(self, what: str, seconds: float, do: Callable[[], None]) -> None:
+        """Repeat what may fail for a while, because leaders have just moved."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                return do()
+            except (Rejected, OSError) as wrong:
+                self._client.forget()
+                if time.monotonic() >= until:
+                    held = self.server.do("held")
+                    raise Failed(f"{what}: not within {seconds:.0f} s: {wrong}; {held}") from wrong
+                time.sleep(0.1)
+
+    def _probe(self) -> None:
+        name = f"probe-{self._summary.checks % 7}"
+        probe = TransactionalProducer(
+            name, self._dice.randrange(10**9), self.server.ports, self._tally, self._ledger
+        )
+        try:
+            probe.work()
+        finally:
+            probe.client.forget()
+
+    def _expect_no_open_transaction(self) -> None:
+        for broker in self.server.ports:
+            told = self._client.ask(broker, raw.LIST_TRANSACTIONS)
+            check_error("ListTransactions", told["ErrorCode"])
+            for each in told["TransactionStates"]:
+                if each["TransactionState"] in ("Ongoing", "PrepareCommit", "PrepareAbort"):
+                    raise ConnectionError(f"{each['TransactionalId']}: {each['TransactionState']}")
+
+    def _read(self) -> None:
+        """Read each partition with read_committed from where the last check stopped."""
+        for place in PLACES:
+            while self._read_part(place):
+                pass
+
+    def _read_part(self, place: Place) -> bool:
+        topic, index = place
+        leader = self._client.find_leader(topic, index)
+        at = self._read_to[place]
+        wanted = {"Partition": index, "FetchOffset": at, "PartitionMaxBytes": 1_000_000}
+        topic_id = self._client.topic_ids[topic]
+        told = self._client.ask(
+            leader,
+            raw.FETCH,
+            MaxWaitMs=0,
+            MinBytes=0,
+            IsolationLevel=1,
+            Topics=({"TopicId": topic_id, "Partitions": (wanted,)},),
+        )
+        check_error("Fetch", told["ErrorCode"])
+        (part,) = told["Responses"][0]["Partitions"]
+        check_error("Fetch", part["ErrorCode"])
+        if part["LastStableOffset"] != part["HighWatermark"]:
+            raise ConnectionError(f"{place} is not stable: {part['LastStableOffset']}")
+        if part["LogStartOffset"] > at:
+            raise Failed(f"{place} begins at {part['LogStartOffset']}, and {at} was not read yet")
+        gone = sorted(
+            (a["FirstOffset"], a["ProducerId"]) for a in part["AbortedTransactions"] or ()
+        )
+        aborted: set[int] = set()
+        for batch in batches(part["Records"] or b"", f"{place}"):
+            while gone and gone[0][0] <= batch.last_offset:
+                aborted.add(gone.pop(0)[1])
+            if batch.control:
+                aborted.discard(batch.producer_id)
+            elif not (batch.transactional and batch.producer_id in aborted):
+                for record in batch.records:
+                    self._ledger.see(place, record.offset, (record.value or b"").decode())
+            self._read_to[place] = batch.last_offset + 1
+        return self._read_to[place] > at and self._read_to[place] < part["HighWatermark"]
+
+    def _back(self) -> None:
+        """Go back to a kept step; what the clients were told since then does not count."""
+        depth = self.server.do("step")["step"]
+        if not self.server.do("back", step=self._dice.randint(max(0, depth - 3_000), depth))["ok"]:
+            raise Failed("the cluster does not go back to a step that it has")
+        self._summary.backs += 1
+        self._ledger.forget()
+        self._client.forget()
+        self._retry(
+            "no transaction stays open after it went back",
+            SETTLED_S,
+            self._expect_no_open_transaction,
+        )
+        self._read_to = dict.fromkeys(PLACES, 0)
+        self._retry("the reader reads to the end after it went back", PROBE_S, self._read)
+        self._ledger.forget()

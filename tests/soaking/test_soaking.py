@@ -1,0 +1,81 @@
+"""A short soak of the served cluster; `make soak` goes on for as long as one likes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.soaking import __main__ as program
+from tests.soaking.ledger import ABORTED, COMMITTED, UNKNOWN, Ledger
+from tests.soaking.soak import Soak, Summary
+
+PLACE = ("orders", 0)
+
+
+def soak(tmp_path, seconds, seed, **settings):
+    told: list[str] = []
+    summary = Soak(seed, tmp_path, told.append, **settings).run(seconds)
+    assert not summary.failure, summary.line()
+    return summary
+
+
+def test_many_clients_and_random_faults_for_a_few_seconds(tmp_path):
+    summary = soak(tmp_path, 4.0, 20, real=0, check_every_s=2.0)
+    assert summary.checks >= 2
+    assert summary.compared > 0
+    assert sum((summary.faults or {}).values()) > 0
+
+
+@pytest.mark.thorough
+def test_many_clients_and_random_faults_for_two_minutes(tmp_path):
+    summary = soak(tmp_path, 120.0, 21)
+    assert summary.committed > 20
+    assert summary.backs > 0
+
+
+@pytest.mark.parametrize(
+    ("outcome", "offsets", "seen", "wrong"),
+    [
+        (COMMITTED, (0, 1), ((0, "a"), (1, "b")), ""),
+        (COMMITTED, (0, 1), ((0, "a"),), "a committed record is missing"),
+        (COMMITTED, (0, 1), ((0, "a"), (1, "b"), (2, "b")), "more than once"),
+        (COMMITTED, (0, 5), ((0, "a"), (1, "b")), "its writer was told"),
+        (COMMITTED, (0, 50), ((0, "a"),), ""),  # the reader was not there yet
+        (ABORTED, (0, 1), (), ""),
+        (ABORTED, (0, 1), ((1, "b"),), "of an aborted transaction is visible"),
+        (UNKNOWN, (0, 1), (), ""),
+        (UNKNOWN, (0, 1), ((0, "a"), (1, "b")), ""),
+        (UNKNOWN, (0, 1), ((0, "a"),), "visible in part"),
+        (UNKNOWN, (0, -1), ((0, "a"),), ""),  # nothing is known about the second record
+    ],
+)
+def test_the_ledger_tells_what_the_logs_contradict(outcome, offsets, seen, wrong):
+    ledger = Ledger()
+    written = ledger.begin("w")
+    written.records = dict(zip("ab", ((PLACE, offset) for offset in offsets), strict=True))
+    written.outcome = outcome
+    for offset, value in seen:
+        ledger.see(PLACE, offset, value)
+    found = ledger.compare({PLACE: 10})
+    assert bool(found) is bool(wrong)
+    assert wrong in "; ".join(found)
+
+
+def test_a_run_is_appended_to_the_record(tmp_path):
+    path = tmp_path / "record.json"
+    for seed in (1, 2):
+        program.record(Summary(seed, seconds=3.0, requests=4), "abc", path)
+    assert [(run["seed"], run["requests"]) for run in json.loads(path.read_text())] == [
+        (1, 4),
+        (2, 4),
+    ]
+
+
+def test_the_record_has_what_each_run_did_and_what_failed():
+    runs = json.loads(Path(program.RECORD).read_text(encoding="utf-8"))
+    for run in runs:
+        assert {"commit", "made", "seed", "seconds", "requests", "faults", "failure"} <= set(run)
+        assert run["seconds"] > 0
+        assert not run["failure"] or run["since"]  # what was done about it
