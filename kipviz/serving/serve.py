@@ -28,7 +28,7 @@ from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.served_cluster import ServedCluster, node_of
 from kipviz.serving.served_spec import spec_of, to_serve
-from kipviz.serving.socket_server import SocketServer
+from kipviz.serving.socket_server import MAX_IDLE_S, SocketServer
 from kipviz.serving.time_outs import TimeOuts
 from kipviz.serving.transaction_times import no_time, wall_ms
 from kipviz.serving.translating.batch_bytes import fates
@@ -63,8 +63,9 @@ class Server:
         self._spec, self._design = spec, chosen
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)
-        self._sockets = SocketServer(spec.brokers, self._moved, idle_s)
         by_clock = time == CLOCK
+        max_idle_s = MAX_IDLE_S if by_clock else 0.0
+        self._sockets = SocketServer(spec.brokers, self._moved, idle_s, max_idle_s)
         clock = wall_ms if by_clock else no_time
         self.cluster = ServedCluster(model, self._sockets.ports, by, clock)
         self.cluster.rules += [rule(words) for words in rules]

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -29,12 +28,13 @@ from kipviz.cluster.real.external_clients import receive
 from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.cluster.timing import role_delays
 from kipviz.cluster.world import Connection, World, broker_host, host_of, is_loading
-from kipviz.core.model import NotEnabled
+from kipviz.core.model import Event, NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.core.outside.printable import sentence
+from kipviz.core.table import pairs
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import ConnectionLost, MessageDelivered
+from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
@@ -42,12 +42,13 @@ from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
+from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
 from kipviz.serving.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
-from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, Api, announced, answer_frame
+from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, announced, answer_frame
 from kipviz.serving.translating.batch_bytes import KeptBatches
-from kipviz.serving.translating.reply_context import Asked, Desk, Refused
+from kipviz.serving.translating.reply_context import Desk, Refused
 from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS,
     API_VERSIONS_REQUEST,
@@ -65,6 +66,7 @@ CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
 MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
+WAYS = ("request", "response")
 
 
 def why_not_handled(mistake: Exception) -> str:
@@ -72,41 +74,6 @@ def why_not_handled(mistake: Exception) -> str:
     if isinstance(mistake, MissingPart):
         return str(mistake)
     return f"{MISTAKE} {type(mistake).__name__}: {mistake}"
-
-
-@dataclass
-class _Current:
-    """The request that a connection is being served."""
-
-    api: Api
-    version: int
-    correlation_id: int
-    asked: Asked
-    replies: list[Message] = field(default_factory=list)
-    sent: int = 0
-    waiting: bool = False
-
-
-@dataclass(eq=False)
-class Caller:
-    """A client's connection. `out` are the bytes to write to it; `broken` says that it must be closed."""
-
-    broker: int
-    number: int
-    source: str = ""
-    client_id: str = ""
-    software: str = ""
-    frames: deque[bytes] = field(default_factory=deque)
-    current: _Current | None = None
-    out: bytearray = field(default_factory=bytearray)
-    broken: bool = False
-    # The maximum wait of its request's long poll, by the clock of its owner.
-    wait_ms: int = -1
-
-    @property
-    def in_flight(self) -> int:
-        """How many requests of the client are unanswered."""
-        return len(self.frames) + (self.current is not None)
 
 
 class ServedCluster:
@@ -132,7 +99,7 @@ class ServedCluster:
         self.by = by
         self.trace = Trace.start(model, PROPERTIES)
         self.rules: list[Rule] = []
-        self.callers: list[Caller] = []
+        self.callers = Callers()
         self.lines: deque[str] = deque(maxlen=LINES_MAX)
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
         self.clients: dict[str, RealClient] = {}
@@ -140,7 +107,9 @@ class ServedCluster:
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
-        self._numbers = 0
+        # The connections that have a message, and the world for which all long polls were looked at.
+        self._busy: set[tuple[str, int]] = set()
+        self._looked: World | None = None
 
     @property
     def world(self) -> World:
@@ -151,16 +120,15 @@ class ServedCluster:
 
     def connect(self, broker: int) -> Caller:
         """Let a client connect to a broker."""
-        self._numbers += 1
-        caller = Caller(broker, self._numbers)
-        self.callers.append(caller)
-        return caller
+        return self.callers.add(broker)
 
     def disconnect(self, caller: Caller) -> None:
         """Disconnect a client: its connection breaks in the model, too."""
         if caller not in self.callers:
             return
         self.callers.remove(caller)
+        for way in WAYS:
+            self._judged.pop((caller.source, caller.broker, way), None)
         connection = self.world.connections.get((caller.source, caller.broker))
         if connection is not None and connection.open:
             self.take(LoseConnection(caller.source, caller.broker))
@@ -181,6 +149,7 @@ class ServedCluster:
     # -- requests ------------------------------------------------------------------------------
 
     def _serve(self, caller: Caller) -> None:
+        self.callers.touch(caller)
         while caller.current is None and caller.frames and not caller.broken:
             frame = caller.frames.popleft()
             try:
@@ -194,6 +163,7 @@ class ServedCluster:
         """Close a connection with an invalid request, as Kafka does, and log one line."""
         self.lines.append(f"connection {caller.number} to broker {caller.broker} closed: {why}")
         caller.broken = True
+        self.callers.touch(caller)
 
     def _begin(self, caller: Caller, frame: bytes) -> None:
         if len(frame) < 8:
@@ -217,10 +187,11 @@ class ServedCluster:
             asked = translate_groups.join_group(said, version, self.desk, caller.client_id)
         else:
             asked = api.translate(said, version, self.desk)
-        current = _Current(api, version, head["CorrelationId"], asked)
+        current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
         if asked.ready is not None and asked.wait_ms > 0 and not asked.ready():
             current.waiting, caller.wait_ms = True, asked.wait_ms
+            self.callers.wait(caller)
             return
         self._go_on(caller, current)
 
@@ -242,15 +213,17 @@ class ServedCluster:
         told = api_versions(error, announced(), self.world.image.features)
         caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
 
-    def _go_on(self, caller: Caller, current: _Current) -> None:
+    def _go_on(self, caller: Caller, current: Current) -> None:
         """Send the next message of a request, or its answer when there is none left."""
         current.waiting, caller.wait_ms = False, -1
+        self.callers.end_wait(caller)
+        self.callers.touch(caller)
         messages = current.asked.messages
         if current.sent == len(messages):
             self._answer(caller, current)
             return
         if not caller.source:
-            caller.source = self._name(caller)
+            self.callers.name(caller, self._host(caller))
         message = messages[current.sent]
         current.sent += 1
         try:
@@ -260,27 +233,23 @@ class ServedCluster:
         except NotEnabled as why:
             self.refuse(caller, str(why))
 
-    def _answer(self, caller: Caller, current: _Current) -> None:
+    def _answer(self, caller: Caller, current: Current) -> None:
         values = current.asked.answer(tuple(current.replies))
         caller.current = None
         if values is not None:
             caller.out += self._frame(current, values)
         self._serve(caller)
 
-    def _frame(self, current: _Current, values: Struct) -> bytes:
+    def _frame(self, current: Current, values: Struct) -> bytes:
         return answer_frame(current.api.response, current.version, current.correlation_id, values)
 
-    def _name(self, caller: Caller) -> str:
-        """Name a connection: its client's id, and the lowest free number."""
+    def _host(self, caller: Caller) -> str:
+        """Return the name of a connection's host: its client's id."""
         host = _NOT_IN_NAMES.sub("-", caller.client_id).strip("-")[:60] or "client"
         brokers = {broker_host(b) for b in self.model.spec.brokers}
         if host in brokers or host in self.world.applications:
             host += "-outside"
-        taken = {each.source for each in self.callers if each.broker == caller.broker}
-        number = 1
-        while f"{host}/{number}" in taken:
-            number += 1
-        return f"{host}/{number}"
+        return host
 
     def _meet(self, caller: Caller, message: Message) -> None:
         """Keep a request's information about its client, which the world does not store."""
@@ -333,12 +302,11 @@ class ServedCluster:
         node = node_of(self.trace, step)
         here = (caller.source for caller in self.callers if caller.source)
         names = dict.fromkeys(host_of(source) for source in here)
-        for caller in self.callers:
-            caller.broken = True
-        self.callers.clear()
+        self.callers.break_all()
         self._judged.clear()
         self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
+        self._busy = {place for place, c in pairs(self.world.connections) if any(_ways(c))}
         for source, broker in tuple(self.world.connections.keys()):
             connection = self.world.connections[source, broker]
             if host_of(source) in self.clients and connection.open:
@@ -371,6 +339,7 @@ class ServedCluster:
                 )
         self.steps += 1
         self.desk.moments.note(before, self.world)
+        self._note_busy(events)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":
                 self._keep_reply(event)
@@ -379,22 +348,29 @@ class ServedCluster:
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
 
-    def _caller(self, source: str, broker: int) -> Caller | None:
-        for caller in self.callers:
-            if caller.source == source and caller.broker == broker and not caller.broken:
-                return caller
-        return None
+    def _note_busy(self, events: Iterable[Event]) -> None:
+        """Note which connections have a message; a step tells by its events which connections it changed."""
+        connections = self.world.connections
+        for event in events:
+            if isinstance(event, MessageSent | MessageDelivered | ConnectionLost):
+                place = (event.source, event.broker)
+                connection = connections.get(place)
+                if connection is not None and any(_ways(connection)):
+                    self._busy.add(place)
+                else:
+                    self._busy.discard(place)
 
     def _keep_reply(self, event: MessageDelivered) -> None:
-        caller = self._caller(event.source, event.broker)
+        caller = self.callers.find(event.source, event.broker)
         if caller is not None and caller.current is not None:
             caller.current.replies.append(event.message)
             self._go_on(caller, caller.current)
 
     def _mark_broken(self, event: ConnectionLost) -> None:
-        caller = self._caller(event.source, event.broker)
+        caller = self.callers.find(event.source, event.broker)
         if caller is not None:
             caller.broken = True
+            self.callers.touch(caller)
 
     def run(self) -> None:
         """Take the steps that the cluster takes by itself, until only held deliveries are left."""
@@ -419,13 +395,17 @@ class ServedCluster:
 
     def _wake(self) -> bool:
         """Continue a long poll for which there are records now."""
-        for caller in self.callers:
+        world = self.world
+        if world is self._looked:
+            return False  # nothing has changed since all of them were looked at
+        for caller in self.callers.waiting():
             current = caller.current
             if current is None or not current.waiting or caller.broken:
                 continue
             if current.asked.ready is not None and current.asked.ready():
                 self._go_on(caller, current)
                 return True
+        self._looked = world
         return False
 
     def _next(self) -> ClusterAction | None:
@@ -442,9 +422,8 @@ class ServedCluster:
     def possible(self) -> Iterator[ClusterAction]:
         """Yield the steps that the cluster can take by itself: deliveries, loading coordinators, delays that end."""
         world = self.world
-        places = zip(world.connections.keys(), world.connections.values(), strict=True)
-        for (source, broker), connection in places:
-            for way in _ways(connection):
+        for source, broker in sorted(self._busy):
+            for way in _ways(world.connections[source, broker]):
                 action = Deliver(source, broker, way)
                 if not world.cuts or self.model.why_not(world, action) is None:
                     yield action
@@ -476,7 +455,7 @@ class ServedCluster:
         known = self._judged.get(place)
         if known is not None and known[0] is message:
             return known[1]
-        guest = self._caller(action.source, action.broker) is not None
+        guest = self.callers.find(action.source, action.broker) is not None
         about = [r for r in self.rules if guest or r.what not in (ANSWER, REQUEST)]
         verbs = [r.verb for r in about if r.meets(message)]
         verdict = verbs[0] if verbs else ""

@@ -5,10 +5,12 @@ Under the model's time it ends none of them: that is what `Server.end_polls` and
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from time import monotonic
 
 from kipviz.cluster.actions import TimeOutTransaction
-from kipviz.serving.served_cluster import Caller, ServedCluster
+from kipviz.serving.callers import Caller
+from kipviz.serving.served_cluster import ServedCluster
 
 TRANSACTION_SCAN_S = 1.0
 
@@ -20,22 +22,26 @@ class TimeOuts:
         """Watch a cluster; without `by_clock` nothing of it ends by itself."""
         self._cluster = cluster
         self._by_clock = by_clock
+        # Until when each long poll waits, and the same in the order of time; ended ones may still be in the heap.
         self._polls: dict[Caller, float] = {}
+        self._heap: list[tuple[float, int, Caller]] = []
         self._transactions: dict[TimeOutTransaction, float] = {}
         self._scan_at = monotonic()
 
     @property
     def patience_s(self) -> float:
         """For how many seconds nothing has to be looked at."""
-        soonest = min(self._polls.values(), default=monotonic() + TRANSACTION_SCAN_S)
-        return max(0.0, min(soonest - monotonic(), TRANSACTION_SCAN_S))
+        if not self._heap:
+            return TRANSACTION_SCAN_S
+        return max(0.0, min(self._heap[0][0] - monotonic(), TRANSACTION_SCAN_S))
 
     def end_what_is_over(self) -> bool:
         """End long polls whose time is over, and in a scan a transaction whose time is; return whether it scanned."""
         now = monotonic()
-        for caller, until in tuple(self._polls.items()):
-            if now >= until:
-                self._polls.pop(caller, None)
+        while self._heap and self._heap[0][0] <= now:
+            until, _, caller = heappop(self._heap)
+            if self._polls.get(caller) == until:
+                del self._polls[caller]
                 self._cluster.time_over(caller)
         if now < self._scan_at:
             return False
@@ -57,7 +63,9 @@ class TimeOuts:
         if not self._by_clock:
             return  # a long poll ends when there are records, or by end_polls
         if caller.wait_ms >= 0 and caller not in self._polls:
-            self._polls[caller] = monotonic() + caller.wait_ms / 1_000
+            until = monotonic() + caller.wait_ms / 1_000
+            self._polls[caller] = until
+            heappush(self._heap, (until, caller.number, caller))
         elif caller.wait_ms < 0:
             self._polls.pop(caller, None)
 

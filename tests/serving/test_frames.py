@@ -86,7 +86,7 @@ def test_frames_with_wrong_bytes_end_their_connection_or_are_answered_and_nothin
         cluster.disconnect(caller)
     mistakes = [line for line in cluster.lines if MISTAKE in line]
     assert not mistakes, mistakes[:5]
-    assert cluster.callers == []
+    assert list(cluster.callers) == []
     assert lives(cluster)
 
 

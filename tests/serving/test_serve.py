@@ -10,7 +10,7 @@ import kipviz
 from kipviz.cluster.actions import Receive
 from kipviz.core.traces import tracefile
 from kipviz.serving.served_spec import cluster_of
-from kipviz.serving.socket_server import CONNECTIONS_MAX, FRAME_MAX
+from kipviz.serving.socket_server import FRAME_MAX
 from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
@@ -215,12 +215,13 @@ def test_an_api_versions_request_that_is_too_new_is_answered_in_version_0(server
     assert int.from_bytes(answer[8:10], "big") == 35
 
 
-def test_there_is_a_limit_to_connections_and_the_client_that_is_there_goes_on(server):
+def test_there_is_a_limit_to_connections_and_the_client_that_is_there_goes_on(server, monkeypatch):
+    monkeypatch.setattr("kipviz.serving.socket_server.CONNECTIONS_MAX", 60)
     client = producer(server)
     client.init_transactions()
     port = server.cluster.desk.ports[1]
-    crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS_MAX + 20)]
-    until(lambda: any("there are" in line for line in server.log))
+    crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(80)]
+    until(lambda: any("there are 60 already, and the limit is 60" in line for line in server.log))
     assert len(server.log) == 1
     for each in crowd:
         each.close()

@@ -322,6 +322,7 @@ class Soak:
         if not self.server.do("back", step=self._dice.randint(max(0, depth - 3_000), depth))["ok"]:
             raise Failed("the cluster does not go back to a step that it has")
         self._summary.backs += 1
+        self._faults.heal()  # a broker may have been down at that step
         self._ledger.forget()
         self._client.forget()
         self._retry(

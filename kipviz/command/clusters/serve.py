@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.serving.script import answer
     from kipviz.serving.serve import serve
     from kipviz.serving.served_spec import cluster_of
+    from kipviz.serving.socket_server import raise_files_max
 
     given = arguments.scenario
     if arguments.topic:
@@ -71,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     except ValueError as wrong:
         raise Refused(str(wrong)) from None
+    raise_files_max()
     with server:
         if not arguments.script:
             print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
