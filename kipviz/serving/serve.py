@@ -29,8 +29,8 @@ from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.served_cluster import ServedCluster, node_of
 from kipviz.serving.served_spec import spec_of, to_serve
 from kipviz.serving.socket_server import MAX_IDLE_S, SocketServer
-from kipviz.serving.time_outs import TimeOuts
-from kipviz.serving.transaction_times import no_time, wall_ms
+from kipviz.serving.timing.time_outs import TimeOuts
+from kipviz.serving.timing.transaction_times import no_time, wall_ms
 from kipviz.serving.translating.batch_bytes import fates
 from kipviz.serving.translating.reply_context import HOST
 

@@ -44,7 +44,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
-from kipviz.serving.transaction_times import Clock, Moments, no_time
+from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, announced, answer_frame
 from kipviz.serving.translating.batch_bytes import KeptBatches
@@ -339,6 +339,7 @@ class ServedCluster:
                 )
         self.steps += 1
         self.desk.moments.note(before, self.world)
+        self.desk.groups.note(before, self.world, events)
         self._note_busy(events)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":

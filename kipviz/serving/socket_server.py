@@ -24,7 +24,7 @@ from typing import Any
 
 from kipviz.serving.callers import Caller
 from kipviz.serving.served_cluster import ServedCluster, why_not_handled
-from kipviz.serving.time_outs import TimeOuts
+from kipviz.serving.timing.time_outs import TimeOuts
 from kipviz.serving.translating.reply_context import HOST
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB

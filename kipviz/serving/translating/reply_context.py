@@ -9,7 +9,8 @@ from kipviz.brokers.context import Image
 from kipviz.cluster.world import World
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.serving.transaction_times import Moments
+from kipviz.serving.timing.group_times import GroupTimes
+from kipviz.serving.timing.transaction_times import Moments
 from kipviz.serving.translating.batch_bytes import KeptBatches
 
 HOST = "127.0.0.1"
@@ -28,6 +29,7 @@ class Desk:
     ports: dict[int, int]
     kept: KeptBatches
     moments: Moments = field(default_factory=Moments)
+    groups: GroupTimes = field(default_factory=GroupTimes)
 
     @property
     def image(self) -> Image:

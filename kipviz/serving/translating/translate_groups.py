@@ -12,6 +12,7 @@ from kipviz.messages.groups.classic_groups import (
     Assigned,
     Heartbeat,
     JoinGroup,
+    JoinGroupResponse,
     LeaveGroup,
     Leaver,
     SyncGroup,
@@ -170,7 +171,18 @@ def join_group(said: Struct, version: int, desk: Desk, client_id: str = "") -> A
         said.get("GroupInstanceId") or "",
         tuple(each["Name"] for each in said["Protocols"]),
     )
-    return as_written(message, desk)
+    asked = as_written(message, desk)
+    times = (said["SessionTimeoutMs"], said.get("RebalanceTimeoutMs", -1))
+    if said["MemberId"]:
+        desk.groups.ask(said["GroupId"], said["MemberId"], *times)
+
+    def answer(replies: Replies) -> Struct | None:
+        (told,) = replies
+        assert isinstance(told, JoinGroupResponse)
+        desk.groups.ask(said["GroupId"], told.member_id, *times)
+        return asked.answer(replies)
+
+    return Asked(asked.messages, answer)
 
 
 def sync_group(said: Struct, version: int, desk: Desk) -> Asked:

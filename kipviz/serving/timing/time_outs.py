@@ -1,18 +1,21 @@
-"""What a served cluster ends by this machine's clock: long polls, and transactions that took too long.
+"""What a served cluster ends by this machine's clock: long polls, transactions that took too long, sessions of members.
 
-Under the model's time it ends none of them: that is what `Server.end_polls` and `Server.time_out` are for.
+Under the model's time it ends none of them: that is what `Server.end_polls`, `Server.time_out` and `Server.take` are for.
 """
 
 from __future__ import annotations
 
+import contextlib
 from heapq import heappop, heappush
 from time import monotonic
 
-from kipviz.cluster.actions import TimeOutTransaction
+from kipviz.cluster.actions import ClusterAction, TimeOutTransaction
+from kipviz.core.model import NotEnabled
 from kipviz.serving.callers import Caller
 from kipviz.serving.served_cluster import ServedCluster
 
-TRANSACTION_SCAN_S = 1.0
+SCAN_S = 1.0  # of transactions
+TIMER_SCAN_S = 0.2  # of groups, while any timer runs
 
 
 class TimeOuts:
@@ -26,14 +29,16 @@ class TimeOuts:
         self._polls: dict[Caller, float] = {}
         self._heap: list[tuple[float, int, Caller]] = []
         self._transactions: dict[TimeOutTransaction, float] = {}
-        self._scan_at = monotonic()
+        self._groups = cluster.desk.groups
+        self._scan_at = self._timers_at = monotonic()
 
     @property
     def patience_s(self) -> float:
         """For how many seconds nothing has to be looked at."""
+        longest = TIMER_SCAN_S if self._by_clock and self._groups.any_running else SCAN_S
         if not self._heap:
-            return TRANSACTION_SCAN_S
-        return max(0.0, min(self._heap[0][0] - monotonic(), TRANSACTION_SCAN_S))
+            return longest
+        return max(0.0, min(self._heap[0][0] - monotonic(), longest))
 
     def end_what_is_over(self) -> bool:
         """End long polls whose time is over, and in a scan a transaction whose time is; return whether it scanned."""
@@ -43,20 +48,28 @@ class TimeOuts:
             if self._polls.get(caller) == until:
                 del self._polls[caller]
                 self._cluster.time_over(caller)
+        if self._by_clock and self._groups.any_running and now >= self._timers_at:
+            self._timers_at = now + TIMER_SCAN_S
+            for timer in self._groups.due(self._cluster.model, self._cluster.world):
+                self._expire(timer)
         if now < self._scan_at:
             return False
-        self._scan_at = now + TRANSACTION_SCAN_S
+        self._scan_at = now + SCAN_S
         begun = {}
-        for action, timeout_ms in self._cluster.overdue() if self._by_clock else ():
+        for action, timeout_ms in tuple(self._cluster.overdue()) if self._by_clock else ():
             since = self._transactions.get(action, now)
-            begun[action] = since
             if now - since >= timeout_ms / 1_000:
-                begun.pop(action)
-                self._cluster.take(action)
-                self._cluster.run()
-                break
+                self._expire(action)
+            else:
+                begun[action] = since
         self._transactions = begun
         return True
+
+    def _expire(self, action: ClusterAction) -> None:
+        """Let a timer expire, if it still runs after those before it."""
+        with contextlib.suppress(NotEnabled):
+            self._cluster.take(action)
+            self._cluster.run()
 
     def look_at(self, caller: Caller) -> None:
         """Begin or end the time of a client's long poll, by what its request waits for now."""
@@ -79,5 +92,6 @@ class TimeOuts:
         self._polls.pop(caller, None)
 
     def forget_transactions(self) -> None:
-        """Count every open transaction afresh."""
+        """Count every open transaction and every timer of a group afresh."""
         self._transactions.clear()
+        self._groups.forget()

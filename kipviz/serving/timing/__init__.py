@@ -1,0 +1,1 @@
+"""What a served cluster does by the clock of this machine."""
