@@ -44,6 +44,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, announced, answer_frame
@@ -54,6 +55,8 @@ from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS_REQUEST,
     API_VERSIONS_RESPONSE,
     api_versions,
+    refused_versions,
+    why_not_met,
 )
 
 STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
@@ -104,13 +107,13 @@ class ServedCluster:
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
         self.clients: dict[str, RealClient] = {}
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
-        self.logged = 0
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         # The connections that have a message, and the world for which all long polls were looked at.
         self._busy: set[tuple[str, int]] = set()
         self._looked: World | None = None
+        self._cleaning = LogCleaning(self.lines.append)
 
     @property
     def world(self) -> World:
@@ -200,7 +203,7 @@ class ServedCluster:
         """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error."""
         correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
         low, high = API_VERSIONS_RANGE
-        error = Errors.NONE
+        error: int = Errors.NONE
         if low <= version <= high:
             head, start = decode_head(
                 REQUEST_HEADER, header_version(API_VERSIONS_REQUEST, version), frame
@@ -209,9 +212,11 @@ class ServedCluster:
             caller.client_id = head["ClientId"] or ""
             names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
             caller.software = " ".join(filter(None, names))
+            error = why_not_met(said, version, caller.broker)
         else:
             error, version = Errors.UNSUPPORTED_VERSION, 0
-        told = api_versions(error, announced(), self.world.image.features)
+        features = self.world.image.features
+        told = refused_versions(error) if error else api_versions(announced(), features)
         caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
 
     def _go_on(self, caller: Caller, current: Current) -> None:
@@ -289,7 +294,6 @@ class ServedCluster:
             )
         line = sentence(text)[:CLIENT_LINE_MAX]
         self.client_lines.append(ClientLine(client, self.trace.cursor, line))
-        self.logged += 1
 
     # -- going back ------------------------------------------------------------------------------
 
@@ -343,6 +347,8 @@ class ServedCluster:
         self.desk.moments.note(before, self.world)
         self.desk.groups.note(before, self.world, events)
         self._note_busy(events)
+        if isinstance(action, Deliver):
+            self._judged.pop((action.source, action.broker, action.way), None)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":
                 self._keep_reply(event)
@@ -350,6 +356,8 @@ class ServedCluster:
                 self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
+        if self.steps > STEPS_MAX and self.steps % CLEAN_EVERY == 0:
+            self.desk.world = self._cleaning.clean(self.world)
 
     def _note_busy(self, events: Iterable[Event]) -> None:
         """Note which connections have a message; a step tells by its events which connections it changed."""
@@ -370,6 +378,9 @@ class ServedCluster:
             self._go_on(caller, caller.current)
 
     def _mark_broken(self, event: ConnectionLost) -> None:
+        # What the client asks again is another message, although it may be an equal one.
+        for way in (REQUEST, "response"):
+            self._judged.pop((event.source, event.broker, way), None)
         caller = self.callers.find(event.source, event.broker)
         if caller is not None:
             caller.broken = True

@@ -9,8 +9,16 @@ import pytest
 import kipviz
 from kipviz.cluster.actions import Receive
 from kipviz.core.traces import tracefile
+from kipviz.messages.errors import Errors
+from kipviz.messages.wire.question import Question
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.socket_server import FRAME_MAX
+from kipviz.serving.translating.translate_cluster import (
+    API_VERSIONS_REQUEST,
+    API_VERSIONS_RESPONSE,
+    CLUSTER_ID,
+    REBOOTSTRAP_REQUIRED,
+)
 from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
@@ -154,10 +162,11 @@ def test_a_held_request_waits_until_it_is_released(server):
     client.close()
 
 
-def test_a_lost_answer_is_asked_for_again_and_the_transaction_commits_once(server):
+@pytest.mark.parametrize("message", ["EndTxn", "EndTxnResponse"])
+def test_what_is_lost_once_is_sent_again_and_the_transaction_commits_once(server, message):
     client = producer(server)
     client.init_transactions()
-    server.rule("lose the 1st EndTxnResponse")
+    server.rule(f"lose the 1st {message}")
     client.begin_transaction()
     client.send("orders", value=b"once")
     client.commit_transaction()
@@ -213,6 +222,32 @@ def test_an_api_versions_request_that_is_too_new_is_answered_in_version_0(server
         answer = client.recv(4096)
     assert answer[4:8] == b"\x00\x00\x00\x07"
     assert int.from_bytes(answer[8:10], "big") == 35
+    # One request, ApiVersions itself, with its range.
+    assert answer[10:] == b"\x00\x00\x00\x01" + b"\x00\x12\x00\x00\x00\x05"
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ({}, 0),
+        ({"ClusterId": CLUSTER_ID, "NodeId": 1}, 0),
+        ({"ClusterId": CLUSTER_ID, "NodeId": 2}, REBOOTSTRAP_REQUIRED),
+        ({"ClusterId": "another", "NodeId": 1}, REBOOTSTRAP_REQUIRED),
+        ({"ClusterId": CLUSTER_ID}, Errors.INVALID_REQUEST),
+        ({"NodeId": 1}, Errors.INVALID_REQUEST),
+        ({"ClientSoftwareName": "no name!"}, Errors.INVALID_REQUEST),
+    ],
+)
+def test_a_client_that_means_another_cluster_or_broker_is_told_so_as_by_kafka(server, told, error):
+    ask = Question(API_VERSIONS_REQUEST, API_VERSIONS_RESPONSE)
+    software = {"ClientSoftwareName": "a", "ClientSoftwareVersion": "1.0"}
+    with socket.create_connection(("127.0.0.1", server.cluster.desk.ports[1])) as client:
+        client.sendall(ask.frame(5, 7, "c", software | told))
+        client.settimeout(5)
+        answer = client.recv(4096)
+    # The head is the oldest one, whatever the version.
+    assert answer[4:8] == b"\x00\x00\x00\x07"
+    assert ask.body_of(5, answer, 8)["ErrorCode"] == error
 
 
 def test_there_is_a_limit_to_connections_and_the_client_that_is_there_goes_on(server, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kipviz.cluster.actions import ExpireLock
+from kipviz.cluster.actions import ExpireLock, MoveLeader
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import decode, decode_head, encode
@@ -202,6 +202,32 @@ def test_a_share_group_is_described_with_its_members(wire):
     (group,) = wire.ask(DESCRIBE, GroupIds=("g",))["Groups"]
     assert (group["ErrorCode"], group["GroupState"]) == (0, "Stable")
     assert [member["MemberId"] for member in group["Members"]] == ["m"]
+
+
+def test_a_session_without_a_partition_is_answered_at_once(holding):
+    holding.acknowledge(1, batch(0, 2, ACCEPT))
+    forgotten = ({"TopicId": TOPIC_ID, "Partitions": (0,)},)
+    asked = {"MaxWaitMs": 700, "MinBytes": 1, "MaxRecords": 500, "BatchSize": 500}
+    holding.send(FETCH, **WHO, ShareSessionEpoch=2, ForgottenTopicsData=forgotten, **asked)
+    told = holding.answer(FETCH)
+    assert (told["ErrorCode"], told["Responses"]) == (0, ())
+
+
+def test_a_leader_that_has_moved_is_named_with_its_address():
+    spec = to_serve(cluster_of(["orders"], brokers=2))
+    kafka = design("kafka")
+    wire = Wire()
+    wire.cluster = ServedCluster(served_scenario(spec, "kafka").model(kafka), {1: 9001, 2: 9002})
+    wire.caller = wire.cluster.connect(1)
+    wire.cluster.take(MoveLeader("orders-0", 2))
+    topics = ({"TopicId": TOPIC_ID, "Partitions": ({"PartitionIndex": 0},)},)
+    asked = {"MinBytes": 1, "MaxRecords": 500, "BatchSize": 500}
+    told = wire.ask(FETCH, **WHO, ShareSessionEpoch=0, Topics=topics, **asked)
+    (part,) = told["Responses"][0]["Partitions"]
+    assert part["ErrorCode"] == Errors.NOT_LEADER_OR_FOLLOWER
+    assert part["CurrentLeader"] == {"LeaderId": 2, "LeaderEpoch": 1}
+    (node,) = told["NodeEndpoints"]
+    assert (node["NodeId"], node["Port"]) == (2, 9002)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipviz.messages.apis.cluster import acls, coordinators, metadata
@@ -32,9 +31,7 @@ from kipviz.serving.translating import (
     translate_shares,
     translate_transactions,
 )
-from kipviz.serving.translating.reply_context import Asked, Desk
-
-Translate = Callable[[Struct, int, Desk], Asked]
+from kipviz.serving.translating.leader_hints import Translate, hint_leaders
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,8 @@ _s, _o = translate_shares, translate_operators
 APIS: dict[int, Api] = {
     each.request.key: each
     for each in (
-        _api(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, _r.produce),
-        _api(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, _r.fetch),
+        _api(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, hint_leaders(_r.produce, 10)),
+        _api(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, hint_leaders(_r.fetch, 16)),
         _api(
             list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE, _r.list_offsets
         ),
@@ -121,11 +118,15 @@ APIS: dict[int, Api] = {
             membership.SHARE_GROUP_HEARTBEAT_RESPONSE,
             _s.share_group_heartbeat,
         ),
-        _api(share_fetch.SHARE_FETCH_REQUEST, share_fetch.SHARE_FETCH_RESPONSE, _s.share_fetch),
+        _api(
+            share_fetch.SHARE_FETCH_REQUEST,
+            share_fetch.SHARE_FETCH_RESPONSE,
+            hint_leaders(_s.share_fetch, 0),
+        ),
         _api(
             acknowledgements.SHARE_ACKNOWLEDGE_REQUEST,
             acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE,
-            _s.share_acknowledge,
+            hint_leaders(_s.share_acknowledge, 0),
         ),
         _api(
             share_admin.SHARE_GROUP_DESCRIBE_REQUEST,

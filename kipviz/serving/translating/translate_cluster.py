@@ -5,6 +5,7 @@ Source: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleFi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kipviz.brokers.context import NOBODY
@@ -31,18 +32,20 @@ GROUP, TRANSACTION, SHARE = 0, 1, 2
 API_VERSIONS_REQUEST = Schema(
     "ApiVersionsRequest",
     API_VERSIONS,
-    "0-4",
+    "0-5",
     "3+",
     (
         Field("ClientSoftwareName", "string", "3+"),
         Field("ClientSoftwareVersion", "string", "3+"),
+        Field("ClusterId", "string", "5+", default="null", nullable="5+"),
+        Field("NodeId", "int32", "5+", default="-1"),
     ),
 )
 _LEVELS = (Field("Name", "string", "3+"),)
 API_VERSIONS_RESPONSE = Schema(
     "ApiVersionsResponse",
     API_VERSIONS,
-    "0-4",
+    "0-5",
     "3+",
     (
         Field("ErrorCode", "int16"),
@@ -85,9 +88,39 @@ API_VERSIONS_RESPONSE = Schema(
 )
 
 
-def api_versions(
-    error: Errors, announced: Iterable[tuple[int, int, int]], features: Features
-) -> Struct:
+# An error that no answer of the model has: the client has reached another cluster or broker than it meant (KIP-1242).
+REBOOTSTRAP_REQUIRED = 129
+# ApiVersionsRequest.SOFTWARE_NAME_VERSION_PATTERN
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def why_not_met(said: Struct, version: int, broker: int) -> int:
+    """Return the error code for a client's ApiVersions request of a version that the broker knows.
+
+    Source: ApiVersionsRequest.isValid, KafkaApis.handleApiVersionsRequest.
+    """
+    cluster_id, node_id = said.get("ClusterId"), said.get("NodeId", NOBODY)
+    if version >= 5 and (cluster_id is None) != (node_id == NOBODY):
+        return Errors.INVALID_REQUEST
+    names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
+    if version >= 3 and not all(map(_SOFTWARE.fullmatch, names)):
+        return Errors.INVALID_REQUEST
+    if cluster_id is not None and (cluster_id, node_id) != (CLUSTER_ID, broker):
+        return REBOOTSTRAP_REQUIRED
+    return Errors.NONE
+
+
+def refused_versions(error: int) -> Struct:
+    """Return an answer to ApiVersions with an error; of a version that is too new it tells the range."""
+    low, _, high = API_VERSIONS_REQUEST.versions.partition("-")
+    mine = {"ApiKey": API_VERSIONS, "MinVersion": int(low), "MaxVersion": int(high)}
+    return {
+        "ErrorCode": error,
+        "ApiKeys": (mine,) if error == Errors.UNSUPPORTED_VERSION else (),
+    }
+
+
+def api_versions(announced: Iterable[tuple[int, int, int]], features: Features) -> Struct:
     """Return the answer to ApiVersions: (key, lowest, highest) of each request, and the feature levels."""
     levels = {
         "group.version": 1,
@@ -95,7 +128,7 @@ def api_versions(
         "transaction.version": features.transaction_version,
     }
     return {
-        "ErrorCode": error,
+        "ErrorCode": Errors.NONE,
         "ApiKeys": tuple(
             {"ApiKey": key, "MinVersion": low, "MaxVersion": high} for key, low, high in announced
         ),

@@ -168,7 +168,9 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
         }
 
     def ready() -> bool:
-        return any(_has(who[0], p, desk) for p in _of_session(who, message, desk))
+        # A session that has no partition left is answered at once (KafkaApis.handleFetchFromShareFetchRequest).
+        there = _of_session(who, message, desk)
+        return not there or any(_has(who[0], p, desk) for p in there)
 
     given = any(part.acknowledgements for part in parts)
     waits = said["ShareSessionEpoch"] >= 0 and said["MaxRecords"] > 0 and not given
