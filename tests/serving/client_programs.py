@@ -72,8 +72,8 @@ class Clients:
         self.process.stdin.write("\t".join((actor, *words)) + "\n")
         self.process.stdin.flush()
 
-    def answer(self, actor):
-        return self._find_answers(actor).get(timeout=PATIENCE)
+    def answer(self, actor, seconds=PATIENCE):
+        return self._find_answers(actor).get(timeout=seconds)
 
     def run(self, actor, *words):
         self.ask(actor, *words)

@@ -80,7 +80,16 @@ def _compile(source: Path, libraries: Path, classes: Path) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as aside:
         made = Path(aside, "classes")
-        asked = ["javac", "-proc:none", "-cp", f"{libraries}/*", "-d", str(made), str(source)]
+        asked = [
+            "javac",
+            "-proc:none",
+            "-Xlint:-removal",
+            "-cp",
+            f"{libraries}/*",
+            "-d",
+            str(made),
+            str(source),
+        ]
         subprocess.run(asked, check=True)
         for old in FOLDER.glob("classes-*"):
             shutil.rmtree(old, ignore_errors=True)

@@ -22,7 +22,7 @@ def drive(make, name_of):
         while True:
             call, *words = lines.get()
             try:
-                result = getattr(client, call)(*words) or ""
+                result = getattr(client, call.replace("-", "_"))(*words) or ""
             except Exception as error:  # noqa: BLE001  what a client raises is what is asked for
                 result = f"! {name_of(error)}"
             with speaking:

@@ -10,6 +10,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition  # noqa: E402
 from kafka.structs import OffsetAndMetadata  # noqa: E402
 
 SERVERS = []
+POLLS = 50
 
 
 class Actor:
@@ -19,11 +20,12 @@ class Actor:
     def servers(self, servers):
         SERVERS[:] = servers.split(",")
 
-    def open(self, transactional_id):
+    def open(self, transactional_id, timeout_ms="60000"):
         self.producer = KafkaProducer(
             bootstrap_servers=SERVERS,
             client_id=self.name,
             transactional_id=transactional_id,
+            transaction_timeout_ms=int(timeout_ms),
             max_block_ms=10_000,
             delivery_timeout_ms=10_000,
             request_timeout_ms=8_000,
@@ -53,12 +55,40 @@ class Actor:
         self.producer.close(timeout=0.5)
 
     def committed(self, group, topic):
-        consumer = KafkaConsumer(bootstrap_servers=SERVERS, group_id=group, client_id="looks")
+        consumer = KafkaConsumer(bootstrap_servers=SERVERS, group_id=group, client_id=self.name)
         try:
             found = consumer.committed(TopicPartition(topic, 0))
         finally:
             consumer.close(autocommit=False)
         return "none" if found is None else str(found)
+
+    def consume(self, protocol, group, topic):
+        assert protocol == "classic"
+        self.consumer = KafkaConsumer(
+            topic,
+            bootstrap_servers=SERVERS,
+            group_id=group,
+            client_id=self.name,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            max_poll_records=1,
+            retry_backoff_ms=20,
+        )
+
+    def poll(self):
+        for _ in range(POLLS):
+            for partition, records in self.consumer.poll(timeout_ms=200).items():
+                self.group = self.consumer.group_metadata()
+                self.next = {partition: OffsetAndMetadata(records[0].offset + 1, "", -1)}
+                return records[0].value.decode()
+        return "nothing"
+
+    def send_offsets(self):
+        self.producer.send_offsets_to_transaction(self.next, self.group)
+
+    def stop_consuming(self):
+        self.consumer.close(autocommit=False)
 
 
 if __name__ == "__main__":
