@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import Run
@@ -19,6 +19,7 @@ from kipviz.cluster.actions import (
     MoveLeader,
     StartBroker,
 )
+from kipviz.cluster.real.served_run import RealClient
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
@@ -35,7 +36,13 @@ from kipviz.serving.translating.batch_bytes import fates
 from kipviz.serving.translating.reply_context import HOST
 
 IDLE_S = 600.0
+# Whether the server has stopped, the newest node, the number of log lines, the clients, the number of connections.
+News: TypeAlias = tuple[bool, int, int, tuple[RealClient, ...], int]
 CLOCK, MODEL = "clock", "model"
+
+
+class WentOn(ValueError):
+    """The cluster has taken steps that the caller has not seen."""
 
 
 class Server:
@@ -142,16 +149,24 @@ class Server:
             )
         return held
 
-    def take(self, action: ClusterAction) -> int:
+    def take(self, action: ClusterAction, *, at: int | None = None) -> int:
         """Take a step: deliver a held message, crash a broker, move a leader.
+
+        Args:
+            action: the step.
+            at: the newest step that the caller has seen; if there is a newer one, nothing happens.
 
         Returns:
             the number of the step at which the cluster is idle again. Later requests of clients have higher numbers.
 
         Raises:
             NotEnabled: if it is not possible now.
+            WentOn: if there is a newer step than `at`.
         """
         with self._lock:
+            newest = self.cluster.trace.depth
+            if at is not None and at != newest:
+                raise WentOn(f"the cluster has gone on to step {newest}, and was seen at step {at}")
             self.cluster.take(action)
             self.cluster.run()
             rests = self.cluster.trace.depth
@@ -186,6 +201,33 @@ class Server:
         """The number of the newest step."""
         with self._lock:
             return self.cluster.trace.depth
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the server has stopped; its run can still be shown."""
+        return self._sockets.stopping
+
+    @property
+    def news(self) -> News:
+        """What a page that follows the run compares: it changes with every step, client and log line."""
+        with self._lock:
+            return self._find_news()
+
+    def _find_news(self) -> News:
+        cluster = self.cluster
+        return (
+            self.stopped,
+            cluster.trace.cursor,
+            cluster.logged,
+            tuple(cluster.clients.values()),
+            len(self._sockets.callers),
+        )
+
+    def wait_news(self, known: News | None, seconds: float) -> News:
+        """Wait until `news` is no longer what is known, for at most some seconds, and return it."""
+        with self._moved:
+            self._moved.wait_for(lambda: self._find_news() != known, seconds)
+            return self._find_news()
 
     def back(self, step: int) -> None:
         """Return to an earlier step; the cluster continues from there, on a branch.
@@ -275,8 +317,9 @@ class Server:
         Raises:
             ValueError: if no client of that name has sent a request yet.
         """
-        with self._lock:
+        with self._moved:
             self.cluster.log_line(client, text)
+            self._moved.notify_all()
 
     def log_handler(self, client: str) -> logging.Handler:
         """Return a handler for Python's logging that adds each line to the newest step.

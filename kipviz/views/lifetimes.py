@@ -94,6 +94,22 @@ class Lifetimes:
             branch._open.setdefault(row["card"], {})[row["id"]] = _Open(inherited, None)
         return branch
 
+    def joined(self) -> Lifetimes:
+        """Return this branch with everything that it shares with its parent, as a whole that has no parent.
+
+        The parent must have none itself; neither of the two may grow afterwards.
+        """
+        parent = self._parent
+        if parent is None:
+            return self
+        inherited = iter(self._inherited)
+        before = [row for row in parent.rows if row["from"] <= self._at]
+        made = Lifetimes()
+        made.rows = [next(inherited) if covers(row, self._at) else row for row in before]
+        made.rows += self.rows
+        made._step, made._seen, made._open = self._step, self._seen, self._open
+        return made
+
     def alive(self, step: int) -> list[Row]:
         """Return the rows on screen at ``step``, inherited ones first."""
         if self._parent is not None and step <= self._at:

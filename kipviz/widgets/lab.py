@@ -18,6 +18,8 @@ from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
+from kipviz.widgets.live.live_lines import FollowedServer
+from kipviz.widgets.live.live_stepper import LiveStepper
 from kipviz.widgets.stepping.autosave import Keeper, recovered
 from kipviz.widgets.stepping.lines import Lab
 from kipviz.widgets.stepping.stepper import Stepper
@@ -49,8 +51,11 @@ def open_run(
     """Open a scenario in the stepper, under its own design or another one; or a permalink.
 
     A permalink opens at the step and on the branch at which it was made. If the model has changed since, a warning
-    states what differs. The server of `kipviz.serve`, or a run of it, `server.run(until=12)`, opens at its newest step;
-    the page shows the run as it is then and does not follow the clients.
+    states what differs.
+
+    The server of `kipviz.serve` opens at its newest step, and the page follows its clients while the server runs: what
+    you choose at the newest step happens in the cluster that they are connected to. A run of it, `server.run()` or
+    `server.run(until=12)`, opens as it is then and does not follow them.
 
     With `keep`, a file beside the notebook, everything that is done in the stepper is saved there: branches, their
     names, the cursor, and the reader's answers. A notebook that is opened again finds all of it. If the file is
@@ -110,7 +115,11 @@ def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> S
         raise ValueError(
             "a served cluster has its design already, and save() keeps its run: leave design and keep out"
         )
-    return _open_left(given if isinstance(given, Run) else given.run(), views)
+    if isinstance(given, Run):
+        return _open_left(given, views)
+    if isinstance(given, FollowedServer):
+        return LiveStepper(given, views)
+    return _open_left(given.run(), views)
 
 
 def _open_kept(path: str | os.PathLike[str], scenario: str | None, design: str | None) -> Run:

@@ -16,8 +16,9 @@ WIDGETS = Path(kipviz.widgets.__file__).parent
 BUILT = WIDGETS / "static" / "stepper.js"
 RESULTS = WIDGETS / "static" / "results.js"
 FRONT = WIDGETS / "front"
-# With every tool in; `make front` says how large it is. More than this is a reason to look what grew.
-LIMIT = 200_000
+# With every tool in; `make front` says how large it is. More than this is a reason to look what grew: the last time
+# the run of a served cluster, which becomes longer on the page (2 kB).
+LIMIT = 203_000
 # Every table of a notebook carries it.
 RESULTS_LIMIT = 16_000
 

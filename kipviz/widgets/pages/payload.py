@@ -439,6 +439,10 @@ class Payload(_Part):
     moments: list[Moment] = []
     settings: list[Setting] = []
     glossary: dict[str, str] = {}
+    live: bool = False
+    """Whether this is the run of a server that clients use now: its main branch grows."""
+    grown: int = 0
+    """How often it has grown; what a page is told of an earlier growth is in it already."""
 
 
 class Difference(_Part):

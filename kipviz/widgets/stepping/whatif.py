@@ -23,7 +23,7 @@ from kipviz.checking.single_run.alternative_run import (
     rest_of,
 )
 from kipviz.checking.single_run.runs import Run, again
-from kipviz.cluster.actions import Cut, Deliver, LoseConnection
+from kipviz.cluster.actions import ClusterAction, Cut, Deliver, LoseConnection
 from kipviz.cluster.network.partition_sides import BadSides, hosts_in, hosts_of, sides
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
@@ -117,16 +117,39 @@ def take(here: Standing, command: Command) -> Told:
 
 def cut(here: Standing, command: Command) -> Told:
     """Partition the network between every host of one set and every host of another, and let the cluster run."""
-    one, other = (_hosts(command.get(side)) for side in ("one", "other"))
+    partition = _find_cut(here, command)
     course = here.course()
     try:
-        course.take(Cut(*sides(one, other, hosts_of(here.run.model.spec))))
-    except BadSides as wrong:
-        raise ValueError(f"That is not a network partition: {wrong}.") from wrong
+        course.take(partition)
     except NotEnabled as wrong:
         raise ValueError(f"That is not possible here: {wrong.why}.") from wrong
     course.go_on()
     return _make_told(here.run, course, "")
+
+
+def _find_cut(here: Standing, command: Command) -> Cut:
+    one, other = (_hosts(command.get(side)) for side in ("one", "other"))
+    try:
+        return Cut(*sides(one, other, hosts_of(here.run.model.spec)))
+    except BadSides as wrong:
+        raise ValueError(f"That is not a network partition: {wrong}.") from wrong
+
+
+def find_action(here: Standing, command: Command) -> ClusterAction | None:
+    """Return the single action of the cluster that a request asks for, or None if it asks for another kind of branch.
+
+    Raises:
+        ValueError: if it names a message, a host or an action that does not exist here, in one sentence.
+    """
+    do = command.get("do", "take")
+    if do == "take":
+        return action_of(command.get("choice", ""))
+    if do == "cut":
+        return _find_cut(here, command)
+    if do in ("lose", "release"):
+        place, _, _ = _message(here, command)
+        return place if do == "release" else LoseConnection(place.source, place.broker)
+    return None
 
 
 def _hosts(side: Any) -> tuple[str, ...]:

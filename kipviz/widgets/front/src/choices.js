@@ -38,7 +38,7 @@ export class Choices {
       h("kbd", "f"),
     );
     show(this.menu, false);
-    this.element = h("section.kv-choices", { label: "What can happen next" }, this.caption, this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
+    this.element = h("section.kv-choices", { label: "What can happen next" }, this.caption, app.live?.element ?? "", this.busy, this.story.element, this.end, this.next, this.faultButton, this.menu, this.cannot, this.more);
     const make = () => this.make();
     const draw = (node, entry) => this.draw(node, entry);
     this.lists = [this.next, this.faults, this.cannot].map((parent) => new Keyed(parent, make, draw, { again: true }));
@@ -93,7 +93,8 @@ export class Choices {
     const [none, last] = [enabled.length === 0, step === line.last];
     show(this.end, none || last);
     if (!none && !last) return;
-    if (last) text(this.end, none ? "This branch ends here." : "This branch ends here: choose a step.");
+    if (this.app.live?.isNow) text(this.end, none ? "Nothing waits for you: the clients go on by themselves." : "Your choice acts on their cluster.");
+    else if (last) text(this.end, none ? "This branch ends here." : "This branch ends here: choose a step.");
     else text(this.end, faults.some((item) => item.taken) ? "Here a fault was taken: see the list of faults." : "Step forward: nothing else is recorded for this place.");
   }
 

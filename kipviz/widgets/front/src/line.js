@@ -332,6 +332,17 @@ export function branchLine(parent, branch) {
   });
 }
 
+/**
+ * Adds the newest steps of a run to the payload of its main line: what is told of it after step `at`.
+ * @param {import("../types/payload").Payload} payload
+ * @param {import("../types/page").Growth} told
+ */
+export function lengthen(payload, told) {
+  const line = branchLine(mainLine(payload), { ...told, id: 0, name: "main", parent: 0 });
+  const { steps, bigs, messages, notes, rows, verdicts, choices, downs, heads, cuts, moments } = line;
+  Object.assign(payload, { steps, bigs, messages, notes, rows, verdicts, choices, downs, heads, cuts, moments, holds: line.stuck, wire: line.tables, grown: told.grown });
+}
+
 function replaced(old, fresh, keyOf) {
   const news = new Map(fresh.map((item) => [keyOf(item), item]));
   const kept = old.map((item) => {
@@ -354,6 +365,11 @@ export class Lines {
     this.branches = new Map();
     this.gone = new Set();
     this.grow((payload.branches ?? []).concat(branches ?? []));
+  }
+
+  /** The main line has become longer; what leaves it is made again when it is looked at. */
+  lengthened(payload) {
+    this.made = new Map([[0, mainLine(payload)]]);
   }
 
   grow(branches) {

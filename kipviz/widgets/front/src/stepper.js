@@ -11,7 +11,8 @@ import { attr, h, show, text } from "./dom.js";
 import { Frame, lanesButton, lanesOf, sinceOf } from "./frame.js";
 import { DesignChip, Verdicts } from "./header.js";
 import { Lesson } from "./lesson.js";
-import { Lines, ending, parting } from "./line.js";
+import { Lines, ending, lengthen, parting } from "./line.js";
+import { Live } from "./live.js";
 import { Menu } from "./menu.js";
 import { Overview } from "./overview.js";
 import { Question } from "./question.js";
@@ -56,6 +57,7 @@ export class Stepper extends Frame {
     const { payload } = this;
     this.verdicts = new Verdicts(this);
     this.transport = new Transport(this, this.player);
+    this.live = payload.live ? new Live(this) : null;
     this.choices = new Choices(this);
     this.question = new Question(this);
     this.lesson = new Lesson(this);
@@ -139,6 +141,7 @@ export class Stepper extends Frame {
     this.overview.mark(this.find.hits(line));
     this.trail.update(line, at);
     this.lanes.draw(this.allLanes);
+    this.live?.draw();
     this.drawDetail();
     for (const drawer of this.drawers) if (drawer.open) drawer.update(line, at);
     if (this.audience?.open) this.audience.update(line.bigs[line.bigAt[line.forward(at)]], line.forward(at) > at, this.question.question);
@@ -331,7 +334,9 @@ export class Stepper extends Frame {
     this.errors.clear();
     this.asked = { id: 1 + Math.floor(Math.random() * 2 ** 31), words };
     this.wait(`Asking the model: ${words} …`);
-    this.model.set("command", { branch: this.line.id, step: this.at, ...command, id: this.asked.id });
+    // Steps of the clients may be on their way here: a reader who stands at the newest one says so.
+    const live = this.live?.isNow ? { live: true } : {};
+    this.model.set("command", { branch: this.line.id, step: this.at, ...live, ...command, id: this.asked.id });
     this.save();
   }
 
@@ -389,6 +394,18 @@ export class Stepper extends Frame {
   grow(branches) {
     this.lines.grow(branches ?? []);
     this.draw();
+  }
+
+  /** A served cluster's run goes on: who looks at its newest step goes with it. */
+  lengthen(told) {
+    const { payload } = this;
+    if (told.at >= payload.steps.length) return this.model.send({ do: "whole" });
+    // Every display of this run is told; the first one adds to the payload that they share.
+    if (told.grown > payload.grown) lengthen(payload, told);
+    const follows = this.line.id === 0 && this.at === this.last;
+    this.lines.lengthened(payload);
+    this.line = this.lines.get(this.line.id);
+    return follows ? this.go(this.last, "small") : this.draw();
   }
 
   // -- the rest -----------------------------------------------------------------------------------------

@@ -36,7 +36,9 @@ export class WhatIf extends Drawer {
     this.wire = row("a message", this.message, this.hold, this.release, wire("lose", "lose its connection"), wire("delay", "delay it"), this.until);
     this.step = row("this event", this.event, skip, move, this.other);
     this.change = row("a setting", this.setting, this.option, this.value, rerun, this.sentence);
-    this.element.append(this.wire, this.step, this.change, row("dice", label("seed", this.seed), label("steps", this.steps), this.faults, on));
+    const back = press("take the cluster back to this step", () => this.app.wish({ do: "back" }, `the cluster goes back to step ${this.at}`));
+    this.back = row("the cluster", back, h("span.kv-dim", "It continues from here. Its clients cannot go back: their connections are dropped, as a network failure would drop them."));
+    this.element.append(this.wire, this.step, this.back, this.change, row("dice", label("seed", this.seed), label("steps", this.steps), this.faults, on));
   }
 
   toggle(open) {
@@ -60,6 +62,7 @@ export class WhatIf extends Drawer {
     fill(this.other, events.filter(([k]) => k !== String(at)), later[0]?.[0]);
     fill(this.until, [["", "until nothing else can happen"], ...later]);
     show(this.step, at > 0);
+    show(this.back, Boolean(this.app.payload.live) && line.id === 0 && at < line.last);
     const { settings = [] } = this.app.payload;
     show(this.change, settings.length > 0);
     if (!this.drawn) fill(this.setting, settings.map((one) => [one.name, one.name]));

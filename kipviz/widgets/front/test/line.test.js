@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Alive, Lines, backward, onward, parting, titleOf } from "../src/line.js";
+import { Alive, Lines, backward, lengthen, onward, parting, titleOf } from "../src/line.js";
 
 /** @type {import("../types/payload").Step} */
 const step = { kind: "send", actor: "app-1", title: "", sentence: "" };
@@ -27,6 +27,9 @@ function payload() {
     choices: [],
   };
 }
+
+/** @type {import("../types/payload").WireKind} */
+const PRODUCE = { name: "Produce", key: 0, version: 12, status: "shipped", places: [] };
 
 /** @returns {import("../types/payload").Branch} */
 const branch = () => ({ id: 1, name: "lost", parent: 0, at: 1, steps: [{ ...step, kind: "fault", title: "the message is lost" }], messages: [{ ...payload().messages[0], arrived: null, lost: 2 }] });
@@ -58,6 +61,35 @@ test("a branch shares its parent's steps, and what happened later on the parent 
   assert.deepEqual(other.verdicts, []);
   assert.deepEqual([...other.flags], [[2, "fault"]]);
   assert.deepEqual([...main.flags], [[3, "broken"]]);
+});
+
+test("a payload that becomes longer shows what a branch after its last step would show, and other branches stay", () => {
+  const longer = { ...payload(), wire: { kinds: {}, shapes: {}, names: { api: { 3: "Metadata" } } }, grown: 0 };
+  const lines = new Lines(longer, [branch()]);
+  /** @type {import("../types/page").Growth} */
+  const told = {
+    do: "grow",
+    grown: 1,
+    at: 3,
+    steps: [{ ...step, title: "step 4" }],
+    rows: [{ card: "log", id: "r", from: 4, to: null, cells: { value: "two records" } }],
+    closes: [["log", "r", 4]],
+    messages: [{ id: "m2", from: "broker-1", to: "app-1", label: "Produce ok", sent: 4 }],
+    notes: [{ lane: "broker-1", step: 3, text: "a line that came late" }],
+    wire: { kinds: { Produce: PRODUCE }, shapes: {}, names: {} },
+  };
+  lengthen(longer, told);
+  lines.lengthened(longer);
+  const main = lines.get(0);
+  assert.equal(longer.grown, 1);
+  assert.deepEqual(main.steps.map((one) => one.title), ["step 0", "step 1", "step 2", "step 3", "step 4"]);
+  assert.deepEqual([3, 4].map((at) => main.row("log", "r", at).cells.value), ["one record", "two records"]);
+  assert.deepEqual(main.wire.at(4).map((one) => one.id), ["m2"]);
+  assert.equal(main.message("m1").arrived, 3);
+  assert.deepEqual(main.notesAt.get(3).map((note) => note.text), ["Ongoing", "a line that came late"]);
+  assert.deepEqual(main.tables, { kinds: { Produce: PRODUCE }, shapes: {}, names: { api: { 3: "Metadata" } } });
+  assert.equal(parting(main, lines.get(1)), 2);
+  assert.deepEqual(lines.get(1).steps.map((one) => one.title), ["step 0", "step 1", "the message is lost"]);
 });
 
 test("a branch that is gone has no number among the lines, and a renamed one has its new name", () => {

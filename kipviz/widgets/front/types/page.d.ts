@@ -36,6 +36,12 @@ export interface LineParts {
   held?: Hold[];
 }
 
+/** The newest steps of a served cluster's run: what is told of its main line after step `at`. */
+export interface Growth extends Omit<Branch, "id" | "name" | "parent"> {
+  do: "grow";
+  grown: number;
+}
+
 /** One row of a menu: its words, and what it does. */
 export interface MenuRow {
   id: string;
@@ -61,6 +67,8 @@ export interface Shared {
   presenter: boolean;
   notice: string;
   tool: string;
+  live: string;
+  following: boolean;
 }
 
 /** Jupyter's model of a widget, or what stands in for it on a page without a kernel. */

@@ -345,6 +345,8 @@ export interface Payload {
   moments?: Moment[];
   settings?: Setting[];
   glossary?: Record<string, string>;
+  live?: boolean;
+  grown?: number;
 }
 
 /** A place at which two runs diverge: the pairs ``at <= k < to``. */
