@@ -131,9 +131,11 @@ def test_a_worker_of_spark_that_dies_once_costs_nothing(tmp_path, monkeypatch):
     died = tmp_path / "died"
     monkeypatch.setenv("KIPVIZ_TEST_DIED", str(died))
     designs = ("right", "dies once")
+    # On a session that is there already: while one starts, the campaign makes runs in its own process.
     code = (
+        "from kipviz.spark.sessions.session import session\n"
         "from tests.spark.test_saved_runs import campaign\n"
-        f"table = campaign(None, {designs!r}, 'spark').run().table\n"
+        f"table = campaign(None, {designs!r}, 'spark', spark=session('local[2]')).run().table\n"
         "print(table.num_rows, set(table['status'].to_pylist()))\n"
     )
     done = subprocess.run(
