@@ -115,6 +115,11 @@ class Server:
         with self._lock:
             return self.cluster.held()
 
+    def waiting(self) -> int:
+        """Return how many steps wait for a decision: the held deliveries or, by hand, every possible step."""
+        with self._lock:
+            return self.cluster.waiting()
+
     def held_messages(self) -> tuple[tuple[Deliver, str], ...]:
         """Return the deliveries that wait, each with the name of its message."""
         with self._lock:

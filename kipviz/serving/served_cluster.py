@@ -483,6 +483,10 @@ class ServedCluster:
         found = [a for a in self.possible() if isinstance(a, Deliver)]
         return tuple(a for a in found if self.by == BY_HAND or self._judge(a) == HOLD)
 
+    def waiting(self) -> int:
+        """Return how many steps wait for somebody's decision."""
+        return len(tuple(self.possible()) if self.by == BY_HAND else self.held())
+
     def _fault_points(self, before: World) -> None:
         points = [r for r in self.rules if r.state is not None and not r.seen]
         if not points or before.roles is self.world.roles:

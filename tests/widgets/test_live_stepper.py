@@ -1,9 +1,11 @@
 """A stepper that follows a served cluster: the clients' steps, and what a reader does at the newest one."""
 
+import contextlib
 import json
 import logging
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -180,6 +182,33 @@ def test_a_held_message_is_delivered_and_another_one_is_lost_by_the_reader(serve
     producer.commit_transaction()
     assert server.records("orders-0") == ((0, "once", "committed"),)
     assert stepper.branch == 0
+
+
+def test_by_hand_a_client_does_nothing_but_what_the_reader_delivers():
+    with kipviz.serve(by="hand", time="model") as server, ThreadPoolExecutor(1) as threads:
+        stepper = kipviz.open(server)
+        program = threads.submit(run_producer, server.bootstrap_servers.split(",")[0])
+        while not program.done():
+            until(lambda: program.done() or stepper.live.endswith("for you"))
+            line = line_of(stepper.payload, [], 0)
+            waiting = [c["id"] for c in line.choices_at(line.last) if c["group"] == "next"]
+            if waiting:
+                with contextlib.suppress(ValueError):  # the client went on meanwhile
+                    stepper.take(waiting[0])
+        program.result()
+        assert server.records("orders-0") == ((0, "once", "committed"),)
+        caught_up(stepper, server)
+        assert stepper.branch == 0
+        assert not stepper.known_branches
+
+
+def run_producer(servers):
+    producer = KafkaProducer(
+        bootstrap_servers=servers, transactional_id="t", client_id="app-1", retry_backoff_ms=5
+    )
+    producer.init_transactions()
+    commit(producer)
+    producer.close(timeout=2)
 
 
 def test_a_choice_at_an_earlier_step_makes_a_branch_without_the_clients(server, producers):

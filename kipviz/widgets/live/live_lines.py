@@ -63,6 +63,9 @@ class FollowedServer(Protocol):
     def held(self) -> tuple[Deliver, ...]:
         """Return the deliveries that wait for a decision."""
 
+    def waiting(self) -> int:
+        """Return how many steps wait for a decision, by hand those that are no delivery, too."""
+
     def take(self, action: ClusterAction, *, at: int | None = None) -> int:
         """Take a step, unless there is a newer one than `at`."""
 

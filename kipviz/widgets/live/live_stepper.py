@@ -129,13 +129,16 @@ class LiveStepper(Stepper):
             words = f"the page follows {FOLLOWED_MAX} steps; kipviz.open(server) shows the others"
         else:
             clients = len(dict.fromkeys(name.split("/")[0] for name, *_ in server.clients()))
-            held = len(server.held())
+            waiting = server.waiting()
+            what = "message" if waiting == len(server.held()) else "step"
             words = (
                 "no client" if not clients else "1 client" if clients == 1 else f"{clients} clients"
             )
-            if held:
+            if waiting:
                 words += (
-                    ", 1 message waits for you" if held == 1 else f", {held} messages wait for you"
+                    f", 1 {what} waits for you"
+                    if waiting == 1
+                    else f", {waiting} {what}s wait for you"
                 )
         self.live = words
         self.following = not (server.stopped or self.lab.is_full)
