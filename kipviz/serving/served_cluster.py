@@ -44,6 +44,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, announced, answer_frame
@@ -113,6 +114,7 @@ class ServedCluster:
         # The connections that have a message, and the world for which all long polls were looked at.
         self._busy: set[tuple[str, int]] = set()
         self._looked: World | None = None
+        self._cleaning = LogCleaning(self.lines.append)
 
     @property
     def world(self) -> World:
@@ -356,6 +358,8 @@ class ServedCluster:
                 self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
+        if self.steps > STEPS_MAX and self.steps % CLEAN_EVERY == 0:
+            self.desk.world = self._cleaning.clean(self.world)
 
     def _note_busy(self, events: Iterable[Event]) -> None:
         """Note which connections have a message; a step tells by its events which connections it changed."""
