@@ -15,8 +15,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from kipviz.clients import kinds
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Client, Holder, MemberConsumer
+from kipviz.clients.groups.consumer import RegularConsumer
+from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
@@ -175,7 +175,7 @@ class Application(Part, frozen=True, cache_hash=True):
     program: tuple[Line, ...]
     output: str
     producer: Producer
-    consumer: Consumer | MemberConsumer | ShareConsumer
+    consumer: RegularConsumer | ShareConsumer
     life: int = 1
     alive: bool = True
     line: int = 0

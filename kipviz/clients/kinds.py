@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from kipviz.clauses import Clause
-from kipviz.clients.groups import classic_consumer, consumer, group_consumer
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups import kafka_consumer
+from kipviz.clients.groups.consumer import Consumer, RegularConsumer, joins_group
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.sending import in_flight, producer, sender
@@ -31,15 +29,11 @@ from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.message import Message
 
-# A consumer that is a member of a regular group, by either protocol.
-MemberConsumer: TypeAlias = GroupConsumer | ClassicConsumer
 # The holder of a TransactionManager: a producer or, in KIP-1310 (draft), a session outside every producer.
 Holder: TypeAlias = Producer | TransactionSession
 Client: TypeAlias = (
     Producer
-    | Consumer
-    | GroupConsumer
-    | ClassicConsumer
+    | RegularConsumer
     | ShareConsumer
     | TransactionSession
     | Admin
@@ -88,32 +82,15 @@ KINDS: dict[type, Kind[Any]] = {
         running=producer.running,
         on_timer=producer.on_timer,
     ),
-    Consumer: Kind[Consumer](
-        next_request=consumer.next_request,
-        sent=consumer.sent,
-        on_response=consumer.on_response,
-        on_disconnected=consumer.on_disconnected,
-        restarted=consumer.restarted,
-    ),
-    GroupConsumer: Kind[GroupConsumer](
-        next_request=group_consumer.next_request,
-        sent=group_consumer.sent,
-        on_response=group_consumer.on_response,
-        on_disconnected=group_consumer.on_disconnected,
-        restarted=group_consumer.restarted,
-        timers=group_consumer.timers,
-        running=group_consumer.running,
-        on_timer=group_consumer.on_timer,
-    ),
-    ClassicConsumer: Kind[ClassicConsumer](
-        next_request=classic_consumer.next_request,
-        sent=classic_consumer.sent,
-        on_response=classic_consumer.on_response,
-        on_disconnected=classic_consumer.on_disconnected,
-        restarted=classic_consumer.restarted,
-        timers=classic_consumer.timers,
-        running=classic_consumer.running,
-        on_timer=classic_consumer.on_timer,
+    Consumer: Kind[RegularConsumer](
+        next_request=kafka_consumer.next_request,
+        sent=kafka_consumer.sent,
+        on_response=kafka_consumer.on_response,
+        on_disconnected=kafka_consumer.on_disconnected,
+        restarted=kafka_consumer.restarted,
+        timers=kafka_consumer.timers,
+        running=kafka_consumer.running,
+        on_timer=kafka_consumer.on_timer,
     ),
     ShareConsumer: Kind[ShareConsumer](
         next_request=share_consumer.next_request,
@@ -240,14 +217,7 @@ def clause_of_timer(me: Client | None, timer: TimerOfClient) -> Clause:
 
 def awaits_poll(me: Client) -> bool:
     """Return whether max.poll.interval.ms runs for a client: for a group member outside poll()."""
-    return isinstance(me, MemberConsumer) and me.in_group and not me.polling
-
-
-def on_missed_poll(me: MemberConsumer) -> MemberConsumer:
-    """Let max.poll.interval.ms expire for a member of a group."""
-    if isinstance(me, GroupConsumer):
-        return group_consumer.on_missed_poll(me)
-    return classic_consumer.on_missed_poll(me)
+    return joins_group(me) and me.in_group and not me.polling
 
 
 def end_transaction(me: Holder, *, committed: bool) -> Holder:

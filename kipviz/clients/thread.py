@@ -14,7 +14,8 @@ from kipviz.clients.calling.producer_calls import left_behind
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
 from kipviz.clients.groups import consumer_threads
-from kipviz.clients.kinds import Client, Holder, MemberConsumer
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.rules import ClientRules, Entry
 from kipviz.clients.sending import producer as producing
@@ -288,7 +289,7 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
         assert not isinstance(client, Holder | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
     failed = (isinstance(client, Holder) and client.manager.state in THROWING) or (
-        isinstance(client, MemberConsumer) and line.call is Call.COMMIT_SYNC
+        isinstance(client, Consumer) and line.call is Call.COMMIT_SYNC
     )
     return _leave(me, line, getattr(client, "error", "") if failed else "", told)
 

@@ -162,7 +162,7 @@ KIP = Kip(
             "KIP-429: Compatibility, Deprecation, and Migration Plan",
             "Two rolling bounces: the new assignor beside the old one, then the new one alone.",
             MODELLED,
-            handler="clients.groups.classic_consumer.restarted",
+            handler="clients.groups.kafka_consumer.restarted",
             scenario="kip-429-two-bounces",
             test="clients/test_cooperative_consumer.py::test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that",
             page="28-groups-that-change",

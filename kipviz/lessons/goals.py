@@ -18,7 +18,6 @@ from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED, PREPARED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import MemberConsumer
 from kipviz.clients.timers import MaxIdle
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -176,7 +175,7 @@ def _read_again(moment: Moment) -> bool:
         TransactionState.COMPLETE_ABORT in _states(moment)
     )
     return aborted and any(
-        isinstance(app.consumer, Consumer | MemberConsumer) and app.consumer.position < 0
+        isinstance(app.consumer, Consumer) and app.consumer.position < 0
         for app in moment.world.applications.values()
     )
 
@@ -257,7 +256,7 @@ def _member_gone(moment: Moment) -> bool:
 def _told_unstable(moment: Moment) -> bool:
     """A consumer backs off because an offset is not stable yet."""
     return any(
-        isinstance(a.consumer, MemberConsumer) and a.consumer.backing_off
+        isinstance(a.consumer, Consumer) and a.consumer.backing_off
         for a in moment.world.applications.values()
     )
 

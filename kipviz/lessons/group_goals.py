@@ -10,9 +10,7 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.brokers.timers import AssignmentInterval
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import MemberConsumer
+from kipviz.clients.groups.consumer import Consumer, is_classic
 from kipviz.cluster.actions import DelayOver, MissPoll
 from kipviz.lessons.moment import Goal, Moment
 from kipviz.messages.errors import Errors
@@ -124,14 +122,14 @@ def _reads_while_it_joins(moment: Moment) -> bool:
         client.source: client
         for app in moment.world.applications.values()
         for client in app.clients
-        if isinstance(client, ClassicConsumer)
+        if is_classic(client)
     }
     return any(
         isinstance(event, MessageDelivered)
         and isinstance(event.message, FetchResponse)
         and event.source in consumers
         and bool(event.message.records)
-        and consumers[event.source].coordinator.joining is not None
+        and consumers[event.source].membership.joining is not None
         for event in moment.events
     )
 
@@ -177,7 +175,7 @@ def _offset_found(moment: Moment) -> bool:
         client.source
         for app in moment.world.applications.values()
         for client in app.clients
-        if isinstance(client, Consumer | MemberConsumer)
+        if isinstance(client, Consumer)
     }
     return any(
         isinstance(event, MessageSent)

@@ -15,8 +15,7 @@ from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.exceptions import thrown
-from kipviz.clients.groups import consumer
-from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.sending import producer
 from kipviz.clients.shares import share_consumer
 from kipviz.clients.shares.share_memory import ShareConsumer
@@ -108,7 +107,7 @@ from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
 from tests.brokers.rights_table import NEEDS
-from tests.clients.parts import init_transactions, producer_of
+from tests.clients.parts import assigned_consumer_of, init_transactions, producer_of
 from tests.messages.offset_fetches import fetch_all, response_of
 from tests.messages.shares import acknowledges, fetched, fetches, stages
 
@@ -416,12 +415,12 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
 
 @pytest.mark.parametrize("answer", [response_of(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])
 def test_poll_throws_what_a_consumer_is_refused(answer):
-    me = consumer.poll(Consumer("r/consumer", "g", "m", 2, "p-0", 5))
-    me, _ = consumer.sent(me, consumer.next_request(me), 1)
-    me = consumer.on_response(me, answer)
+    me = kafka_consumer.poll(assigned_consumer_of("r/consumer", "g", "m", "p-0", 5))
+    me, _ = kafka_consumer.sent(me, kafka_consumer.next_request(me), 1)
+    me = kafka_consumer.on_response(me, answer)
     assert me.done
     assert me.error.endswith(error_of_response(answer).name)
-    assert consumer.poll(me).error == ""
+    assert kafka_consumer.poll(me).error == ""
 
 
 @pytest.mark.parametrize("error", [GROUP, TOPIC])

@@ -9,7 +9,7 @@ from kipviz.brokers.context import ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.group_membership import on_consumer_group_heartbeat
-from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
@@ -99,8 +99,8 @@ def reader(**positions):
 
 
 def committing():
-    me = member.commit_sync(reader(src_0=102, src_1=200))
-    return member.sent(me, member.next_request(me), 4)
+    me = kafka_consumer.commit_sync(reader(src_0=102, src_1=200))
+    return kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
 
 
 def test_commit_sync_says_every_position_and_waits():
@@ -108,19 +108,19 @@ def test_commit_sync_says_every_position_and_waits():
     offsets = (GroupOffset("src-0", 102), GroupOffset("src-1", 200))
     assert request == OffsetCommit("g", "C1", 2, offsets)
     assert not me.done
-    me = member.on_response(me, OffsetCommitResponse(E.NONE))
+    me = kafka_consumer.on_response(me, OffsetCommitResponse(E.NONE))
     assert (me.done, me.offsets.committing, me.error) == (True, (), "")
 
 
 def test_without_a_position_there_is_nothing_to_commit():
-    assert member.commit_sync(reader()).done
+    assert kafka_consumer.commit_sync(reader()).done
 
 
 def test_a_retriable_error_is_asked_again_and_another_one_is_thrown():
     me, request = committing()
-    again = member.on_response(me, OffsetCommitResponse(E.NOT_COORDINATOR))
-    assert member.next_request(again) == request
-    failed = member.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
+    again = kafka_consumer.on_response(me, OffsetCommitResponse(E.NOT_COORDINATOR))
+    assert kafka_consumer.next_request(again) == request
+    failed = kafka_consumer.on_response(me, OffsetCommitResponse(E.UNKNOWN_MEMBER_ID))
     assert (failed.done, failed.error) == (True, "OffsetCommit: UNKNOWN_MEMBER_ID")
 
 

@@ -14,7 +14,7 @@ from kipviz.brokers.membership import share_group
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, GroupMember
 from kipviz.brokers.membership.share_group import ShareGroup
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.groups import group_consumer
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.sending import producer
 from kipviz.clients.sending.producer import Producer
@@ -293,13 +293,13 @@ def test_the_next_process_looks_anew(kind, module) -> None:
 
 def test_poll_throws_that_the_topic_may_not_be_described_and_the_member_asks_again() -> None:
     """AbstractHeartbeatRequestManager: the member stays in its state, so that it can recover."""
-    me = group_consumer.poll(member_of("app-1/consumer", "g", "m", "src", "src-0", 5))
-    me, _ = group_consumer.sent(me, group_consumer.next_request(me), 4)
-    me = group_consumer.on_response(me, ConsumerGroupHeartbeatResponse(TOPIC, "m"))
+    me = kafka_consumer.poll(member_of("app-1/consumer", "g", "m", "src", "src-0", 5))
+    me, _ = kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(TOPIC, "m"))
     assert (me.state, me.done) == (MemberState.JOINING, True)
     assert me.error == f"ConsumerGroupHeartbeat: {TOPIC.name}"
-    again = group_consumer.on_timer(me, *group_consumer.timers(me))
-    assert group_consumer.next_request(again).topic == "src"
+    again = kafka_consumer.on_timer(me, *kafka_consumer.timers(me))
+    assert kafka_consumer.next_request(again).topic == "src"
 
 
 @pytest.mark.parametrize(

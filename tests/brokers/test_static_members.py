@@ -13,7 +13,7 @@ from kipviz.brokers.membership import classic_membership, static_members
 from kipviz.brokers.membership import group_membership as membership
 from kipviz.brokers.membership.consumer_group import ConsumerGroup, commit_checks
 from kipviz.brokers.timers import MemberSession
-from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.core.table import Table
 from kipviz.driving.desk import Desk
@@ -143,29 +143,29 @@ def test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name(desk: Desk) 
 
 
 def test_a_static_consumer_says_its_name_each_time_and_leaves_with_epoch_minus_2() -> None:
-    me, request = send(member.unsubscribe(reading(*BOTH, instance_id="i1")))
+    me, request = send(kafka_consumer.unsubscribe(reading(*BOTH, instance_id="i1")))
     assert request == ConsumerGroupHeartbeat("g", "C1", -2, instance_id="i1")
-    me = member.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -2))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -2))
     assert (me.state, me.done) == (MemberState.UNSUBSCRIBED, True)
-    late = member.on_missed_poll(reading(*BOTH, instance_id="i1").but(polling=False))
+    late = kafka_consumer.on_missed_poll(reading(*BOTH, instance_id="i1").but(polling=False))
     assert send(late)[1] == request
-    assert member.restarted(me, 2).instance_id == "i1"
+    assert kafka_consumer.restarted(me, 2).instance_id == "i1"
 
 
 def test_a_static_consumer_says_its_name_with_its_offsets() -> None:
     me = changed(
         reading(*BOTH, instance_id="i1"), positions=Table.of({"src-0": 101}), polling=False
     )
-    _, request = send(member.commit_sync(me))
+    _, request = send(kafka_consumer.commit_sync(me))
     assert request == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 101),), "i1")
 
 
 @pytest.mark.parametrize("error", [E.UNRELEASED_INSTANCE_ID, E.FENCED_INSTANCE_ID])
 def test_what_is_wrong_with_its_name_ends_a_consumer(error: Errors) -> None:
-    me, request = send(member.poll(changed(reading(*BOTH, instance_id="i1"), beat=True)))
+    me, request = send(kafka_consumer.poll(changed(reading(*BOTH, instance_id="i1"), beat=True)))
     assert isinstance(request, ConsumerGroupHeartbeat)
     assert request.instance_id == "i1"
-    me = member.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(error, "C1"))
     assert (me.state, me.error) == (MemberState.FATAL, f"ConsumerGroupHeartbeat: {error.name}")
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from kipviz.clients.groups import classic_consumer, group_consumer
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups import consumer_coordinator, consumer_membership
+from kipviz.clients.groups.consumer import (
+    ClassicConsumer,
+    Consumer,
+    Fetcher,
+    GroupConsumer,
+    OffsetRequests,
+)
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
-from kipviz.clients.groups.group_consumer import GroupConsumer
-from kipviz.clients.groups.reading_member import Fetcher
 from kipviz.clients.groups.subscription_state import SubscriptionState
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.sessions.transaction_session import TransactionSession
@@ -31,7 +35,6 @@ PARTS = (
     "fetcher",
     "offsets",
     "membership",
-    "coordinator",
     "sessions",
     "current_fetch",
     "acknowledging",
@@ -71,7 +74,7 @@ def member_of(
 ) -> GroupConsumer:
     """Return a member by KIP-848 with some fields of its parts, or of its own."""
     names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
-    return changed(GroupConsumer(*names, membership=ConsumerMembership(member_id)), **fields)
+    return changed(Consumer(*names, ConsumerMembership(member_id)), **fields)
 
 
 def classic_member_of(
@@ -87,20 +90,29 @@ def classic_member_of(
     """Return a member by the classic protocol with some fields of its parts, or of its own."""
     names = (source, group_id, partition, SubscriptionState(topic), Fetcher(max_records))
     mine = ConsumerCoordinator(client_id, topic_partitions)
-    return changed(ClassicConsumer(*names, coordinator=mine), **fields)
+    return changed(Consumer(*names, mine), **fields)
 
 
-def stable_member(clients: Any, **fields: Any) -> GroupConsumer | ClassicConsumer:
-    """Return a member that owns src-0, of the protocol whose module is given."""
+def assigned_consumer_of(
+    source: str, group_id: str, member_id: str, partition: str, max_records: int, **fields: Any
+) -> GroupConsumer:
+    """Return a consumer by assign(), which its group knows as a member in epoch 2, with some fields of its parts."""
+    names = (source, group_id, partition, SubscriptionState.assigned((partition,)))
+    parts = (Fetcher(max_records), ConsumerMembership(member_id, member_epoch=2))
+    return changed(Consumer(*names, *parts, OffsetRequests(backs_off=False)), **fields)
+
+
+def stable_member(membership: type, **fields: Any) -> GroupConsumer | ClassicConsumer:
+    """Return a member that owns src-0, with this kind of membership."""
     names = ("src", "src-0", 2)
     me: GroupConsumer | ClassicConsumer
-    if clients is group_consumer:
+    if membership is ConsumerMembership:
         me = member_of("app-1/consumer", "g", "C1", *names)
-        me = changed(me, state=group_consumer.S.STABLE, member_epoch=2, target=("src-0",))
+        me = changed(me, state=consumer_membership.S.STABLE, member_epoch=2, target=("src-0",))
     else:
         me = classic_member_of("app-1/consumer", "g", "C1", *names, ("src-0",))
         mine = {"member_id": "C1-1", "generation": 1, "rejoin": False}
-        me = changed(me, state=classic_consumer.S.STABLE, **mine)
+        me = changed(me, state=consumer_coordinator.S.STABLE, **mine)
     return changed(me, owned=("src-0",), **fields)
 
 

@@ -8,9 +8,9 @@ from kipviz.clients import application as app
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calling.producer_calls import EVERY_PARTITION
-from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
 from kipviz.clients.groups.consumer_membership import MemberState as GroupState
+from kipviz.clients.kinds import next_request
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.core.table import Table
@@ -22,7 +22,13 @@ from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import FetchedRecord
 from kipviz.messages.shares.share_groups import AcknowledgementBatch, AcknowledgeType
 from kipviz.scenarios.applications.programs import GROUP_LOOP, SHARE_LOOP
-from tests.clients.parts import changed, classic_member_of, member_of, producer_of
+from tests.clients.parts import (
+    assigned_consumer_of,
+    changed,
+    classic_member_of,
+    member_of,
+    producer_of,
+)
 
 C, S = Call, ProducerState
 RULES = design("repaired").client_rules()
@@ -35,7 +41,7 @@ def process(*lines, state=S.READY, share=True, line=0, **changes):
     consumer = (
         ShareConsumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
         if share
-        else Consumer("app-1/consumer", "g1", "M1", 2, "src-0", 10)
+        else assigned_consumer_of("app-1/consumer", "g1", "M1", "src-0", 10)
     )
     me = Application("app-1", program, "out-0", producer, consumer, line=line)
     return changed(me, **changes)
@@ -212,7 +218,7 @@ def test_a_plain_share_consumer_accepts_its_batch_whatever_the_design():
 
 def test_an_abort_sends_a_regular_consumer_back_to_the_committed_offset():
     me = process(*GROUP_LOOP, share=False, state=S.IN_TRANSACTION, line=6)
-    me = me.but(consumer=me.consumer.but(position=102))
+    me = me.but(consumer=changed(me.consumer, positions=Table.of({"src-0": 102})))
     after, _ = step(me)
     assert after.consumer.position == -1
 
@@ -238,7 +244,7 @@ def classic_member():
         me, state=ClassicState.STABLE, member_id="C1.1", generation=3, metadata=("C1.1", 3)
     )
     return changed(
-        me, owned=me.coordinator.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7})
+        me, owned=me.membership.topic_partitions, positions=Table.of({"src-0": 102, "src-1": 7})
     )
 
 
@@ -257,7 +263,7 @@ def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
     assert (me.waiting, me.consumer.done, me.consumer.offsets.committing) == (True, False, AT)
     me = process(C.UNSUBSCRIBE, C.POLL, consumer=classic_member(), records=RECORDS)
     me, _ = step(me)
-    assert me.consumer.coordinator.leaving == LeaveGroup("g1", (Leaver("C1.1"),))
+    assert me.consumer.membership.leaving == LeaveGroup("g1", (Leaver("C1.1"),))
     assert (me.records, me.consumer.owned, me.consumer.done) == ((), (), True)
 
 
@@ -265,7 +271,7 @@ def test_a_member_of_a_classic_group_subscribes_to_what_a_line_names():
     line = Line("subscribe", C.SUBSCRIBE, target="src,other")
     me, _ = step(process(line, C.POLL, consumer=classic_member()))
     assert me.consumer.subscription.topics == ("src", "other")
-    assert me.consumer.coordinator.rejoin
+    assert me.consumer.membership.rejoin
 
 
 def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_is_gone():
@@ -275,7 +281,7 @@ def test_a_member_of_a_consumer_group_waits_until_the_coordinator_knows_that_it_
     )
     me, _ = step(process(C.UNSUBSCRIBE, C.POLL, consumer=consumer, records=RECORDS))
     assert (me.waiting, me.consumer.done, me.records) == (True, False, ())
-    assert me.consumer.to_send == ConsumerGroupHeartbeat("g1", "C1", -1)
+    assert next_request(me.consumer) == ConsumerGroupHeartbeat("g1", "C1", -1)
 
 
 @pytest.mark.parametrize("call", [C.BEGIN_TRANSACTION, C.COMMIT_TRANSACTION, C.INIT_TRANSACTIONS])

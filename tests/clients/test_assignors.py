@@ -13,9 +13,9 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership import classic_membership as classic
 from kipviz.brokers.membership.classic_group import ClassicGroup, ClassicMember, GroupState
-from kipviz.clients.groups import classic_consumer as consumer
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.assignors import assigned, cooperative, sticky
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import ClassicConsumer, is_classic
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
@@ -166,19 +166,21 @@ def test_the_assignor_of_a_generation_is_told_and_stays_in_the_log() -> None:
 
 def holding(**changes: Any) -> ClassicConsumer:
     """A cooperative consumer of generation 1 with both partitions, in poll()."""
-    me, _ = send(consumer.poll(fresh(assignors=STICKY, **changes)))
-    me = consumer.on_response(me, JoinGroupResponse(E.NONE, "C1.1", 1, "C9", protocol=STICKY[0]))
+    me, _ = send(kafka_consumer.poll(fresh(assignors=STICKY, **changes)))
+    me = kafka_consumer.on_response(
+        me, JoinGroupResponse(E.NONE, "C1.1", 1, "C9", protocol=STICKY[0])
+    )
     me, request = send(me)
     assert isinstance(request, SyncGroup)
     assert request.protocol == COOPERATIVE_STICKY
-    me = consumer.on_response(me, SyncGroupResponse(E.NONE, BOTH, STICKY[0]))
+    me = kafka_consumer.on_response(me, SyncGroupResponse(E.NONE, BOTH, STICKY[0]))
     return changed(me, positions=me.subscription.positions.set("src-0", 5).set("src-1", 7))
 
 
 def rejoining() -> ClassicConsumer:
-    me = consumer.on_timer(holding(), HeartbeatInterval())
+    me = kafka_consumer.on_timer(holding(), HeartbeatInterval())
     me, _ = send(me)
-    return consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS))
+    return kafka_consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS))
 
 
 def test_a_cooperative_consumer_joins_with_its_partitions_in_its_hands() -> None:
@@ -190,9 +192,11 @@ def test_a_cooperative_consumer_joins_with_its_partitions_in_its_hands() -> None
 
 def test_what_it_is_not_given_again_it_gives_up_and_joins_once_more() -> None:
     me, _ = send(rejoining())
-    me = consumer.on_response(me, JoinGroupResponse(E.NONE, "C1.1", 2, "C9", protocol=STICKY[0]))
+    me = kafka_consumer.on_response(
+        me, JoinGroupResponse(E.NONE, "C1.1", 2, "C9", protocol=STICKY[0])
+    )
     me, _ = send(me)
-    me = consumer.on_response(me, SyncGroupResponse(E.NONE, ("src-0",), STICKY[0]))
+    me = kafka_consumer.on_response(me, SyncGroupResponse(E.NONE, ("src-0",), STICKY[0]))
     assert (me.state, me.owned) == (S.PREPARING_REBALANCE, ("src-0",))
     assert dict(me.subscription.positions.items()) == {"src-0": 5}
     _, request = send(me)
@@ -202,19 +206,21 @@ def test_what_it_is_not_given_again_it_gives_up_and_joins_once_more() -> None:
 
 def test_who_has_lost_its_name_or_its_generation_has_lost_its_partitions() -> None:
     for error in (E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION):
-        me, _ = send(consumer.on_timer(holding(), HeartbeatInterval()))
-        assert consumer.on_response(me, HeartbeatResponse(error)).owned == ()
+        me, _ = send(kafka_consumer.on_timer(holding(), HeartbeatInterval()))
+        assert kafka_consumer.on_response(me, HeartbeatResponse(error)).owned == ()
 
 
 def test_with_an_eager_assignor_beside_it_a_consumer_gives_everything_up() -> None:
-    assert not fresh(assignors=BOUNCED).coordinator.cooperative
-    me, _ = send(consumer.on_timer(changed(holding(), assignors=BOUNCED), HeartbeatInterval()))
-    assert consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS)).owned == ()
+    assert not fresh(assignors=BOUNCED).membership.cooperative
+    me, _ = send(
+        kafka_consumer.on_timer(changed(holding(), assignors=BOUNCED), HeartbeatInterval())
+    )
+    assert kafka_consumer.on_response(me, HeartbeatResponse(E.REBALANCE_IN_PROGRESS)).owned == ()
 
 
 def test_a_group_that_knows_no_assignor_of_it_ends_the_call() -> None:
-    me, _ = send(consumer.poll(fresh()))
-    me = consumer.on_response(me, JoinGroupResponse(E.INCONSISTENT_GROUP_PROTOCOL, ""))
+    me, _ = send(kafka_consumer.poll(fresh()))
+    me = kafka_consumer.on_response(me, JoinGroupResponse(E.INCONSISTENT_GROUP_PROTOCOL, ""))
     assert (me.done, me.error) == (True, "JoinGroup: INCONSISTENT_GROUP_PROTOCOL")
 
 
@@ -238,9 +244,9 @@ def test_only_what_moves_stops_and_the_rest_goes_on_where_it_was() -> None:
     assert looked_up("kip-429-cooperative") == ["src-0", "src-1"]
     trace, _ = played("kip-429-cooperative", "kafka")
     first, second = (trace.world.applications[name].consumer for name in ("app-1", "app-2"))
-    assert isinstance(first, ClassicConsumer)
-    assert isinstance(second, ClassicConsumer)
-    assert (first.generation, first.owned, second.owned) == (3, ("src-0",), ("src-1",))
+    assert is_classic(first)
+    assert is_classic(second)
+    assert (first.member_epoch, first.owned, second.owned) == (3, ("src-0",), ("src-1",))
     assert dict(first.subscription.positions.items()) == {"src-0": 103}
 
 

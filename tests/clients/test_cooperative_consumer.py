@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kipviz.clients.groups import classic_consumer as consumer
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups import kafka_consumer
+from kipviz.clients.groups.consumer import ClassicConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.timers import FetchWait
 from kipviz.messages.errors import Errors
@@ -35,36 +35,36 @@ def came_back(me: ClassicConsumer) -> ClassicConsumer:
     me, request = send(me)
     assert request == Fetch("src-0", 5, 2, read_committed=True, wait=False)
     got = FetchResponse(E.NONE, "src-0", (FetchedRecord("src-0", 5, "b"),), 6)
-    me = consumer.on_response(me, got)
+    me = kafka_consumer.on_response(me, got)
     assert (me.polling, me.done, me.subscription.positions["src-0"]) == (False, True, 6)
     return me
 
 
 def test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has() -> None:
     me = came_back(waiting())
-    assert isinstance(me.coordinator.joining, JoinGroup)
-    assert consumer.next_request(me) is None
+    assert isinstance(me.membership.joining, JoinGroup)
+    assert kafka_consumer.next_request(me) is None
 
 
 def test_nobody_looks_at_the_answer_to_a_join_group_before_the_next_poll() -> None:
-    me = consumer.on_response(came_back(waiting()), joined())
-    assert (me.state, me.generation, me.coordinator.unread) == (S.PREPARING_REBALANCE, 1, joined())
-    assert consumer.next_request(me) is None
-    me = consumer.poll(me)
-    assert (me.state, me.generation, me.coordinator.unread) == (S.COMPLETING_REBALANCE, 2, None)
-    assert isinstance(consumer.next_request(me), SyncGroup)
+    me = kafka_consumer.on_response(came_back(waiting()), joined())
+    assert (me.state, me.member_epoch, me.membership.unread) == (S.PREPARING_REBALANCE, 1, joined())
+    assert kafka_consumer.next_request(me) is None
+    me = kafka_consumer.poll(me)
+    assert (me.state, me.member_epoch, me.membership.unread) == (S.COMPLETING_REBALANCE, 2, None)
+    assert isinstance(kafka_consumer.next_request(me), SyncGroup)
 
 
 def test_a_poll_does_not_join_a_second_time_while_the_first_time_is_under_way() -> None:
-    me = consumer.poll(came_back(waiting()))
-    assert isinstance(consumer.next_request(me), Fetch)
-    me, request = send(consumer.on_response(me, joined()))
+    me = kafka_consumer.poll(came_back(waiting()))
+    assert isinstance(kafka_consumer.next_request(me), Fetch)
+    me, request = send(kafka_consumer.on_response(me, joined()))
     assert isinstance(request, SyncGroup)
-    assert isinstance(consumer.next_request(me), Fetch)
+    assert isinstance(kafka_consumer.next_request(me), Fetch)
 
 
 def test_between_two_polls_a_commit_is_told_that_the_group_rebalances() -> None:
-    me = consumer.commit_sync(came_back(waiting()))
+    me = kafka_consumer.commit_sync(came_back(waiting()))
     assert (me.done, me.error) == (
         True,
         "RebalanceInProgressException: the consumer is PREPARING_REBALANCE",
@@ -73,27 +73,27 @@ def test_between_two_polls_a_commit_is_told_that_the_group_rebalances() -> None:
 
 def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None:
     me, _ = send(waiting())
-    me, _ = send(consumer.on_response(me, FetchResponse(E.NONE, "src-0", (), 5)))
-    me = consumer.on_response(me, FetchResponse(E.NONE, "src-1", (), 7))
-    assert consumer.timers(me) == (FetchWait(),)
-    assert isinstance(consumer.next_request(consumer.on_timer(me, FetchWait())), Fetch)
+    me, _ = send(kafka_consumer.on_response(me, FetchResponse(E.NONE, "src-0", (), 5)))
+    me = kafka_consumer.on_response(me, FetchResponse(E.NONE, "src-1", (), 7))
+    assert kafka_consumer.timers(me) == (FetchWait(),)
+    assert isinstance(kafka_consumer.next_request(kafka_consumer.on_timer(me, FetchWait())), Fetch)
 
 
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:
-    me, _ = consumer.sent(waiting(), Fetch("src-0", 5, 2, read_committed=True), 5)
-    me = consumer.on_disconnected(me, 4)
-    assert (me.coordinator.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
+    me, _ = kafka_consumer.sent(waiting(), Fetch("src-0", 5, 2, read_committed=True), 5)
+    me = kafka_consumer.on_disconnected(me, 4)
+    assert (me.membership.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
     assert isinstance(me.on_wire, Fetch)
-    assert consumer.on_disconnected(me, 5).on_wire is None
+    assert kafka_consumer.on_disconnected(me, 5).on_wire is None
 
 
 def test_who_leaves_while_its_join_group_waits_asks_anew_when_that_is_answered() -> None:
-    me = consumer.poll(consumer.on_missed_poll(came_back(waiting())))
+    me = kafka_consumer.poll(kafka_consumer.on_missed_poll(came_back(waiting())))
     assert me.state is S.UNJOINED
     gone, _ = send(me)
-    assert consumer.on_disconnected(gone, 4).state is S.UNJOINED
-    me = consumer.on_response(me, joined())
-    assert (me.state, me.owned, me.generation) == (S.PREPARING_REBALANCE, (), -1)
+    assert kafka_consumer.on_disconnected(gone, 4).state is S.UNJOINED
+    me = kafka_consumer.on_response(me, joined())
+    assert (me.state, me.owned, me.member_epoch) == (S.PREPARING_REBALANCE, (), -1)
 
 
 # -- rolling bounces ----------------------------------------------------------------------------------
@@ -103,22 +103,22 @@ def test_a_process_is_started_with_the_assignors_of_its_next_config() -> None:
     me = fresh(later_assignors=(BOUNCED, STICKY))
     lives = [me]
     for life in (2, 3, 4):
-        lives.append(consumer.restarted(lives[-1], life))
-    assert [each.coordinator.assignors for each in lives] == [(RANGE,), BOUNCED, STICKY, STICKY]
+        lives.append(kafka_consumer.restarted(lives[-1], life))
+    assert [each.membership.assignors for each in lives] == [(RANGE,), BOUNCED, STICKY, STICKY]
 
 
 def test_in_two_bounces_the_assignor_changes_first_and_what_is_given_up_after_that() -> None:
     trace, chapters = played("kip-429-two-bounces", "kafka")
     ends = [nodes(trace)[chapter.end].world for chapter in chapters]
     members = [world.applications["app-2"].consumer for world in ends]
-    assert [m.coordinator.chosen for m in members] == [
+    assert [m.membership.chosen for m in members] == [
         RANGE,
         RANGE,
         RANGE,
         *(COOPERATIVE_STICKY,) * 3,
     ]
     assert [m.owned for m in members][:4] == [("src-1",), ("src-1",), (), ("src-1",)]
-    assert ends[-1].applications["app-1"].consumer.coordinator.cooperative
+    assert ends[-1].applications["app-1"].consumer.membership.cooperative
 
 
 def test_in_one_bounce_nobody_can_come_back() -> None:
@@ -138,6 +138,6 @@ def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() ->
         and isinstance(event.message, FetchResponse)
         and event.source == "app-1/consumer"
         and event.message.records
-        and node.world.applications["app-1"].consumer.coordinator.joining is not None
+        and node.world.applications["app-1"].consumer.membership.joining is not None
     ]
     assert got == ["b", "e"]

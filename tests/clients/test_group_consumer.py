@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import TRANSITIONS, MemberState
 from kipviz.clients.timers import FetchWait, HeartbeatInterval, RetryBackOff
 from kipviz.messages.errors import Errors
@@ -27,9 +27,9 @@ def fresh(**changes):
 
 
 def send(me):
-    request = member.next_request(me)
+    request = kafka_consumer.next_request(me)
     assert request is not None
-    me, request = member.sent(me, request, 4)
+    me, request = kafka_consumer.sent(me, request, 4)
     return me, request
 
 
@@ -39,27 +39,27 @@ def told(epoch, *partitions, error=Errors.NONE):
 
 def joined(*partitions, epoch=2, **changes):
     """A consumer in poll() that has acknowledged its first assignment."""
-    me, _ = send(member.poll(fresh(**changes)))
-    me, _ = send(member.on_response(me, told(epoch, *partitions)))
-    return member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", epoch))
+    me, _ = send(kafka_consumer.poll(fresh(**changes)))
+    me, _ = send(kafka_consumer.on_response(me, told(epoch, *partitions)))
+    return kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", epoch))
 
 
 def reading(*partitions, **changes):
     me = joined(*partitions, **changes)
     for partition in partitions:
         me, _ = send(me)
-        me = member.on_response(me, response_of(Errors.NONE, partition, -1))
+        me = kafka_consumer.on_response(me, response_of(Errors.NONE, partition, -1))
     return me
 
 
 def test_the_first_poll_joins_and_what_comes_is_acknowledged():
-    me, request = send(member.poll(fresh()))
+    me, request = send(kafka_consumer.poll(fresh()))
     assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
-    me = member.on_response(me, told(2, *BOTH))
+    me = kafka_consumer.on_response(me, told(2, *BOTH))
     assert (me.state, me.member_epoch, me.owned) == (S.ACKNOWLEDGING, 2, BOTH)
     me, request = send(me)
     assert request == ConsumerGroupHeartbeat("g", "C1", 2, "", BOTH)
-    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", 2))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", 2))
     assert me.state is S.STABLE
 
 
@@ -76,120 +76,124 @@ def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
     for partition in BOTH:
         me, request = send(me)
         assert request.partition == partition
-        me = member.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
-    assert member.next_request(me) is None
-    assert member.timers(me) == (HeartbeatInterval(), FetchWait())
-    assert isinstance(member.next_request(member.on_timer(me, FetchWait())), Fetch)
+        me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
+    assert kafka_consumer.next_request(me) is None
+    assert kafka_consumer.timers(me) == (HeartbeatInterval(), FetchWait())
+    assert isinstance(kafka_consumer.next_request(kafka_consumer.on_timer(me, FetchWait())), Fetch)
 
 
 def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
     me, _ = send(reading(*BOTH))
-    me, _ = send(member.on_response(me, FetchResponse(Errors.NONE, "src-0", (), 0)))
+    me, _ = send(kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-0", (), 0)))
     record = FetchedRecord("src-1", 200, "c")
-    me = member.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
     assert (me.done, me.records, me.fetcher.resting) == (True, (record,), ("src-0",))
-    me, request = send(member.poll(me))
+    me, request = send(kafka_consumer.poll(me))
     assert (me.done, me.records, request.partition) == (False, (), "src-0")
 
 
 def test_records_end_the_poll_and_move_the_position_of_their_partition():
     me, _ = send(reading("src-1"))
     record = FetchedRecord("src-1", 200, "c")
-    me = member.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
     assert (me.done, me.partition, me.position, me.polling) == (True, "src-1", 201, False)
 
 
 def test_an_unstable_offset_is_asked_for_again_only_after_the_back_off():
     me, _ = send(joined("src-0"))
-    me = member.on_response(me, response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
-    assert member.next_request(me) is None
-    assert RetryBackOff() in member.timers(me)
-    assert isinstance(member.next_request(member.on_timer(me, RetryBackOff())), OffsetFetch)
+    me = kafka_consumer.on_response(me, response_of(Errors.UNSTABLE_OFFSET_COMMIT, "src-0"))
+    assert kafka_consumer.next_request(me) is None
+    assert RetryBackOff() in kafka_consumer.timers(me)
+    assert isinstance(
+        kafka_consumer.next_request(kafka_consumer.on_timer(me, RetryBackOff())), OffsetFetch
+    )
 
 
 def test_a_stale_member_beats_before_it_asks_for_an_offset_again():
     me, _ = send(joined("src-0"))
-    me = member.on_response(me, response_of(Errors.STALE_MEMBER_EPOCH, "src-0"))
-    assert isinstance(member.next_request(me), ConsumerGroupHeartbeat)
+    me = kafka_consumer.on_response(me, response_of(Errors.STALE_MEMBER_EPOCH, "src-0"))
+    assert isinstance(kafka_consumer.next_request(me), ConsumerGroupHeartbeat)
 
 
 @pytest.mark.parametrize(("listener", "state"), [(True, S.RECONCILING), (False, S.ACKNOWLEDGING)])
 def test_outside_poll_a_listener_keeps_partitions_from_being_taken(listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, HeartbeatInterval()))
-    me = member.on_response(me, told(2, "src-0"))
+    me, _ = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
+    me = kafka_consumer.on_response(me, told(2, "src-0"))
     assert me.state is state
     assert me.owned == (BOTH if listener else ("src-0",))
-    me = member.poll(me)
+    me = kafka_consumer.poll(me)
     assert (me.owned, list(me.subscription.positions)) == (("src-0",), ["src-0"])
-    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "", ("src-0",))
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "", ("src-0",))
 
 
 @pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
 @pytest.mark.parametrize(("listener", "state"), [(True, S.FENCED), (False, S.JOINING)])
 def test_a_fenced_member_loses_everything_and_joins_again(error, listener, state):
     me = reading(*BOTH, listener=listener).but(polling=False)
-    me, _ = send(member.on_timer(me, HeartbeatInterval()))
-    me = member.on_response(me, told(0, error=error))
+    me, _ = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
+    me = kafka_consumer.on_response(me, told(0, error=error))
     assert (me.state, me.owned, len(me.subscription.positions)) == (state, (), 0)
-    me = member.poll(me)
-    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    me = kafka_consumer.poll(me)
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
     me, _ = send(reading(*BOTH))
     me = changed(me, positions=me.subscription.positions.without("src-0"), owned=("src-1",))
     record = FetchedRecord("src-0", 100, "a")
-    me = member.on_response(me, FetchResponse(Errors.NONE, "src-0", (record,), 101))
+    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-0", (record,), 101))
     assert not me.done
     assert not me.records
 
 
 def test_after_a_broken_connection_a_heartbeat_tells_everything_again():
     me = reading(*BOTH)
-    me, request = send(member.on_timer(me, HeartbeatInterval()))
+    me, request = send(kafka_consumer.on_timer(me, HeartbeatInterval()))
     assert request == ConsumerGroupHeartbeat("g", "C1", 2)
-    me = member.on_disconnected(me, 4)
-    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)
+    me = kafka_consumer.on_disconnected(me, 4)
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 2, "src", BOTH)
 
 
 def test_a_coordinator_that_is_elsewhere_is_asked_again():
-    me, _ = send(member.poll(fresh()))
-    me = member.on_response(me, told(0, error=Errors.NOT_COORDINATOR))
-    assert member.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
+    me, _ = send(kafka_consumer.poll(fresh()))
+    me = kafka_consumer.on_response(me, told(0, error=Errors.NOT_COORDINATOR))
+    assert kafka_consumer.next_request(me) == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_an_error_that_nothing_helps_against_ends_it():
-    me, _ = send(member.poll(fresh()))
-    me = member.on_response(me, told(0, error=Errors.INVALID_REQUEST))
+    me, _ = send(kafka_consumer.poll(fresh()))
+    me = kafka_consumer.on_response(me, told(0, error=Errors.INVALID_REQUEST))
     assert (me.state, me.done) == (S.FATAL, True)
-    assert member.next_request(me) is None
-    assert member.timers(me) == ()
+    assert kafka_consumer.next_request(me) is None
+    assert kafka_consumer.timers(me) == ()
 
 
 def test_leaving_gives_everything_up_first():
-    me = member.unsubscribe(reading(*BOTH))
+    me = kafka_consumer.unsubscribe(reading(*BOTH))
     me, request = send(me)
     assert request == ConsumerGroupHeartbeat("g", "C1", -1)
-    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
     assert (me.state, me.done, me.owned) == (S.UNSUBSCRIBED, True, ())
-    assert member.unsubscribe(fresh()).done
+    assert kafka_consumer.unsubscribe(fresh()).done
 
 
 def test_the_next_life_is_another_member():
-    again = member.restarted(member.restarted(reading(*BOTH), 2), 3)
+    again = kafka_consumer.restarted(kafka_consumer.restarted(reading(*BOTH), 2), 3)
     assert (again.member_id, again.state, again.owned) == ("C1/3", S.UNSUBSCRIBED, ())
 
 
 @pytest.mark.parametrize("error", [Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH])
 def test_who_is_fenced_and_unsubscribes_says_nothing_to_the_coordinator(error):
     me, _ = send(
-        member.on_timer(changed(reading(*BOTH), polling=False, listener=True), HeartbeatInterval())
+        kafka_consumer.on_timer(
+            changed(reading(*BOTH), polling=False, listener=True), HeartbeatInterval()
+        )
     )
-    me = member.unsubscribe(member.on_response(me, told(0, error=error)))
+    me = kafka_consumer.unsubscribe(kafka_consumer.on_response(me, told(0, error=error)))
     assert (me.state, me.done, me.member_epoch) == (S.UNSUBSCRIBED, True, 0)
-    assert member.next_request(me) is None
-    _, request = send(member.poll(me))
+    assert kafka_consumer.next_request(me) is None
+    _, request = send(kafka_consumer.poll(me))
     assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
@@ -201,8 +205,10 @@ def test_every_state_can_be_reached_from_the_first():
 
 
 def test_what_would_go_next_can_be_looked_at_before_it_goes():
-    assert fresh().to_send is None
-    assert joined(*BOTH).to_send == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
+    assert kafka_consumer.next_request(fresh()) is None
+    assert kafka_consumer.next_request(joined(*BOTH)) == fetch_offset(
+        "g", "src-0", member_id="C1", member_epoch=2
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,21 +228,21 @@ def test_what_would_go_next_can_be_looked_at_before_it_goes():
 )
 def test_who_may_not_read_hears_of_it_from_poll_and_stays_in_its_group(me, answer, raised):
     me, _ = send(me)
-    me = member.on_response(me, answer)
+    me = kafka_consumer.on_response(me, answer)
     assert (me.done, me.polling, me.error) == (True, False, raised)
     assert (me.state, me.member_epoch, me.owned) == (S.STABLE, 2, BOTH)
 
 
 def test_the_last_heartbeat_is_repeated_until_a_coordinator_has_taken_it():
-    me, bye = send(member.unsubscribe(joined(*BOTH)))
+    me, bye = send(kafka_consumer.unsubscribe(joined(*BOTH)))
     assert bye.member_epoch == -1
-    me = member.on_response(
+    me = kafka_consumer.on_response(
         me, ConsumerGroupHeartbeatResponse(Errors.COORDINATOR_LOAD_IN_PROGRESS, "C1", 2)
     )
     assert (me.state, me.done) == (S.LEAVING, False)
     me, again = send(me)
     assert again == bye
-    me = member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
     assert (me.state, me.done) == (S.UNSUBSCRIBED, True)
 
 
@@ -249,7 +255,7 @@ def test_below_version_9_offsets_are_asked_for_in_nobodys_name(version, stable):
 def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
     me, _ = send(joined(*BOTH))
     me = changed(me, owned=("src-1",))
-    me = member.on_response(me, response_of(Errors.NONE, "src-0", 5))
+    me = kafka_consumer.on_response(me, response_of(Errors.NONE, "src-0", 5))
     assert "src-0" not in me.subscription.positions
     assert send(me)[1].groups[0].partitions == ("src-1",)
 
@@ -258,47 +264,53 @@ def test_an_offset_of_a_partition_that_was_given_up_meanwhile_is_not_taken():
 def test_who_is_out_of_its_group_commits_without_an_epoch_and_is_otherwise_silent(state):
     """CommitRequestManager.onMemberEpochUpdated: no epoch is known any more."""
     me = changed(reading("src-0"), polling=False, state=state, beat=False)
-    assert (member.next_request(me), member.running(me), me.in_group) == (None, (), False)
-    me, request = send(member.commit_sync(me))
+    assert (kafka_consumer.next_request(me), kafka_consumer.running(me), me.in_group) == (
+        None,
+        (),
+        False,
+    )
+    me, request = send(kafka_consumer.commit_sync(me))
     assert request == OffsetCommit("g", "C1", -1, (GroupOffset("src-0", 0),))
-    _, inside = send(member.commit_sync(reading("src-0").but(polling=False)))
+    _, inside = send(kafka_consumer.commit_sync(reading("src-0").but(polling=False)))
     assert inside == OffsetCommit("g", "C1", 2, (GroupOffset("src-0", 0),))
 
 
 @pytest.mark.parametrize("error", [Errors.NONE, Errors.UNKNOWN_MEMBER_ID])
 def test_an_answer_to_a_heartbeat_from_before_it_left_is_of_no_interest(error):
     """max.poll.interval.ms is over while the heartbeat is on the wire."""
-    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
-    gone = member.on_missed_poll(me)
+    me, _ = send(kafka_consumer.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
+    gone = kafka_consumer.on_missed_poll(me)
     assert (gone.state, gone.membership.leaving) == (S.STALE, ConsumerGroupHeartbeat("g", "C1", -1))
-    after = member.on_response(gone, told(5, "src-0", error=error))
+    after = kafka_consumer.on_response(gone, told(5, "src-0", error=error))
     assert after == gone.but(on_wire=None, on_wire_broker=-1)
-    broken = member.on_disconnected(gone, 4)
+    broken = kafka_consumer.on_disconnected(gone, 4)
     assert (broken.membership.beat, broken.on_wire) == (False, None)
 
 
 def test_a_member_that_missed_its_poll_joins_anew_and_has_lost_what_it_had():
-    me = member.on_missed_poll(reading(*BOTH).but(polling=False))
+    me = kafka_consumer.on_missed_poll(reading(*BOTH).but(polling=False))
     assert (me.owned, len(me.subscription.positions)) == (BOTH, 2), (
         "a listener is told in the next poll()"
     )
-    silent = member.on_missed_poll(reading(*BOTH, listener=False).but(polling=False))
+    silent = kafka_consumer.on_missed_poll(reading(*BOTH, listener=False).but(polling=False))
     assert (silent.owned, len(silent.subscription.positions)) == ((), 0)
     me, bye = send(me)
     assert bye == ConsumerGroupHeartbeat("g", "C1", -1)
-    me = member.poll(member.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1)))
+    me = kafka_consumer.poll(
+        kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(Errors.NONE, "C1", -1))
+    )
     assert (me.state, me.owned, len(me.subscription.positions)) == (S.JOINING, (), 0)
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_a_static_member_says_that_it_will_be_back():
     """ConsumerGroupHeartbeatRequest.LEAVE_GROUP_STATIC_MEMBER_EPOCH: -2."""
-    me = member.unsubscribe(joined(*BOTH, instance_id="i"))
+    me = kafka_consumer.unsubscribe(joined(*BOTH, instance_id="i"))
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -2, instance_id="i")
 
 
 def test_an_answer_to_a_heartbeat_is_not_taken_for_one_to_the_goodbye_behind_it():
-    me, _ = send(member.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
-    me = member.on_response(member.unsubscribe(me), told(2, *BOTH))
+    me, _ = send(kafka_consumer.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
+    me = kafka_consumer.on_response(kafka_consumer.unsubscribe(me), told(2, *BOTH))
     assert (me.state, me.done, me.owned) == (S.LEAVING, False, ())
     assert send(me)[1] == ConsumerGroupHeartbeat("g", "C1", -1)

@@ -7,7 +7,7 @@ import pytest
 from kipviz.clients import thread
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS
-from kipviz.clients.groups import classic_consumer as classic
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.clients.sending import producer as transactional
 from kipviz.clients.sending import sender
@@ -79,10 +79,10 @@ def answered(me: Application, message: object) -> Application:
 def test_an_assignment_initialises_the_producer_and_reading_waits_for_that() -> None:
     me = process()
     assert transactional.next_request(me.producer) == ASK
-    assert classic.next_request(me.consumer) is None
+    assert kafka_consumer.next_request(me.consumer) is None
     me = answered(asked(me), GIVEN)
     assert (me.producer.manager.state, me.producer.manager.producer_id) == (P.READY, 9)
-    assert isinstance(classic.next_request(me.consumer), OffsetFetch)
+    assert isinstance(kafka_consumer.next_request(me.consumer), OffsetFetch)
     assert settle(me, RULES) == me  # once for each assignment
 
 
@@ -100,7 +100,7 @@ def test_what_it_gets_instead_of_an_identity_comes_out_of_poll() -> None:
     assert (me.consumer.polling, me.consumer.done) == (False, True)
     assert me.consumer.error == "InitProducerIdOfGroup: ILLEGAL_GENERATION"
     # The next poll() tries again.
-    again = settle(me.but(consumer=classic.poll(me.consumer)), RULES)
+    again = settle(me.but(consumer=kafka_consumer.poll(me.consumer)), RULES)
     assert transactional.next_request(again.producer) == ASK
 
 
@@ -115,7 +115,7 @@ def test_another_generation_needs_another_identity_and_nothing_is_left_of_the_on
 @pytest.mark.parametrize("state", [P.IN_TRANSACTION, P.FATAL_ERROR, P.COMMITTING_TRANSACTION])
 def test_the_listener_does_not_touch_a_producer_that_is_at_work_or_lost(state) -> None:
     me = process(state=state)
-    assert (me.producer.manager.queue, me.consumer.coordinator.listening) == ((), False)
+    assert (me.producer.manager.queue, me.consumer.membership.listening) == ((), False)
 
 
 def test_a_producer_without_a_group_is_initialised_by_its_application() -> None:
@@ -152,7 +152,7 @@ def test_a_batch_that_is_on_its_way_is_waited_for_and_one_that_came_back_is_drop
     fenced = sender.fail(working, Failure(end, Errors.PRODUCER_FENCED))
     me = me.but(consumer=changed(me.consumer, listening=False)).with_client(fenced)
     me = settle(me, RULES)
-    assert me.consumer.coordinator.listening
+    assert me.consumer.membership.listening
     assert transactional.next_request(me.producer) is None
     done = answered(me, ProduceResponse((PartitionProduceResponse("out-0", Errors.NONE),)))
     assert transactional.next_request(done.producer) == ASK
@@ -174,12 +174,12 @@ def second_draft() -> Application:
 
 def test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joined() -> None:
     me = second_draft()
-    assert isinstance(classic.next_request(me.consumer), JoinGroup)
+    assert isinstance(kafka_consumer.next_request(me.consumer), JoinGroup)
     assert str(thread.why_no_step(me)).endswith("its consumer, which has not joined yet")
     joined = changed(me.consumer, state=MemberState.STABLE, owned=("src-0",), rejoin=False)
     me = settle(me.but(consumer=joined), RULES)
     assert thread.why_no_step(me) is None
-    assert classic.next_request(me.consumer) is None  # it reads in poll() only
+    assert kafka_consumer.next_request(me.consumer) is None  # it reads in poll() only
 
 
 def test_who_cannot_join_is_not_waited_for() -> None:

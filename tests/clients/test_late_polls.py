@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kipviz.clients import kinds
-from kipviz.clients.groups import classic_consumer as classic
-from kipviz.clients.groups import group_consumer as modern
+from kipviz.clients.groups import kafka_consumer
+from kipviz.clients.groups.classic_consumer import NOT_IN_A_GROUP
+from kipviz.clients.groups.consumer import GroupConsumer, joins_group
 from kipviz.clients.groups.consumer_coordinator import MemberState as Classic
 from kipviz.clients.groups.consumer_membership import MemberState
-from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.actions import MissPoll
 from kipviz.cluster.timing import timers
@@ -37,33 +37,33 @@ OFFSETS = (GroupOffset("src-0", 5), GroupOffset("src-1", 7))
 
 
 def test_a_classic_consumer_says_goodbye_once_and_has_nothing_left_to_commit_in_its_name() -> None:
-    me = classic.on_missed_poll(back(stable()))
-    assert (me.state, me.member_id, me.generation) == (Classic.UNJOINED, "", -1)
+    me = kafka_consumer.on_missed_poll(back(stable()))
+    assert (me.state, me.member_id, me.member_epoch) == (Classic.UNJOINED, "", -1)
     me, request = classic_send(me)
     assert request == LeaveGroup("g", (Leaver("C1.1"),))
-    assert classic.next_request(me) is None
-    assert not classic.timers(me)
-    failed = classic.commit_sync(me)
-    assert (failed.done, failed.error) == (True, classic.NOT_IN_A_GROUP)
+    assert kafka_consumer.next_request(me) is None
+    assert not kafka_consumer.timers(me)
+    failed = kafka_consumer.commit_sync(me)
+    assert (failed.done, failed.error) == (True, NOT_IN_A_GROUP)
     assert not kinds.awaits_poll(me)
 
 
 def test_a_static_classic_consumer_leaves_without_a_word_and_beats_no_more() -> None:
-    me = classic.on_missed_poll(changed(back(stable()), instance_id="i1"))
-    assert me.coordinator.leaving is None
-    assert classic.next_request(me) is None
-    assert not classic.timers(me)
+    me = kafka_consumer.on_missed_poll(changed(back(stable()), instance_id="i1"))
+    assert me.membership.leaving is None
+    assert kafka_consumer.next_request(me) is None
+    assert not kafka_consumer.timers(me)
 
 
 def test_a_commit_that_is_not_sent_yet_fails_with_its_member() -> None:
-    beating = classic.on_timer(back(stable()), HeartbeatInterval())
+    beating = kafka_consumer.on_timer(back(stable()), HeartbeatInterval())
     beating, _ = classic_send(beating)
-    waiting = classic.commit_sync(beating)
+    waiting = kafka_consumer.commit_sync(beating)
     for out in (
-        classic.on_missed_poll(waiting),
-        classic.on_response(waiting, HeartbeatResponse(E.UNKNOWN_MEMBER_ID)),
+        kafka_consumer.on_missed_poll(waiting),
+        kafka_consumer.on_response(waiting, HeartbeatResponse(E.UNKNOWN_MEMBER_ID)),
     ):
-        assert (out.offsets.committing, out.done, out.error) == ((), True, classic.NOT_IN_A_GROUP)
+        assert (out.offsets.committing, out.done, out.error) == ((), True, NOT_IN_A_GROUP)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_a_commit_that_is_not_sent_yet_fails_with_its_member() -> None:
     [
         (E.NONE, ""),
         (E.UNKNOWN_MEMBER_ID, "OffsetCommit: UNKNOWN_MEMBER_ID"),
-        (E.COORDINATOR_LOAD_IN_PROGRESS, classic.NOT_IN_A_GROUP),
+        (E.COORDINATOR_LOAD_IN_PROGRESS, NOT_IN_A_GROUP),
     ],
 )
 def test_a_commit_on_the_wire_still_gets_its_answer_and_is_not_sent_again(
     error: Errors, raised: str
 ) -> None:
-    me, request = classic_send(classic.commit_sync(back(stable())))
+    me, request = classic_send(kafka_consumer.commit_sync(back(stable())))
     assert isinstance(request, OffsetCommit)
-    me = classic.on_response(classic.on_missed_poll(me), OffsetCommitResponse(error))
+    me = kafka_consumer.on_response(kafka_consumer.on_missed_poll(me), OffsetCommitResponse(error))
     assert (me.offsets.committing, me.done, me.error) == ((), True, raised)
 
 
@@ -92,43 +92,43 @@ def late(**changes: Any) -> GroupConsumer:
         done=True,
         positions=me.subscription.positions.set("src-0", 5).set("src-1", 7),
     )
-    return modern.on_missed_poll(me)
+    return kafka_consumer.on_missed_poll(me)
 
 
 def test_a_member_of_kip_848_says_epoch_minus_1_and_does_not_wait_for_the_answer() -> None:
     me, request = send(late())
     assert request == ConsumerGroupHeartbeat("g", "C1", -1)
-    assert (me.state, me.owned, modern.timers(me)) == (S.STALE, BOTH, ())
-    me = modern.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -1))
+    assert (me.state, me.owned, kafka_consumer.timers(me)) == (S.STALE, BOTH, ())
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -1))
     assert me.state is S.STALE
-    assert modern.next_request(me) is None
-    assert modern.on_disconnected(me.but(on_wire=request, on_wire_broker=4), 4) == me
+    assert kafka_consumer.next_request(me) is None
+    assert kafka_consumer.on_disconnected(me.but(on_wire=request, on_wire_broker=4), 4) == me
 
 
 def test_what_it_had_is_lost_at_once_or_in_poll_and_poll_joins_again() -> None:
     assert late(listener=False).owned == ()
-    me = modern.poll(late())
+    me = kafka_consumer.poll(late())
     assert (me.state, me.owned, me.member_epoch) == (S.JOINING, (), 0)
     me, request = send(me)
     assert request == ConsumerGroupHeartbeat("g", "C1", -1)
     gone = ConsumerGroupHeartbeatResponse(E.UNKNOWN_MEMBER_ID, "C1")
-    me, request = send(modern.on_response(me, gone))
+    me, request = send(kafka_consumer.on_response(me, gone))
     assert request == ConsumerGroupHeartbeat("g", "C1", 0, "src", ())
 
 
 def test_who_is_stale_commits_without_an_epoch_and_unsubscribes_at_once() -> None:
     me, _ = send(late())
-    me = modern.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -1))
-    _, request = send(modern.commit_sync(me))
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", -1))
+    _, request = send(kafka_consumer.commit_sync(me))
     assert request == OffsetCommit("g", "C1", -1, OFFSETS)
-    left = modern.unsubscribe(me)
-    assert (left.state, left.done, modern.next_request(left)) == (S.STALE, True, None)
+    left = kafka_consumer.unsubscribe(me)
+    assert (left.state, left.done, kafka_consumer.next_request(left)) == (S.STALE, True, None)
 
 
 def test_the_answer_to_an_earlier_heartbeat_is_not_that_to_the_goodbye() -> None:
-    me, _ = send(modern.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
-    me = modern.unsubscribe(me)
-    me = modern.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2))
+    me, _ = send(kafka_consumer.on_timer(reading(*BOTH).but(polling=False), HeartbeatInterval()))
+    me = kafka_consumer.unsubscribe(me)
+    me = kafka_consumer.on_response(me, ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2))
     assert (me.state, me.done) == (S.LEAVING, False)
     _, request = send(me)
     assert request == ConsumerGroupHeartbeat("g", "C1", -1)
@@ -211,7 +211,7 @@ def test_under_a_clock_it_takes_max_poll_interval_ms_after_poll_came_back() -> N
     assert "it is due in 30 s" in str(model.why_not(world, missed))
     world = go(model, world, lambda w: missed in model.enabled(w))
     late = model.step(world, missed).world.applications["app-1"].consumer
-    assert isinstance(late, GroupConsumer)
+    assert joins_group(late)
     assert late.state is S.STALE
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.groups import classic_consumer, group_consumer
+from kipviz.clients.groups import kafka_consumer
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
+from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec
@@ -15,32 +17,32 @@ from kipviz.messages.logs.producing import Fetch
 from kipviz.scenarios.library import scenario
 from tests.clients.parts import stable_member
 
-BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
+BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
 LEVELS = pytest.mark.parametrize("uncommitted", [True, False])
 
 
-def polling(clients, position, *, uncommitted):
+def polling(protocol, position, *, uncommitted):
     """A member in poll() that owns src-0; at position -1 it asks the log where to begin."""
     positions = Table.of({"src-0": position})
     says = {"read_uncommitted": uncommitted, "auto_offset_reset": "latest"}
-    return stable_member(clients, polling=True, positions=positions, **says)
+    return stable_member(protocol, polling=True, positions=positions, **says)
 
 
 @BOTH
 @LEVELS
-def test_a_member_fetches_and_resets_at_its_own_isolation_level(clients, uncommitted):
-    fetch = clients.next_request(polling(clients, 3, uncommitted=uncommitted))
+def test_a_member_fetches_and_resets_at_its_own_isolation_level(protocol, uncommitted):
+    fetch = kafka_consumer.next_request(polling(protocol, 3, uncommitted=uncommitted))
     assert isinstance(fetch, Fetch)
     assert fetch.read_committed is not uncommitted
-    where = clients.next_request(polling(clients, -1, uncommitted=uncommitted))
+    where = kafka_consumer.next_request(polling(protocol, -1, uncommitted=uncommitted))
     assert isinstance(where, ListOffsets)
     assert where.read_committed is not uncommitted
 
 
 @BOTH
 @LEVELS
-def test_the_next_life_of_a_member_has_the_same_isolation_level(clients, uncommitted):
-    again = clients.restarted(polling(clients, 3, uncommitted=uncommitted), 2)
+def test_the_next_life_of_a_member_has_the_same_isolation_level(protocol, uncommitted):
+    again = kafka_consumer.restarted(polling(protocol, 3, uncommitted=uncommitted), 2)
     assert again.read_uncommitted is uncommitted
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
+from kipviz.clients.groups import group_reading, kafka_consumer
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
+from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait
 from kipviz.core.table import Table
@@ -22,107 +24,108 @@ from kipviz.messages.logs.producing import Fetch, FetchResponse
 from tests.clients.parts import changed, stable_member
 from tests.messages.offset_fetches import response_of
 
-BOTH = pytest.mark.parametrize("clients", [group_consumer, classic_consumer])
+BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
 BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
 UNKNOWN = response_of(Errors.NONE, "src-0", -1)
 
 
-def polling(clients, policy, **changes):
+def polling(protocol, policy, **changes):
     """A member in poll() that owns src-0 and does not know its position."""
-    return stable_member(clients, polling=True, auto_offset_reset=policy, **changes)
+    return stable_member(protocol, polling=True, auto_offset_reset=policy, **changes)
 
 
-def answered(clients, me, kind, answer):
-    request = clients.next_request(me)
+def answered(me, kind, answer):
+    request = kafka_consumer.next_request(me)
     assert isinstance(request, kind)
-    me, _ = clients.sent(me, request, 4)
-    return clients.on_response(me, answer), request
+    me, _ = kafka_consumer.sent(me, request, 4)
+    return kafka_consumer.on_response(me, answer), request
 
 
 @BOTH
 @pytest.mark.parametrize(
     ("policy", "timestamp"), [("earliest", EARLIEST_TIMESTAMP), ("latest", LATEST_TIMESTAMP)]
 )
-def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(clients, policy, timestamp):
-    me, _ = answered(clients, polling(clients, policy), OffsetFetch, UNKNOWN)
+def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, policy, timestamp):
+    me, _ = answered(polling(protocol, policy), OffsetFetch, UNKNOWN)
     told = ListOffsetsResponse(Errors.NONE, "src-0", 103)
-    me, asked = answered(clients, me, ListOffsets, told)
+    me, asked = answered(me, ListOffsets, told)
     assert (asked.timestamp, asked.read_committed) == (timestamp, True)
-    fetch = clients.next_request(me)
+    fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
     assert fetch.offset == 103
 
 
 @BOTH
-def test_a_position_that_the_log_does_not_have_is_asked_for_too(clients):
-    me = polling(clients, "earliest", positions=Table.of({"src-0": 101}))
-    me, _ = answered(clients, me, Fetch, BEYOND)
+def test_a_position_that_the_log_does_not_have_is_asked_for_too(protocol):
+    me = polling(protocol, "earliest", positions=Table.of({"src-0": 101}))
+    me, _ = answered(me, Fetch, BEYOND)
     assert me.subscription.read_so_far == (), "nothing to commit while it is not known"
     again, _ = answered(
-        clients, me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
+        me, ListOffsets, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0")
     )
-    assert isinstance(clients.next_request(again), ListOffsets)
-    me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
+    assert isinstance(kafka_consumer.next_request(again), ListOffsets)
+    me, _ = answered(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", 103))
     assert me.subscription.read_so_far == (GroupOffset("src-0", 103),)
 
 
 @BOTH
-def test_with_none_poll_throws_and_the_next_one_throws_again(clients):
-    me, _ = answered(clients, polling(clients, "none"), OffsetFetch, UNKNOWN)
+def test_with_none_poll_throws_and_the_next_one_throws_again(protocol):
+    me, _ = answered(polling(protocol, "none"), OffsetFetch, UNKNOWN)
     assert (me.done, me.error) == (True, "NoOffsetForPartitionException: src-0")
-    assert isinstance(clients.next_request(me.but(polling=True)), OffsetFetch)
-    me = polling(clients, "none", positions=Table.of({"src-0": 101}))
+    assert isinstance(kafka_consumer.next_request(me.but(polling=True)), OffsetFetch)
+    me = polling(protocol, "none", positions=Table.of({"src-0": 101}))
     for _ in range(2):
-        me, _ = answered(clients, me.but(polling=True), Fetch, BEYOND)
-        assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0")
+        me, _ = answered(me.but(polling=True), Fetch, BEYOND)
+        assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@101")
 
 
 @BOTH
-def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(clients):
-    me = changed(polling(clients, "earliest"), owned=(), positions=Table.of())
+def test_an_answer_for_a_partition_that_was_taken_away_is_nobodys(protocol):
+    me = changed(polling(protocol, "earliest"), owned=(), positions=Table.of())
     assert group_reading.on_told(me, ListOffsetsResponse(Errors.NONE, "src-0", 103)) is me
     assert group_reading.on_records(me, BEYOND) is me
 
 
 @BOTH
-def test_without_a_policy_a_member_reads_from_the_first_record_at_once(clients):
-    me, _ = answered(clients, polling(clients, ""), OffsetFetch, UNKNOWN)
-    fetch = clients.next_request(me)
+def test_without_a_policy_a_member_reads_from_the_first_record_at_once(protocol):
+    me, _ = answered(polling(protocol, ""), OffsetFetch, UNKNOWN)
+    fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
     assert fetch.offset == 0
 
 
 @BOTH
-def test_the_next_process_has_the_same_policy(clients):
+def test_the_next_process_has_the_same_policy(protocol):
     assert (
-        clients.restarted(polling(clients, "latest"), 1).subscription.auto_offset_reset == "latest"
+        kafka_consumer.restarted(polling(protocol, "latest"), 1).subscription.auto_offset_reset
+        == "latest"
     )
 
 
 @BOTH
-def test_by_duration_asks_for_a_time_and_again_for_a_later_one(clients):
+def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
     """Nothing is young enough at first; what is there when it asks again is where it begins."""
-    me, _ = answered(clients, polling(clients, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
-    asked = clients.next_request(me)
+    me, _ = answered(polling(protocol, "by_duration:PT5S"), OffsetFetch, UNKNOWN)
+    asked = kafka_consumer.next_request(me)
     assert (asked.timestamp, asked.duration_ms) == (BY_TIME, 5_000)
     assert [dated(asked, now).timestamp_ms for now in (3_000, 30_000)] == [0, 25_000]
-    me, _ = answered(clients, me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
-    assert clients.next_request(me) is None
-    assert ResetWait() in clients.timers(me)
-    me = clients.on_timer(me, ResetWait())
+    me, _ = answered(me, ListOffsets, ListOffsetsResponse(Errors.NONE, "src-0", -1))
+    assert kafka_consumer.next_request(me) is None
+    assert ResetWait() in kafka_consumer.timers(me)
+    me = kafka_consumer.on_timer(me, ResetWait())
     found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
-    me, _ = answered(clients, me, ListOffsets, found)
-    assert clients.next_request(me).offset == 7
-    assert ResetWait() not in clients.timers(me)
+    me, _ = answered(me, ListOffsets, found)
+    assert kafka_consumer.next_request(me).offset == 7
+    assert ResetWait() not in kafka_consumer.timers(me)
 
 
 @BOTH
-def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(clients):
+def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(protocol):
     at = Table.of({"src-0": ASKED, "src-1": 4})
-    me = polling(clients, "by_duration:PT5S", positions=at, unfound=("src-0",))
+    me = polling(protocol, "by_duration:PT5S", positions=at, unfound=("src-0",))
     me = changed(me, owned=("src-0", "src-1"))
-    fetch = clients.next_request(me)
+    fetch = kafka_consumer.next_request(me)
     assert (fetch.partition, fetch.offset) == ("src-1", 4)
-    me, _ = answered(clients, me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))
-    assert FetchWait() in clients.timers(me)
-    assert clients.next_request(me) is None
+    me, _ = answered(me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))
+    assert FetchWait() in kafka_consumer.timers(me)
+    assert kafka_consumer.next_request(me) is None

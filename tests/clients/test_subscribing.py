@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from kipviz.clients.groups import classic_consumer as classic
-from kipviz.clients.groups import group_consumer as modern
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.assignors import assigned
+from kipviz.clients.groups.consumer import GroupConsumer
 from kipviz.clients.groups.consumer_coordinator import MemberState
-from kipviz.clients.groups.group_consumer import GroupConsumer
 from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.spec_checks.spec_check import check
@@ -66,8 +65,8 @@ def test_sticky_shares_are_even_over_all_partitions() -> None:
 
 def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_not() -> None:
     me = back(stable())
-    assert not classic.subscribe(me, ("src",)).coordinator.rejoin
-    me = classic.poll(classic.subscribe(me, ("src", "old")))
+    assert not kafka_consumer.subscribe(me, ("src",)).membership.rejoin
+    me = kafka_consumer.poll(kafka_consumer.subscribe(me, ("src", "old")))
     _, request = send(me)
     assert request.subscription == Subscription("src", (), 1, ("old",))
     assert request.subscription.topics == ("src", "old")
@@ -75,7 +74,7 @@ def test_a_new_subscription_joins_again_in_the_next_poll_and_the_same_one_does_n
 
 def test_a_cooperative_consumer_gives_up_what_it_does_not_subscribe_to_any_more() -> None:
     me = changed(rejoining(), polling=False, state=MemberState.STABLE)
-    me = classic.poll(classic.subscribe(me, ("old",)))
+    me = kafka_consumer.poll(kafka_consumer.subscribe(me, ("old",)))
     assert (me.owned, dict(me.subscription.positions.items())) == ((), {})
 
 
@@ -86,26 +85,26 @@ def test_a_leader_knows_the_partitions_of_all_topics_that_its_group_may_want() -
     )
     world = first_world(two_topics(*apps))
     leader: Any = world.applications["app-1"].consumer
-    assert leader.coordinator.topic_partitions == ("old-0", "src-0", "src-1")
+    assert leader.membership.topic_partitions == ("old-0", "src-0", "src-1")
 
 
 # -- the consumer of KIP-848 -------------------------------------------------------------------------
 
 
 def told(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    me, request = modern.sent(me, modern.next_request(me), 4)
+    me, request = kafka_consumer.sent(me, kafka_consumer.next_request(me), 4)
     assert isinstance(request, ConsumerGroupHeartbeat)
     answer = ConsumerGroupHeartbeatResponse(E.NONE, "C1", 2, Assignment(()))
-    return modern.on_response(me, answer), request
+    return kafka_consumer.on_response(me, answer), request
 
 
 def beaten(me: GroupConsumer) -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
-    return told(modern.on_timer(me, HeartbeatInterval()))
+    return told(kafka_consumer.on_timer(me, HeartbeatInterval()))
 
 
 def joined(*topics: str, regex: str = "") -> tuple[GroupConsumer, ConsumerGroupHeartbeat]:
     me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False)
-    return told(modern.poll(modern.subscribe(me, topics, regex)))
+    return told(kafka_consumer.poll(kafka_consumer.subscribe(me, topics, regex)))
 
 
 def test_the_first_heartbeat_says_all_topics_and_the_next_one_none() -> None:
@@ -116,8 +115,8 @@ def test_the_first_heartbeat_says_all_topics_and_the_next_one_none() -> None:
 
 def test_a_new_subscription_is_said_by_the_next_heartbeat() -> None:
     me, _ = joined("src", "old")
-    assert modern.subscribe(me, ("src", "old")) == me
-    me, request = beaten(modern.subscribe(me, ("old",)))
+    assert kafka_consumer.subscribe(me, ("src", "old")) == me
+    me, request = beaten(kafka_consumer.subscribe(me, ("old",)))
     assert (request.topics, request.owned) == (("old",), None)
     assert beaten(me)[1].topics is None
 
@@ -125,16 +124,16 @@ def test_a_new_subscription_is_said_by_the_next_heartbeat() -> None:
 def test_an_expression_is_said_without_names_and_taken_back_by_an_empty_one() -> None:
     me, request = joined(regex="s.*")
     assert (request.topics, request.regex) == ((), "s.*")
-    me, request = beaten(modern.subscribe(me, ("src",)))
+    me, request = beaten(kafka_consumer.subscribe(me, ("src",)))
     assert (request.topics, request.regex) == (("src",), "")
     me, request = beaten(me)
     assert (request.topics, request.regex) == (None, None)
-    assert beaten(modern.subscribe(me, ("old",)))[1].regex is None
+    assert beaten(kafka_consumer.subscribe(me, ("old",)))[1].regex is None
 
 
 def test_a_member_says_its_rack_when_it_joins_and_not_again() -> None:
     me = member_of("app-1/consumer", "g", "C1", "src", "src-0", 2, listener=False, rack="east")
-    me, request = told(modern.poll(modern.restarted(me, 2)))
+    me, request = told(kafka_consumer.poll(kafka_consumer.restarted(me, 2)))
     assert request.rack == "east"
     assert beaten(me)[1].rack == ""
 
@@ -149,15 +148,19 @@ def test_the_next_life_of_a_member_subscribes_to_what_the_first_one_did_at_the_s
     asked: tuple[tuple[str, ...], str],
 ) -> None:
     me, _ = joined("src", "old")
-    started_again = modern.restarted(modern.subscribe(modern.subscribe(me, *asked), *asked), 2)
-    _, request = told(modern.poll(started_again))
+    started_again = kafka_consumer.restarted(
+        kafka_consumer.subscribe(kafka_consumer.subscribe(me, *asked), *asked), 2
+    )
+    _, request = told(kafka_consumer.poll(started_again))
     assert (request.member_id, request.topics, request.regex) == ("C1/2", ("src",), None)
-    assert changed(modern.restarted(started_again, 3), member_id="C1/2") == started_again
+    assert changed(kafka_consumer.restarted(started_again, 3), member_id="C1/2") == started_again
 
 
 def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:
-    me = classic.subscribe(classic.subscribe(back(stable()), ("old", "src")), ("new",))
-    me = classic.poll(classic.restarted(me, 2))
+    me = kafka_consumer.subscribe(
+        kafka_consumer.subscribe(back(stable()), ("old", "src")), ("new",)
+    )
+    me = kafka_consumer.poll(kafka_consumer.restarted(me, 2))
     _, request = send(me)
     assert request.subscription == Subscription("src")
 

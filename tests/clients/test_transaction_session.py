@@ -10,7 +10,6 @@ import pytest
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CONSTRUCTORS, OF_SESSIONS
-from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.sending import producer as p
 from kipviz.clients.sessions import binding
 from kipviz.clients.sessions import transaction_session as s
@@ -46,7 +45,14 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitionsResult,
 )
 from kipviz.scenarios.library import scenario
-from tests.clients.parts import batch_of, changed, producer_of, send_offsets, session_of
+from tests.clients.parts import (
+    assigned_consumer_of,
+    batch_of,
+    changed,
+    producer_of,
+    send_offsets,
+    session_of,
+)
 
 S, C = ProducerState, Call
 REPAIRED = design("repaired").client_rules()
@@ -70,7 +76,7 @@ def process(*program, producers=1):
         program,
         "out-0",
         producer_of("app-1/producer", "t", session=ON),
-        Consumer("app-1/consumer", "g1", "C1", 2, "src-0", 10),
+        assigned_consumer_of("app-1/consumer", "g1", "C1", "src-0", 10),
         records=RECORD,
         others=Table.of({ON: session_of("app-1/session", "t"), **bound}),
     )

@@ -6,7 +6,6 @@ import pytest
 
 from kipviz.clients import thread
 from kipviz.clients.application import Application, Call, Line
-from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.sending import producer as p
 from kipviz.clients.transactions.prepared_txn_state import (
     NONE,
@@ -25,7 +24,13 @@ from kipviz.messages.transactions.two_phase import (
     InitProducerId2PcResponse,
 )
 from kipviz.records.batches import DataRecord
-from tests.clients.parts import begin_transaction, changed, init_transactions, producer_of
+from tests.clients.parts import (
+    assigned_consumer_of,
+    begin_transaction,
+    changed,
+    init_transactions,
+    producer_of,
+)
 
 S = ProducerState
 MINE = producer_of("app-1/producer", "t", two_phase_commit=True)
@@ -148,7 +153,7 @@ def test_the_next_process_has_the_setting_and_nothing_else():
 
 def calls(call, producer, on_error=-1):
     line = Line(f"{call.value}();", call, on_error=on_error)
-    consumer = Consumer("app-1/consumer", "g", "M", 1, "src-0", 1)
+    consumer = assigned_consumer_of("app-1/consumer", "g", "M", "src-0", 1)
     app = Application("app-1", (line, line), "out-0", producer, consumer)
     return thread.step(app, design("kip-939").client_rules())
 

@@ -7,7 +7,7 @@ import pytest
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_state import GroupCoordinator, PendingOffset
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.clients.groups import group_consumer as member
+from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.timers import RetryBackOff
 from kipviz.cluster.actions import UpgradeFeature
@@ -64,12 +64,12 @@ def test_old_and_new_clients_wait_and_ask_again(error: Errors) -> None:
         polling=True,
         offset_fetch_version=6,
     )
-    request = member.next_request(me)
+    request = kafka_consumer.next_request(me)
     assert request == fetch_offset("g", "src-0", require_stable=False, version=6)
-    me, _ = member.sent(me, request, 4)
-    me = member.on_response(me, response_of(error, "src-0"))
-    assert member.next_request(me) is None
-    assert member.next_request(member.on_timer(me, RetryBackOff())) == request
+    me, _ = kafka_consumer.sent(me, request, 4)
+    me = kafka_consumer.on_response(me, response_of(error, "src-0"))
+    assert kafka_consumer.next_request(me) is None
+    assert kafka_consumer.next_request(kafka_consumer.on_timer(me, RetryBackOff())) == request
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.checking.single_run.seeded_run import Task, model_of, moments
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import is_classic
 from kipviz.clients.groups.consumer_coordinator import MemberState
 from kipviz.cluster.world import World
 from kipviz.properties.verdict import BROKEN
@@ -64,13 +64,13 @@ def test_in_hostile_runs_a_group_is_consistent_and_nothing_is_lost_or_done_twice
                 seen.add(group.state)
             for name, app in world.applications.items():
                 me = app.consumer
-                assert isinstance(me, ClassicConsumer)
+                assert is_classic(me)
                 # What it has it was given in the generation that it is in, or was in last.
                 assert not me.owned or me.state in (MemberState.STABLE, MemberState.UNJOINED)
                 life = f"{name}/{app.life}"
-                assert me.coordinator.metadata[1] >= newest.get(
-                    f"{life} {me.coordinator.metadata[0]}", -1
+                assert me.membership.metadata[1] >= newest.get(
+                    f"{life} {me.membership.metadata[0]}", -1
                 )
-                newest[f"{life} {me.coordinator.metadata[0]}"] = me.coordinator.metadata[1]
+                newest[f"{life} {me.membership.metadata[0]}"] = me.membership.metadata[1]
         assert atomic.finding(facts).status != BROKEN, seed
     assert seen == set(S) - {S.DEAD}

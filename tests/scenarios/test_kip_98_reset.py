@@ -14,6 +14,7 @@ from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import BadChange, changed, settings
+from tests.clients import parts
 from tests.cluster.invariants import wrong_in
 from tests.cluster.small_clusters import model_of, steps_of
 from tests.scenarios.story import after, committed_outputs, nodes, played
@@ -46,7 +47,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
 def test_under_another_policy_the_consumer_waits_or_throws(policy, position, error):
     world = after(STORY, "kafka", "app-1 is away, and retention continues")
     app = world.applications["app-1"]
-    told = app.consumer.but(auto_offset_reset=policy)
+    told = parts.changed(app.consumer, auto_offset_reset=policy)
     world = world.but(applications=world.applications.set("app-1", app.with_client(told)))
     model = scenario(STORY).model(design("kafka"))
     run = Trace.start(At(model, world), ())

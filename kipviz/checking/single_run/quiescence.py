@@ -33,7 +33,7 @@ from kipviz.brokers.timers import (
 )
 from kipviz.checking.single_run.timers_ran import AT_REST, DUE, EARLY
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Client, Holder, MemberConsumer
+from kipviz.clients.kinds import Client, Holder
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.actions import (
@@ -273,7 +273,7 @@ def _runs_out(world: World, action: RunOut) -> bool:
 def _list_members(world: World, broker: int) -> Iterator[str]:
     """Yield the member ids whose running clients can reach their coordinator."""
     for client in _reachable_clients(world, broker):
-        if isinstance(client, Consumer | MemberConsumer | ShareConsumer | ShareMember):
+        if isinstance(client, Consumer | ShareConsumer | ShareMember):
             yield client.member_id
 
 

@@ -9,12 +9,8 @@ from kipviz.clients.application import STAGING, Application, Line
 from kipviz.clients.calling.database_calls import database_of
 from kipviz.clients.calling.named_client import named_client
 from kipviz.clients.calling.staging_calls import verdicts_of
-from kipviz.clients.groups import classic_consumer as classic
-from kipviz.clients.groups import consumer as regular
-from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
+from kipviz.clients.groups import kafka_consumer as regular
+from kipviz.clients.groups.consumer import Consumer, joins_group
 from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares import share_consumer as sharing
@@ -34,10 +30,6 @@ def poll(me: Application, line: Line, rules: ClientRules) -> Application:
         stages = any(each.call in STAGING for each in me.program)
         next_poll = rules.next_poll if stages else _accept_all
         return me.with_client(sharing.poll(consumer, next_poll)).but(records=())
-    if isinstance(consumer, GroupConsumer):
-        return me.with_client(member.poll(consumer)).but(records=())
-    if isinstance(consumer, ClassicConsumer):
-        return me.with_client(classic.poll(consumer)).but(records=())
     assert isinstance(consumer, Consumer), "poll() is a call of a consumer"
     return me.with_client(regular.poll(consumer)).but(records=())
 
@@ -47,7 +39,7 @@ def seek(me: Application, line: Line, rules: ClientRules) -> Application:
     consumer = named_client(me, line, me.consumer)
     assert isinstance(consumer, Consumer), "seek() is a call of a consumer"
     position = databases.position(database_of(me), consumer.partition)
-    return me.with_client(consumer.but(position=position)).but(records=())
+    return me.with_client(regular.seek(consumer, consumer.partition, position)).but(records=())
 
 
 def acknowledge(me: Application, line: Line, rules: ClientRules) -> Application:
@@ -60,10 +52,8 @@ def acknowledge(me: Application, line: Line, rules: ClientRules) -> Application:
 def commit_sync(me: Application, line: Line, rules: ClientRules) -> Application:
     """Send the acknowledgements or the offsets read so far, and wait for the response."""
     consumer = named_client(me, line, me.consumer)
-    if isinstance(consumer, GroupConsumer):
-        return me.with_client(member.commit_sync(consumer))
-    if isinstance(consumer, ClassicConsumer):
-        return me.with_client(classic.commit_sync(consumer))
+    if isinstance(consumer, Consumer):
+        return me.with_client(regular.commit_sync(consumer))
     assert isinstance(consumer, ShareConsumer), "only a share consumer acknowledges"
     return me.with_client(sharing.commit_sync(consumer))
 
@@ -85,19 +75,15 @@ def close_consumer(me: Application, line: Line, rules: ClientRules) -> Applicati
 def unsubscribe(me: Application, line: Line, rules: ClientRules) -> Application:
     """Leave the group."""
     consumer = named_client(me, line, me.consumer)
-    if isinstance(consumer, ClassicConsumer):
-        return me.with_client(classic.unsubscribe(consumer)).but(records=())
-    assert isinstance(consumer, GroupConsumer), "only a member that joined leaves"
-    return me.with_client(member.unsubscribe(consumer)).but(records=())
+    assert joins_group(consumer), "only a member that joined leaves"
+    return me.with_client(regular.unsubscribe(consumer)).but(records=())
 
 
 def subscribe(me: Application, line: Line, rules: ClientRules) -> Application:
     """Subscribe to the topics that a line names."""
     consumer, (topics, regex) = named_client(me, line, me.consumer), subscription_of(line.target)
-    if isinstance(consumer, ClassicConsumer):
-        return me.with_client(classic.subscribe(consumer, topics))
-    assert isinstance(consumer, GroupConsumer), "only a member that joins subscribes"
-    return me.with_client(member.subscribe(consumer, topics, regex))
+    assert joins_group(consumer), "only a member that joins subscribes"
+    return me.with_client(regular.subscribe(consumer, topics, regex))
 
 
 def _accept_all(

@@ -8,13 +8,9 @@ from __future__ import annotations
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calling.database_calls import database_of
 from kipviz.clients.calling.named_client import named_client
-from kipviz.clients.groups import classic_consumer as classic
-from kipviz.clients.groups import consumer as regular
-from kipviz.clients.groups import group_consumer as member
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.groups.group_consumer import GroupConsumer
-from kipviz.clients.kinds import Holder, MemberConsumer, end_transaction
+from kipviz.clients.groups import kafka_consumer as regular
+from kipviz.clients.groups.consumer import Consumer, RegularConsumer, is_classic, joins_group
+from kipviz.clients.kinds import Holder, end_transaction
 from kipviz.clients.rules import ClientRules
 from kipviz.clients.sending import appending, awaited_topics
 from kipviz.clients.sending import producer as producing
@@ -68,12 +64,12 @@ def init_transactions(me: Application, line: Line, rules: ClientRules) -> Applic
     if isinstance(holder, TransactionSession):
         told = rules.session_timeout(holder.session_timeout_ms, told)
     manager = managing.init_transactions(manager, keep_prepared_txn=keep, told_ms=told)
-    if isinstance(me.consumer, MemberConsumer):
-        manager = manager.but(member_at_init=_member_of(me.consumer))
     consumer = me.consumer
-    if isinstance(consumer, ClassicConsumer) and consumer.coordinator.rejoin and rules.init_joins():
-        joins = classic.poll(consumer)
-        me = me.but(consumer=joins.but(coordinator=joins.coordinator.but(listening=True)))
+    if joins_group(consumer):
+        manager = manager.but(member_at_init=_member_of(consumer))
+    if is_classic(consumer) and consumer.membership.rejoin and rules.init_joins():
+        joins = regular.poll(consumer)
+        me = me.but(consumer=joins.but(membership=joins.membership.but(listening=True)))
     return with_manager(me, holder, manager)
 
 
@@ -120,7 +116,7 @@ def flush(me: Application, line: Line, rules: ClientRules) -> Application:
     return me.with_client(producing.flush(producer))
 
 
-def _reader(me: Application) -> Consumer | MemberConsumer | ShareConsumer:
+def _reader(me: Application) -> RegularConsumer | ShareConsumer:
     """Return the consumer that read the records of a thread; a further thread may have its own."""
     if not me.workers:
         return me.consumer
@@ -133,15 +129,15 @@ def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application
     """Add the position after the batch to the transaction."""
     consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
-    if line.target == EVERY_PARTITION and isinstance(consumer, MemberConsumer):
+    if line.target == EVERY_PARTITION and joins_group(consumer):
         offsets = consumer.subscription.read_so_far
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     holder, now = holder_of(me, line), _member_of(consumer)
     passed = now if line.metadata else NOBODY
-    if isinstance(consumer, MemberConsumer):
+    if joins_group(consumer):
         passed = rules.producer_member(holder.manager.member_at_init, now, passed)
-    static = consumer.instance_id if isinstance(consumer, MemberConsumer) else ""
+    static = consumer.instance_id if joins_group(consumer) else ""
     instance_id = static if passed != NOBODY else ""
     manager = managing.send_offsets(
         holder.manager, consumer.group_id, *passed, offsets, instance_id
@@ -149,13 +145,13 @@ def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application
     return with_manager(me, holder, manager)
 
 
-def _member_of(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, int]:
+def _member_of(consumer: RegularConsumer | ShareConsumer) -> tuple[str, int]:
     """Return consumer.groupMetadata(): the member id, and the epoch that the consumer knows now.
 
     A classic consumer returns the values of its last assignment, whatever it has received since.
     """
-    if isinstance(consumer, ClassicConsumer):
-        return consumer.coordinator.metadata
+    if isinstance(consumer, Consumer):
+        return consumer.membership.group_metadata
     return consumer.member_id, consumer.member_epoch
 
 
@@ -168,11 +164,7 @@ def abort_transaction(me: Application, line: Line, rules: ClientRules) -> Applic
     """Abort the transaction, and read again from the committed offsets."""
     for each in me.clients:
         if isinstance(each, Consumer):
-            me = me.with_client(regular.forget_position(each))
-    if isinstance(me.consumer, GroupConsumer):
-        me = me.but(consumer=member.forget_positions(me.consumer))
-    if isinstance(me.consumer, ClassicConsumer):
-        me = me.but(consumer=classic.forget_positions(me.consumer))
+            me = me.with_client(regular.forget_positions(each))
     return me.with_client(end_transaction(holder_of(me, line), committed=False))
 
 

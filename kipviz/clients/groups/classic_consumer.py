@@ -3,7 +3,7 @@
 WHO: a client process. WHERE IN KAFKA: ClassicKafkaConsumer with ConsumerCoordinator, AbstractCoordinator. KIPS:
   KIP-62 (heartbeats in the background), KIP-429 (cooperative), KIP-345 (static members), KIP-394
   (MEMBER_ID_REQUIRED), KIP-447 (stable offsets, groupMetadata()).
-PARTS: `coordinator` is its membership; every member of a regular group has the others (`reading_member`).
+PARTS: `membership` is a `ConsumerCoordinator`; every consumer has the other parts (`consumer`).
 DURABILITY: none; the next life of the process is another member, and only a static member keeps its instance id.
 NOT MODELLED: assignors other than range and cooperative-sticky, automatic commits, fetching ahead of poll(): one
   request at a time is in flight, besides the JoinGroup or SyncGroup of a cooperative consumer. A broker that is both
@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.assignors import assigned
-from kipviz.clients.groups.consumer import NOT_ALLOWED
-from kipviz.clients.groups.consumer_coordinator import BETWEEN, ConsumerCoordinator, MemberState
-from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
+from kipviz.clients.groups.consumer import ClassicConsumer
+from kipviz.clients.groups.consumer_coordinator import BETWEEN, MemberState
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.classic_groups import (
@@ -35,10 +34,7 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetchResponse,
 )
-from kipviz.messages.logs.list_offsets import ListOffsetsResponse
-from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.records.classic_groups import NO_GENERATION, Subscription
@@ -50,47 +46,6 @@ NOT_IN_A_GROUP = "CommitFailedException: the consumer is UNJOINED"
 S = MemberState
 
 
-class ClassicConsumer(ReadingMember, frozen=True):
-    """A consumer that joins by the classic protocol: its coordinator, and the parts of every member."""
-
-    coordinator: ConsumerCoordinator = ConsumerCoordinator("", ())
-
-    @property
-    def state(self) -> MemberState:
-        """The state of its membership."""
-        return self.coordinator.state
-
-    @property
-    def member_id(self) -> str:
-        """The member id that the group coordinator assigned."""
-        return self.coordinator.member_id
-
-    @property
-    def generation(self) -> int:
-        """Its current generation, -1 without one."""
-        return self.coordinator.generation
-
-    @property
-    def member_epoch(self) -> int:
-        """The generation, in place of a member epoch."""
-        return self.coordinator.generation
-
-    @property
-    def instance_id(self) -> str:
-        """Its group.instance.id, "" without one."""
-        return self.coordinator.instance_id
-
-    @property
-    def in_group(self) -> bool:
-        """Whether the heartbeat thread runs; it also checks max.poll.interval.ms."""
-        return self.state is not S.UNJOINED
-
-    @property
-    def to_send(self) -> Message | None:
-        """The request that would be sent next."""
-        return next_request(self)
-
-
 # -- calls of the application thread ----------------------------------------------------------
 
 
@@ -100,10 +55,10 @@ def poll(me: ClassicConsumer) -> ClassicConsumer:
     If poll() returned records while a JoinGroup or SyncGroup was in flight (KIP-429), only the next poll() reads the
     response. Source: ConsumerCoordinator.poll with waitForJoinGroup false, AbstractCoordinator.joinGroupIfNeeded.
     """
-    mine = me.coordinator
-    me = me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error="")
+    mine = me.membership
+    me = group_reading.begin_poll(me)
     if mine.unread is not None:
-        return _read(me.but(coordinator=mine.but(unread=None)), mine.unread)
+        return _read(me.but(membership=mine.but(unread=None)), mine.unread)
     under_way = mine.joining is not None or mine.state in BETWEEN
     return _prepare_join(me) if mine.rejoin and not under_way else me
 
@@ -123,14 +78,15 @@ def commit_sync(me: ClassicConsumer) -> ClassicConsumer:
     return me.but(offsets=me.offsets.but(committing=offsets), done=not offsets, error="")
 
 
-def subscribe(me: ClassicConsumer, topics: tuple[str, ...]) -> ClassicConsumer:
+def subscribe(me: ClassicConsumer, topics: tuple[str, ...], regex: str = "") -> ClassicConsumer:
     """Subscribe to exactly these topics; the next poll() joins again if the topics changed.
 
     Source: ConsumerCoordinator.rejoinNeededOrPending (joinedSubscription).
     """
-    again = me.coordinator.rejoin or topics != me.subscription.topics
+    assert not regex, "an expression is resolved for members by KIP-848 only"
+    again = me.membership.rejoin or topics != me.subscription.topics
     after = me.subscription.subscribed_to(topics)
-    return me.but(subscription=after, coordinator=me.coordinator.but(rejoin=again))
+    return me.but(subscription=after, membership=me.membership.but(rejoin=again))
 
 
 def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
@@ -139,7 +95,7 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
     A static member sends nothing, because it is expected back.
     """
     me = me.but(
-        coordinator=me.coordinator.saying_goodbye(me.group_id),
+        membership=me.membership.saying_goodbye(me.group_id),
         subscription=me.subscription.without_partitions,
         fetcher=me.fetcher.anew,
         records=(),
@@ -147,17 +103,12 @@ def unsubscribe(me: ClassicConsumer) -> ClassicConsumer:
     return _reset(me, forget=True).but(done=True, polling=False)
 
 
-def forget_positions(me: ClassicConsumer) -> ClassicConsumer:
-    """Reset the positions to the committed offsets, as an application does after an abort."""
-    return me.but(subscription=me.subscription.without_positions)
-
-
 # -- the network thread -------------------------------------------------------------------------
 
 
 def next_request(me: ClassicConsumer) -> Message | None:
     """Return the next request: to join the group, to stay in it, or to read."""
-    mine = me.coordinator
+    mine = me.membership
     if me.on_wire is not None:
         return None
     if mine.leaving is not None:
@@ -178,7 +129,7 @@ def next_request(me: ClassicConsumer) -> Message | None:
 
 def _next_to_join(me: ClassicConsumer) -> Message | None:
     """Return the next request of a rebalance. Only poll() sends the first one."""
-    mine, reads = me.coordinator, me.subscription
+    mine, reads = me.membership, me.subscription
     if me.polling and mine.state is S.PREPARING_REBALANCE and not me.backing_off:
         subscription = Subscription(reads.topic, reads.owned, mine.generation, reads.further_topics)
         joins = (mine.member_id, mine.client_id, subscription, mine.instance_id)
@@ -194,24 +145,24 @@ def sent(me: ClassicConsumer, request: Message, broker: int) -> tuple[ClassicCon
 
     A cooperative consumer keeps fetching while its JoinGroup waits for other members.
     """
-    mine = me.coordinator
+    mine = me.membership
     if isinstance(request, JoinGroup | SyncGroup) and me.owned:
-        return me.but(coordinator=mine.but(joining=request, joining_broker=broker)), request
+        return me.but(membership=mine.but(joining=request, joining_broker=broker)), request
     if isinstance(request, Heartbeat):
-        me = me.but(coordinator=mine.but(beat=False))
+        me = me.but(membership=mine.but(beat=False))
     if isinstance(request, LeaveGroup):
-        me = me.but(coordinator=mine.but(leaving=None))
+        me = me.but(membership=mine.but(leaving=None))
     return me.but(on_wire=request, on_wire_broker=broker), request
 
 
 def on_response(me: ClassicConsumer, answer: Message) -> ClassicConsumer:
     """Handle a response: a generation, an assignment, a committed offset, or records."""
-    mine = me.coordinator
+    mine = me.membership
     if mine.joining is None or not isinstance(answer, JoinGroupResponse | SyncGroupResponse):
         return _read(me.but(on_wire=None, on_wire_broker=-1), answer, me.on_wire)
     if me.polling:
-        return _read(me.but(coordinator=mine.answered), answer)
-    return me.but(coordinator=mine.answered.but(unread=answer))
+        return _read(me.but(membership=mine.answered), answer)
+    return me.but(membership=mine.answered.but(unread=answer))
 
 
 def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) -> ClassicConsumer:
@@ -224,28 +175,21 @@ def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) ->
             return _on_heard(me, answer.error)
         case LeaveGroupResponse():
             return me
-        case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
-            error := error_of_response(answer)
-        ) in NOT_ALLOWED:
-            return _throw_out_of_poll(me, type(answer).__name__.removesuffix("Response"), error)
         case OffsetCommitResponse():
             return _on_committed(me, answer)
-        case OffsetFetchResponse():
-            known = group_reading.on_offset(me, asked, answer)
-            return known or _throw_out_of_poll(me, "OffsetFetch", error_of_response(answer))
-        case FetchResponse():
-            return group_reading.on_records(me, answer)
-        case ListOffsetsResponse():
-            return group_reading.on_told(me, answer)
         case _:
-            raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+            known = group_reading.on_response(me, asked, answer)
+            if known is not None:
+                return known
+            error = error_of_response(answer)
+            return group_reading.throw_out_of_poll(me, "OffsetFetch", error)
 
 
 def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
     """Retry the request of a broken connection; a consumer that was joining joins again after a back-off."""
-    mine = me.coordinator
+    mine = me.membership
     if mine.joining is not None and mine.joining_broker == broker:
-        me = me.but(coordinator=mine.answered)
+        me = me.but(membership=mine.answered)
         me = _again(me) if me.state in BETWEEN else me
     if me.on_wire is None or me.on_wire_broker != broker:
         return me
@@ -254,19 +198,6 @@ def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
     if isinstance(lost, JoinGroup | SyncGroup):
         return _again(me)
     return me
-
-
-def restarted(me: ClassicConsumer, life: int) -> ClassicConsumer:
-    """Return the consumer of the process's next life: without a member id, but with its instance id if static."""
-    return ClassicConsumer(
-        me.source,
-        me.group_id,
-        me.partition,
-        me.subscription.anew,
-        me.fetcher.anew,
-        OffsetRequests(me.offsets.fetch_version),
-        coordinator=me.coordinator.anew,
-    )
 
 
 # -- timers ---------------------------------------------------------------------------------------
@@ -278,25 +209,13 @@ def on_missed_poll(me: ClassicConsumer) -> ClassicConsumer:
     The application learns it at its next call. A static member sends no LeaveGroup: it stops its heartbeats, and its
     session times out. Source: AbstractCoordinator.HeartbeatThread, maybeLeaveGroup.
     """
-    goodbye = me.coordinator.saying_goodbye(me.group_id)
-    return _reset(me.but(coordinator=goodbye), forget=True)
-
-
-def timers(me: ClassicConsumer) -> tuple[TimerOfClient, ...]:
-    """Return the timers that are set. They cost nothing, and each may fire at any moment."""
-    return () if me.on_wire is not None or me.coordinator.beat else running(me)
+    goodbye = me.membership.saying_goodbye(me.group_id)
+    return _reset(me.but(membership=goodbye), forget=True)
 
 
 def running(me: ClassicConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run, also while a request is in flight."""
     return (*((HeartbeatInterval(),) if me.state is S.STABLE else ()), *group_reading.timers(me))
-
-
-def on_timer(me: ClassicConsumer, timer: TimerOfClient) -> ClassicConsumer:
-    """Fire a timer: send a heartbeat, retry, or fetch new records."""
-    if isinstance(timer, HeartbeatInterval):
-        return me.but(coordinator=me.coordinator.but(beat=True))
-    return group_reading.on_timer(me, timer)
 
 
 # -- pieces -----------------------------------------------------------------------------------------
@@ -308,7 +227,7 @@ def _prepare_join(me: ClassicConsumer) -> ClassicConsumer:
     A cooperative consumer keeps them, unless it has lost its generation or its member id, or no longer subscribes to
     the topic. Source: ConsumerCoordinator.onJoinPrepare.
     """
-    mine, reads = me.coordinator, me.subscription
+    mine, reads = me.membership, me.subscription
     keeps = mine.generation != NO_GENERATION and mine.member_id != NO_MEMBER
     if mine.cooperative and keeps:
         kept = tuple(p for p in reads.owned if topic_of(p) in reads.topics)
@@ -316,7 +235,7 @@ def _prepare_join(me: ClassicConsumer) -> ClassicConsumer:
     else:
         reads = reads.without_partitions
     prepared = mine.to(S.PREPARING_REBALANCE).but(beat=False, rejoin=True, to_bring=())
-    return me.but(coordinator=prepared, subscription=reads, fetcher=me.fetcher.anew)
+    return me.but(membership=prepared, subscription=reads, fetcher=me.fetcher.anew)
 
 
 def _again(me: ClassicConsumer) -> ClassicConsumer:
@@ -332,11 +251,11 @@ def _reset(me: ClassicConsumer, *, forget: bool) -> ClassicConsumer:
     if me.offsets.committing and not isinstance(me.on_wire, OffsetCommit):
         none = me.offsets.but(committing=())
         me = me.but(offsets=none, done=True, error=NOT_IN_A_GROUP)
-    return me.but(coordinator=me.coordinator.reset(forget=forget), backing_off=False)
+    return me.but(membership=me.membership.reset(forget=forget), backing_off=False)
 
 
 def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsumer:
-    mine = me.coordinator
+    mine = me.membership
     if mine.state is not S.PREPARING_REBALANCE:
         # It has left since it sent the request. A consumer that is in poll() again joins again.
         return _prepare_join(me) if me.polling and mine.state is S.UNJOINED else me
@@ -351,10 +270,10 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
                 to_bring=made,
                 chosen=answer.protocol,
             )
-            return me.but(coordinator=joined)
+            return me.but(membership=joined)
         case Errors.MEMBER_ID_REQUIRED:
             named = mine.but(member_id=answer.member_id, generation=NO_GENERATION)
-            return me.but(coordinator=named)
+            return me.but(membership=named)
         case Errors.UNKNOWN_MEMBER_ID:
             return _prepare_join(_reset(me, forget=True))
         case error if error in RETRIABLE:
@@ -364,7 +283,7 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
 
 
 def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsumer:
-    mine = me.coordinator
+    mine = me.membership
     if mine.state is not S.COMPLETING_REBALANCE:
         return me
     error = answer.error
@@ -373,7 +292,7 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
         stable = mine.to(S.STABLE).but(
             metadata=(mine.member_id, mine.generation), rejoin=bool(gone), to_bring=()
         )
-        me = me.but(coordinator=stable, subscription=me.subscription.owning(answer.partitions))
+        me = me.but(membership=stable, subscription=me.subscription.owning(answer.partitions))
         # Only a cooperative consumer had partitions left to revoke. It revokes them and joins again.
         return _prepare_join(me) if gone and me.polling else me
     if error is Errors.REBALANCE_IN_PROGRESS:
@@ -388,7 +307,7 @@ def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
     if me.state is not S.STABLE or error is Errors.NONE or error in RETRIABLE:
         return me
     if error is Errors.REBALANCE_IN_PROGRESS:
-        me = me.but(coordinator=me.coordinator.but(rejoin=True))
+        me = me.but(membership=me.membership.but(rejoin=True))
     elif error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
     else:
@@ -399,7 +318,7 @@ def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
 def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicConsumer:
     error = answer.error
     if error is Errors.REBALANCE_IN_PROGRESS:
-        me = me.but(coordinator=me.coordinator.but(rejoin=True))
+        me = me.but(membership=me.membership.but(rejoin=True))
     if error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
     if me.state is S.UNJOINED and error in RETRIABLE:
@@ -408,7 +327,5 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
 
 
 def _throw_out_of_poll(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
-    """Throw out of poll(); the next poll() tries to join again."""
-    if request not in {"Fetch", "OffsetFetch"}:
-        me = _reset(me, forget=False)
-    return me.but(polling=False, done=True, error=f"{request}: {error.name}")
+    """Throw the error of a request about the membership out of poll(); the next poll() tries to join again."""
+    return group_reading.throw_out_of_poll(_reset(me, forget=False), request, error)

@@ -75,8 +75,22 @@ class ConsumerCoordinator(Value, frozen=True):
         return all(each == COOPERATIVE_STICKY for each in self.assignors)
 
     @property
-    def anew(self) -> ConsumerCoordinator:
-        """What the process's next life knows: no member id; a static member keeps its instance id."""
+    def member_epoch(self) -> int:
+        """The generation, in place of a member epoch."""
+        return self.generation
+
+    @property
+    def in_group(self) -> bool:
+        """Whether the heartbeat thread runs; it also checks max.poll.interval.ms."""
+        return self.state is not S.UNJOINED
+
+    @property
+    def group_metadata(self) -> tuple[str, int]:
+        """What groupMetadata() returns: the values of the last assignment, whatever the consumer has received since."""
+        return self.metadata
+
+    def anew(self, life: int) -> ConsumerCoordinator:
+        """Return what the process's next life knows: no member id; a static member keeps its instance id."""
         return ConsumerCoordinator(
             self.client_id,
             self.topic_partitions,

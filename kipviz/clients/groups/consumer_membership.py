@@ -1,5 +1,7 @@
 """The membership of a consumer in its group by KIP-848: its state, its epoch, and its next heartbeat.
 
+A consumer that has called assign() stays UNSUBSCRIBED.
+
 WHERE IN KAFKA: ConsumerMembershipManager, ConsumerHeartbeatRequestManager. KIPS: KIP-848, KIP-345 (static members).
 DURABILITY: none.
 """
@@ -65,6 +67,8 @@ class ConsumerMembership(Value, frozen=True):
     client.rack. `target` is the assignment that it received last, `told` the partitions that it has reported as owned
     (None: report all), `resubscribed` says that it has not sent its subscription yet. `beat` says that a heartbeat is
     due. `leaving` is a last heartbeat that is not sent yet, and whose response the member does not wait for.
+    A member that is in its group before the run (profile small) stays UNSUBSCRIBED, because it has called assign(), and
+    has a `member_epoch` all the same; in Kafka assign() leaves a consumer without one.
     """
 
     member_id: str
@@ -78,6 +82,16 @@ class ConsumerMembership(Value, frozen=True):
     resubscribed: bool = False
     beat: bool = False
     leaving: ConsumerGroupHeartbeat | None = None
+
+    @property
+    def in_group(self) -> bool:
+        """Whether it has a group to leave: then max.poll.interval.ms runs between two calls of poll()."""
+        return self.state in IN_GROUP
+
+    @property
+    def group_metadata(self) -> tuple[str, int]:
+        """The member id and epoch that groupMetadata() returns: those that the consumer knows now."""
+        return self.member_id, self.member_epoch
 
     def to(self, state: MemberState) -> ConsumerMembership:
         """Change the state; `TRANSITIONS` has the allowed next states."""

@@ -1,9 +1,10 @@
-"""A consumer that is a member of its group: it joins, sends heartbeats, revokes partitions, and reads on.
+"""A consumer with group.protocol=consumer: it joins, sends heartbeats, revokes partitions, and reads on.
 
+With assign() it does not join: it reads on from its group's committed offsets, and sends no heartbeats.
 WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershipManager,
   ConsumerHeartbeatRequestManager, CommitRequestManager, FetchRequestManager.
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
-PARTS: `membership` is its own; every member of a regular group has the others (`reading_member`).
+PARTS: `membership` is a `ConsumerMembership`; every consumer has the other parts (`consumer`).
 DURABILITY: none; the next life of the process is another member, with the same instance id if it is static.
 NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic commits; one request
   at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes here.
@@ -12,70 +13,24 @@ NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or Offse
 from __future__ import annotations
 
 from kipviz.clients.groups import group_reading
-from kipviz.clients.groups.consumer import NOT_ALLOWED
-from kipviz.clients.groups.consumer_membership import (
-    FENCING,
-    IN_GROUP,
-    OUT,
-    ConsumerMembership,
-    MemberState,
-)
-from kipviz.clients.groups.reading_member import OffsetRequests, ReadingMember
+from kipviz.clients.groups.consumer import GroupConsumer
+from kipviz.clients.groups.consumer_membership import FENCING, OUT, MemberState
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
-    OffsetFetchResponse,
 )
 from kipviz.messages.groups.membership import (
     JOINING,
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.messages.logs.list_offsets import ListOffsetsResponse
-from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 
 NO_EPOCH = -1
 S = MemberState
-
-
-class GroupConsumer(ReadingMember, frozen=True):
-    """A consumer that joins by KIP-848: its membership, and the parts of every member."""
-
-    membership: ConsumerMembership = ConsumerMembership("")
-
-    @property
-    def state(self) -> MemberState:
-        """The state of its membership."""
-        return self.membership.state
-
-    @property
-    def member_id(self) -> str:
-        """Its member id."""
-        return self.membership.member_id
-
-    @property
-    def member_epoch(self) -> int:
-        """The member epoch that it received last."""
-        return self.membership.member_epoch
-
-    @property
-    def instance_id(self) -> str:
-        """Its group.instance.id, "" without one."""
-        return self.membership.instance_id
-
-    @property
-    def in_group(self) -> bool:
-        """Whether max.poll.interval.ms runs between two calls of poll()."""
-        return self.state in IN_GROUP
-
-    @property
-    def to_send(self) -> Message | None:
-        """The request that would be sent next."""
-        return next_request(self)
 
 
 # -- calls of the application thread ----------------------------------------------------------
@@ -84,7 +39,9 @@ class GroupConsumer(ReadingMember, frozen=True):
 def poll(me: GroupConsumer) -> GroupConsumer:
     """Join if necessary, apply a new assignment, and ask for records. Blocks."""
     error = me.error if me.state is S.FATAL else ""
-    me = me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error=error)
+    me = group_reading.begin_poll(me).but(error=error)
+    if me.subscription.user_assigned:
+        return me
     if me.state is S.STALE:
         me = me.but(subscription=me.subscription.without_partitions)
     if me.state in (S.UNSUBSCRIBED, S.FENCED, S.STALE):
@@ -130,11 +87,6 @@ def unsubscribe(me: GroupConsumer) -> GroupConsumer:
     return me.but(membership=membership.to(S.LEAVING).but(beat=True), done=False)
 
 
-def forget_positions(me: GroupConsumer) -> GroupConsumer:
-    """Reset the positions to the committed offsets, as an application does after an abort."""
-    return me.but(subscription=me.subscription.without_positions)
-
-
 # -- the network thread -------------------------------------------------------------------------
 
 
@@ -147,7 +99,7 @@ def next_request(me: GroupConsumer) -> Message | None:
         return mine.leaving
     if me.offsets.committing and mine.state in OUT:
         return _commit(me, NO_EPOCH)
-    if mine.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
+    if _is_out(me):
         return None
     if mine.beat:
         return _heartbeat(me)
@@ -155,7 +107,8 @@ def next_request(me: GroupConsumer) -> Message | None:
         return _commit(me, mine.member_epoch)
     if not me.polling or me.backing_off:
         return None
-    return group_reading.next_read(me, (mine.member_id, mine.member_epoch))
+    member = group_reading.NOBODY if me.subscription.user_assigned else mine.group_metadata
+    return group_reading.next_read(me, member)
 
 
 def sent(me: GroupConsumer, request: Message, broker: int) -> tuple[GroupConsumer, Message]:
@@ -181,21 +134,10 @@ def on_response(me: GroupConsumer, answer: Message) -> GroupConsumer:
             return me
         case ConsumerGroupHeartbeatResponse():
             return _on_heartbeat(me, answer)
-        case OffsetFetchResponse() | FetchResponse() | ListOffsetsResponse() if (
-            error := error_of_response(answer)
-        ) in NOT_ALLOWED:
-            request = type(answer).__name__.removesuffix("Response")
-            return me.but(polling=False, done=True, error=f"{request}: {error.name}")
         case OffsetCommitResponse():
             return group_reading.on_committed(me, answer)
-        case OffsetFetchResponse():
-            return _on_offset(me, asked, answer)
-        case FetchResponse():
-            return group_reading.on_records(me, answer)
-        case ListOffsetsResponse():
-            return group_reading.on_told(me, answer)
         case _:
-            raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+            return group_reading.on_response(me, asked, answer) or _on_failed_fetch(me, answer)
 
 
 def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
@@ -207,39 +149,15 @@ def on_disconnected(me: GroupConsumer, broker: int) -> GroupConsumer:
     return me.but(on_wire=None, on_wire_broker=-1)
 
 
-def restarted(me: GroupConsumer, life: int) -> GroupConsumer:
-    """Return the consumer of the process's next life: another member, which has not joined or subscribed yet."""
-    return GroupConsumer(
-        me.source,
-        me.group_id,
-        me.partition,
-        me.subscription.anew,
-        me.fetcher.anew,
-        OffsetRequests(me.offsets.fetch_version),
-        membership=me.membership.anew(life),
-    )
-
-
 # -- timers ---------------------------------------------------------------------------------------
-
-
-def timers(me: GroupConsumer) -> tuple[TimerOfClient, ...]:
-    """Return the timers that are set. They cost nothing; without a clock each may fire at any moment."""
-    return () if me.on_wire is not None or me.membership.beat else running(me)
 
 
 def running(me: GroupConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run, also while a request is in flight."""
-    if me.state in (*OUT, S.UNSUBSCRIBED, S.FATAL):
+    if _is_out(me):
         return ()
-    return (HeartbeatInterval(), *group_reading.timers(me))
-
-
-def on_timer(me: GroupConsumer, timer: TimerOfClient) -> GroupConsumer:
-    """Fire a timer: send a heartbeat, retry, or fetch new records."""
-    if isinstance(timer, HeartbeatInterval):
-        return me.but(membership=me.membership.but(beat=True))
-    return group_reading.on_timer(me, timer)
+    heartbeats = () if me.subscription.user_assigned else (HeartbeatInterval(),)
+    return (*heartbeats, *group_reading.timers(me))
 
 
 def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
@@ -259,6 +177,14 @@ def on_missed_poll(me: GroupConsumer) -> GroupConsumer:
 
 
 # -- pieces -----------------------------------------------------------------------------------------
+
+
+def _is_out(me: GroupConsumer) -> bool:
+    """Return whether it sends nothing: it is out of its group, and has no partitions by assign() either."""
+    state = me.state
+    return state in (*OUT, S.FATAL) or (
+        state is S.UNSUBSCRIBED and not me.subscription.user_assigned
+    )
 
 
 def _is_forgotten(me: GroupConsumer, asked: Message | None) -> bool:
@@ -343,12 +269,12 @@ def _fence_member(me: GroupConsumer) -> GroupConsumer:
     )
 
 
-def _on_offset(
-    me: GroupConsumer, asked: Message | None, answer: OffsetFetchResponse
-) -> GroupConsumer:
-    """Read on from the committed offset. Back off before a retry while the offset is not stable."""
-    known = group_reading.on_offset(me, asked, answer)
-    if known is not None:
-        return known
+def _on_failed_fetch(me: GroupConsumer, answer: Message) -> GroupConsumer:
+    """Learn from an OffsetFetch that the membership is outdated; with assign() poll() throws the error.
+
+    Source: CommitRequestManager.OffsetFetchRequestState.onFailure.
+    """
+    if me.subscription.user_assigned:
+        return group_reading.throw_out_of_poll(me, "OffsetFetch", error_of_response(answer))
     # A stale member: the next heartbeat finds out.
     return me.but(backing_off=True, membership=me.membership.but(beat=True))

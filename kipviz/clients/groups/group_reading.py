@@ -1,17 +1,20 @@
-"""How a member of a regular group reads, in either protocol: topics, offsets, records, commits.
+"""How a consumer of a regular group reads, in either protocol and with assign(): offsets, records, commits.
 
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
-(classic). Both kinds of members have the parts of `reading_member`.
-Unless a spec states auto.offset.reset, a member without a position starts at the earliest record at once.
-NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer.
+(classic).
+Unless a spec states auto.offset.reset, a consumer without a position starts at the earliest record at once.
+NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; that
+  fetch.max.wait.ms ends a broker's wait for records. One request at a time is in flight, so a Fetch that waits at its
+  broker would hold up the heartbeats of a member: it is answered at once, and the consumer waits. With assign() there
+  are no heartbeats, and the broker waits until it has records.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from kipviz.clients.groups.consumer import NONE, where_to
-from kipviz.clients.groups.reading_member import ReadingMember
+from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.offset_reset import NONE, where_to
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
 from kipviz.messages.errors import RETRIABLE, Errors
@@ -25,6 +28,7 @@ from kipviz.messages.groups.groups import (
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import Fetch, FetchResponse
 from kipviz.messages.message import Message
+from kipviz.messages.message_errors import error_of_response
 
 # The OffsetFetch versions that first ask for stable offsets, and that first name the member.
 FIRST_STABLE, FIRST_WITH_MEMBER = 7, 9
@@ -36,10 +40,17 @@ PENDING = (
 )
 # The member that an OffsetFetch names when it names no member.
 NOBODY = ("", -1)
-M = TypeVar("M", bound=ReadingMember)
+# poll() throws these, and may be called again.
+NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
+C = TypeVar("C", bound=Consumer[Any])
 
 
-def next_read(me: ReadingMember, who: tuple[str, int] = NOBODY) -> Message | None:
+def begin_poll(me: C) -> C:
+    """Enter poll(): without records yet, and every partition may be fetched again."""
+    return me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error="")
+
+
+def next_read(me: Consumer[Any], who: tuple[str, int] = NOBODY) -> Message | None:
     """Return the next request of poll(): for an unknown position, or for records."""
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
     for partition in mine.owned:
@@ -54,12 +65,12 @@ def next_read(me: ReadingMember, who: tuple[str, int] = NOBODY) -> Message | Non
                 mine.positions[partition],
                 me.fetcher.max_records,
                 read_committed=committed,
-                wait=False,
+                wait=mine.user_assigned,
             )
     return None
 
 
-def _ask_for_offset(me: ReadingMember, partition: str, who: tuple[str, int]) -> Message:
+def _ask_for_offset(me: Consumer[Any], partition: str, who: tuple[str, int]) -> Message:
     """Ask for the committed offset, as a member if the version has a field for it (9, KIP-848)."""
     version = me.offsets.fetch_version
     stable = version >= FIRST_STABLE
@@ -68,7 +79,31 @@ def _ask_for_offset(me: ReadingMember, partition: str, who: tuple[str, int]) -> 
     return fetch_offset(me.group_id, partition, stable, *who, version=version)
 
 
-def on_offset(me: M, asked: Message | None, answer: OffsetFetchResponse) -> M | None:
+def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
+    """Handle a committed offset, a position of the log, or records; `asked` is the request.
+
+    None means that the response is an error about the member itself.
+    """
+    error = error_of_response(answer)
+    if error in NOT_ALLOWED:
+        return throw_out_of_poll(me, type(answer).__name__.removesuffix("Response"), error)
+    match answer:
+        case OffsetFetchResponse():
+            return on_offset(me, asked, answer)
+        case ListOffsetsResponse():
+            return on_told(me, answer)
+        case FetchResponse():
+            return on_records(me, answer)
+        case _:
+            raise AssertionError(f"no consumer asked for {type(answer).__name__}")
+
+
+def throw_out_of_poll(me: C, request: str, error: Errors) -> C:
+    """Throw the error of a request out of poll()."""
+    return me.but(polling=False, done=True, error=f"{request}: {error.name}")
+
+
+def on_offset(me: C, asked: Message | None, answer: OffsetFetchResponse) -> C | None:
     """Read on from the committed offset. Back off before a retry while the offset is not stable.
 
     `asked` is the request, because an error of the whole group names no partition. None means that the response is an
@@ -78,11 +113,11 @@ def on_offset(me: M, asked: Message | None, answer: OffsetFetchResponse) -> M | 
     if found.partition not in mine.owned:
         return me
     if found.error is Errors.NONE and found.offset < 0 and mine.auto_offset_reset:
-        return _reset(me, found.partition, "NoOffsetForPartitionException")
+        return _reset(me, found.partition, f"NoOffsetForPartitionException: {found.partition}")
     if found.error is Errors.NONE:
         return me.but(subscription=mine.at(found.partition, max(found.offset, 0)))
     if found.error in PENDING:
-        return me.but(backing_off=True)
+        return me.but(backing_off=me.offsets.backs_off)
     return me if found.error in RETRIABLE else None
 
 
@@ -95,7 +130,7 @@ def result_for(asked: Message | None, answer: OffsetFetchResponse) -> FetchedOff
     return fetched.result_of(partition)
 
 
-def on_told(me: M, answer: ListOffsetsResponse) -> M:
+def on_told(me: C, answer: ListOffsetsResponse) -> C:
     """Read on where the log starts or ends; a member without an offset asks again.
 
     If every record is too old (by_duration), there is no position. The partition is asked again after
@@ -112,16 +147,16 @@ def on_told(me: M, answer: ListOffsetsResponse) -> M:
     return me.but(subscription=mine.at(partition, answer.offset))
 
 
-def _reset(me: M, partition: str, error: str) -> M:
+def _reset(me: C, partition: str, error: str) -> C:
     """Ask the log for another position, or throw. Source: SubscriptionState, FetchCollector."""
     mine = me.subscription
     if mine.auto_offset_reset == NONE:
-        return me.but(polling=False, done=True, error=f"{error}: {partition}")
+        return me.but(polling=False, done=True, error=error)
     others = tuple(p for p in mine.unfound if p != partition)
     return me.but(subscription=mine.at(partition, ASKED).but(unfound=others))
 
 
-def on_committed(me: M, answer: OffsetCommitResponse) -> M:
+def on_committed(me: C, answer: OffsetCommitResponse) -> C:
     """End commitSync(), retry, or throw CommitFailedException, because other members own the partitions."""
     if answer.error in RETRIABLE:
         return me
@@ -130,11 +165,12 @@ def on_committed(me: M, answer: OffsetCommitResponse) -> M:
     return me.but(offsets=me.offsets.but(committing=()), done=True, error=error)
 
 
-def on_records(me: M, answer: FetchResponse) -> M:
+def on_records(me: C, answer: FetchResponse) -> C:
     """Return records to poll(), or stop asking an empty partition for a while."""
     mine, partition = me.subscription, answer.partition
     if answer.error is Errors.OFFSET_OUT_OF_RANGE and partition in mine.positions:
-        return _reset(me, partition, "OffsetOutOfRangeException")
+        at = mine.positions[partition]
+        return _reset(me, partition, f"OffsetOutOfRangeException: {partition}@{at}")
     if answer.error is not Errors.NONE or partition not in mine.positions:
         return me
     read = me.but(subscription=mine.at(partition, answer.next_offset))
@@ -144,7 +180,7 @@ def on_records(me: M, answer: FetchResponse) -> M:
     return read.but(partition=partition, records=answer.records, polling=False, done=True)
 
 
-def timers(me: ReadingMember) -> tuple[TimerOfClient, ...]:
+def timers(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
     idle = set(mine.owned) <= {*resting, *mine.unfound}
@@ -154,7 +190,7 @@ def timers(me: ReadingMember) -> tuple[TimerOfClient, ...]:
     return tuple(timer for timer, is_set in found if is_set)
 
 
-def on_timer(me: M, timer: TimerOfClient) -> M:
+def on_timer(me: C, timer: TimerOfClient) -> C:
     """Fire one of these timers: retry, or fetch new records."""
     if isinstance(timer, RetryBackOff):
         return me.but(backing_off=False)

@@ -1,4 +1,4 @@
-"""A member's subscription, the partitions that it owns, and its positions in them.
+"""A consumer's subscription or assignment, the partitions that it owns, and its positions in them.
 
 WHERE IN KAFKA: SubscriptionState.
 DURABILITY: none; only the group's committed offsets last.
@@ -15,9 +15,10 @@ ASKED = -1
 
 
 class SubscriptionState(Value, frozen=True):
-    """The subscription of a consumer that joins its group, its partitions and their positions.
+    """The subscription of a consumer, its partitions and their positions.
 
-    `further_topics` and `regex` are what it subscribes to besides `topic`; the expression "" is one that it still has
+    A consumer with `user_assigned` partitions has called assign() (SubscriptionType.USER_ASSIGNED): it has no topic,
+    does not join its group, and owns them in each life of its process. `further_topics` and `regex` are what it subscribes to besides `topic`; the expression "" is one that it still has
     to withdraw. `first_topic` is the topic that it began with if that is no longer `topic`: the next life of its
     process begins with it again. `owned` are its partitions. `auto_offset_reset` says what it does without a position
     inside the log; "" is earliest without a round trip. `unfound` are partitions in which every record was too old
@@ -32,6 +33,14 @@ class SubscriptionState(Value, frozen=True):
     positions: Table[str, int] = Table.of()
     auto_offset_reset: str = ""
     unfound: tuple[str, ...] = ()
+    user_assigned: bool = False
+
+    @classmethod
+    def assigned(
+        cls, partitions: tuple[str, ...], auto_offset_reset: str = ""
+    ) -> SubscriptionState:
+        """Return the state after assign()."""
+        return cls("", owned=partitions, auto_offset_reset=auto_offset_reset, user_assigned=True)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -41,6 +50,8 @@ class SubscriptionState(Value, frozen=True):
     @property
     def anew(self) -> SubscriptionState:
         """The subscription of the process's next life, which runs its program from the start."""
+        if self.user_assigned:
+            return SubscriptionState.assigned(self.owned, self.auto_offset_reset)
         return SubscriptionState(
             self.first_topic or self.topic, auto_offset_reset=self.auto_offset_reset
         )

@@ -8,7 +8,7 @@ DURABILITY: none. The calls of the application, and what is not modelled, are in
 from __future__ import annotations
 
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
-from kipviz.clients.groups.consumer import NOT_ALLOWED
+from kipviz.clients.groups.group_reading import NOT_ALLOWED
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.current_fetch import in_order
 from kipviz.clients.shares.handover import NOBODY_ASKS, NOT_TOLD, TOLD

@@ -8,7 +8,7 @@ a ProducerFencedException. Producer and consumer are objects of one process, so 
 from __future__ import annotations
 
 from kipviz.clients.application import Application, Call
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import ClassicConsumer, is_classic
 from kipviz.clients.groups.consumer_coordinator import MemberState as S
 from kipviz.clients.sending.outgoing import with_batches
 from kipviz.clients.sending.producer import Producer
@@ -22,15 +22,15 @@ def settle(me: Application) -> Application:
     Positions are looked up afterwards: the pending offsets of older generations are decided by then.
     """
     producer, consumer = me.producer, me.consumer
-    if not isinstance(consumer, ClassicConsumer):
+    if not is_classic(consumer):
         return me
     manager = producer.manager
     if not manager.group_id:
         return _return_from_init(me, consumer)
-    if consumer.coordinator.listening:
+    if consumer.membership.listening:
         return _resume_poll(me, producer, consumer)
     new = consumer.polling and consumer.state is S.STABLE
-    member = consumer.coordinator.metadata
+    member = consumer.membership.metadata
     if not new or member == manager.member_at_init or manager.state not in OF_A_GROUP:
         return me
     producer = init_transactions(producer, member, consumer.owned)
@@ -40,7 +40,7 @@ def settle(me: Application) -> Application:
 def why_it_waits(me: Application) -> str | None:
     """Return why initTransactions(consumer) has not returned: its consumer must join first (second draft)."""
     line, consumer = me.program[me.line], me.consumer
-    joining = isinstance(consumer, ClassicConsumer) and consumer.coordinator.listening
+    joining = is_classic(consumer) and consumer.membership.listening
     if line.call is not Call.INIT_TRANSACTIONS or not joining:
         return None
     return f"{line.call.value}() of {me.name} waits for its consumer, which has not joined yet"
@@ -49,13 +49,13 @@ def why_it_waits(me: Application) -> str | None:
 def _return_from_init(me: Application, consumer: ClassicConsumer) -> Application:
     """Let initTransactions(consumer) return when the consumer has joined, or its join has failed."""
     waits = consumer.polling and consumer.state is not S.STABLE
-    if not consumer.coordinator.listening or waits:
+    if not consumer.membership.listening or waits:
         return me
     return me.but(consumer=_listening(consumer, False).but(polling=False))
 
 
 def _listening(me: ClassicConsumer, listening: bool) -> ClassicConsumer:
-    return me.but(coordinator=me.coordinator.but(listening=listening))
+    return me.but(membership=me.membership.but(listening=listening))
 
 
 def init_transactions(me: Producer, member: tuple[str, int], assigned: tuple[str, ...]) -> Producer:

@@ -8,9 +8,10 @@ from typing import Any
 from kipviz.brokers.context import NOBODY, Image
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.clients import kinds
+from kipviz.clients.groups import kafka_consumer
+from kipviz.clients.groups.consumer import joins_group
 from kipviz.clients.kinds import (
     Client,
-    MemberConsumer,
     awaits_poll,
     expiring,
     has_room,
@@ -291,7 +292,7 @@ class MissingPoll(Behaviour[MissPoll]):
         client = _running(world, action.source)
         if isinstance(client, str):
             return client
-        if not isinstance(client, MemberConsumer):
+        if not joins_group(client):
             return f"{action.source} is not a member that joins its group"
         if client.polling:
             return f"{action.source} is in poll()"
@@ -303,8 +304,8 @@ class MissingPoll(Behaviour[MissPoll]):
     def apply(self, turn: Turn, action: MissPoll) -> None:
         app = turn.applications[host_of(action.source)]
         member = app.client_at(action.source)
-        assert isinstance(member, MemberConsumer), member
-        gone = kinds.on_missed_poll(member)
+        assert joins_group(member), member
+        gone = kafka_consumer.on_missed_poll(member)
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
 
     def sentence(self, world: World, action: MissPoll) -> str:
@@ -312,7 +313,7 @@ class MissingPoll(Behaviour[MissPoll]):
 
     def looks_at(self, world: World, action: MissPoll) -> Iterable[Guard]:
         member = world.applications[host_of(action.source)].client_at(action.source)
-        assert isinstance(member, MemberConsumer)
+        assert joins_group(member)
         yield "in poll()", "no"
         yield "member", f"{member.state.value}, {listed(member.owned)}"
         yield "poll timeouts left", str(world.budget.miss_poll)

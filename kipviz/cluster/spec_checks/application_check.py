@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.clients.application import STAGING
 from kipviz.clients.calls import ADMIN, CALLS, TARGETS
 from kipviz.clients.groups.assignors import why_no_such_assignors
-from kipviz.clients.groups.consumer import why_no_reset
+from kipviz.clients.groups.offset_reset import why_no_reset
 from kipviz.clients.groups.subscribing import MODERN, why_not_subscribed
 from kipviz.clients.operators.admin import Filters, Hanging
 from kipviz.clients.operators.group_calls import OF_REGULAR_GROUPS, OF_SHARE_GROUPS

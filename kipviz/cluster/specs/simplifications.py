@@ -320,10 +320,10 @@ ALWAYS: tuple[Simplification, ...] = (
         Owner.CLUSTER,
         "clock.backs_off",
         "retry.backoff.ms",
-        "a producer waits before it retries a transactional request",
-        "a producer may retry it at once",
+        "a client waits before it retries a transactional request or an OffsetFetch",
+        "a producer, and a consumer in its group before the run, may retry it at once",
         "nothing while delays are arbitrary, because a longer delay has the same effect",
-        "Sender.maybeSendAndPollTransactionalRequest",
+        "Sender.maybeSendAndPollTransactionalRequest, CommitRequestManager",
         (None, False),
     ),
     Simplification(

@@ -6,15 +6,19 @@ What a client is configured with is here, too: transactional ids, and the group 
 from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Worker
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.consumer import (
+    ClassicConsumer,
+    Consumer,
+    Fetcher,
+    GroupConsumer,
+    OffsetRequests,
+    RegularConsumer,
+)
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
-from kipviz.clients.groups.group_consumer import GroupConsumer
-from kipviz.clients.groups.reading_member import Fetcher, OffsetRequests
 from kipviz.clients.groups.subscribing import subscription_of
 from kipviz.clients.groups.subscription_state import SubscriptionState
-from kipviz.clients.kinds import Client, MemberConsumer
+from kipviz.clients.kinds import Client
 from kipviz.clients.operators import admin as administering
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.sending.awaited_topics import KnownTopics
@@ -108,16 +112,44 @@ def _classic_consumer(a: ApplicationSpec, spec: ClusterSpec, source: str) -> Cla
         (p.partition for p in spec.placements if topic_of(p.partition) in topics),
         key=lambda partition: (topics.index(topic_of(partition)), index_of(partition)),
     )
-    return ClassicConsumer(
+    return Consumer(
         source,
         a.group_id,
         a.source,
         SubscriptionState(topic, auto_offset_reset=a.auto_offset_reset),
         Fetcher(a.max_records, a.read_uncommitted),
-        OffsetRequests(a.offset_fetch_version),
-        coordinator=ConsumerCoordinator(
+        ConsumerCoordinator(
             a.member_id, tuple(known), a.instance_id, a.assignors, a.later_assignors
         ),
+        OffsetRequests(a.offset_fetch_version),
+    )
+
+
+def _group_consumer(a: ApplicationSpec, source: str) -> GroupConsumer:
+    """Make a consumer that joins by KIP-848."""
+    return Consumer(
+        source,
+        a.group_id,
+        a.source,
+        SubscriptionState(topic_of(a.source), auto_offset_reset=a.auto_offset_reset),
+        Fetcher(a.max_records, a.read_uncommitted),
+        ConsumerMembership(a.member_id, a.listener, a.instance_id, a.rack),
+        OffsetRequests(a.offset_fetch_version),
+    )
+
+
+def _assigned_consumer(
+    a: ApplicationSpec, spec: ClusterSpec, source: str, member_id: str, partition: str
+) -> GroupConsumer:
+    """Make a consumer that reads a partition by assign(); its group knows it as a member before the run."""
+    return Consumer(
+        source,
+        a.group_id,
+        partition,
+        SubscriptionState.assigned((partition,), a.auto_offset_reset),
+        Fetcher(a.max_records, a.read_uncommitted),
+        ConsumerMembership(member_id, member_epoch=FIRST_EPOCH),
+        OffsetRequests(backs_off=spec.clock.timed and spec.clock.backs_off),
     )
 
 
@@ -153,32 +185,15 @@ def _producer(a: ApplicationSpec, spec: ClusterSpec) -> Producer:
 def make_application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     """Make a process with the clients that its spec asks for."""
     source = f"{a.name}/consumer"
-    consumer: Consumer | MemberConsumer | ShareConsumer
+    consumer: RegularConsumer | ShareConsumer
     if a.share:
         consumer = _share_consumer(a, source)
     elif a.protocol == CLASSIC:
         consumer = _classic_consumer(a, spec, source)
     elif a.protocol:
-        consumer = GroupConsumer(
-            source,
-            a.group_id,
-            a.source,
-            SubscriptionState(topic_of(a.source), auto_offset_reset=a.auto_offset_reset),
-            Fetcher(a.max_records, a.read_uncommitted),
-            OffsetRequests(a.offset_fetch_version),
-            membership=ConsumerMembership(a.member_id, a.listener, a.instance_id, a.rack),
-        )
+        consumer = _group_consumer(a, source)
     else:
-        consumer = Consumer(
-            source,
-            a.group_id,
-            a.member_id,
-            FIRST_EPOCH,
-            a.source,
-            a.max_records,
-            read_uncommitted=a.read_uncommitted,
-            auto_offset_reset=a.auto_offset_reset,
-        )
+        consumer = _assigned_consumer(a, spec, source, a.member_id, a.source)
     producer = _producer(a, spec)
     others: dict[str, Client] = {
         task: producer.but(
@@ -195,7 +210,7 @@ def make_application(a: ApplicationSpec, spec: ClusterSpec) -> Application:
     if a.database:
         place = a.transactional_id if a.shares else ""
         others[DATABASE] = ExternalDatabase(f"{a.name}/{DATABASE}", shared=a.shares, place=place)
-    others |= _further_consumers(a, consumer)
+    others |= _further_consumers(a, spec)
     made = Application(
         a.name,
         a.program,
@@ -218,17 +233,14 @@ def _share_members(a: ApplicationSpec) -> dict[str, Client]:
     }
 
 
-def _further_consumers(
-    a: ApplicationSpec, consumer: Consumer | MemberConsumer | ShareConsumer
-) -> dict[str, Client]:
+def _further_consumers(a: ApplicationSpec, spec: ClusterSpec) -> dict[str, Client]:
     """Return the consumers of a process's threads and of its further members, by name."""
     further: dict[str, Client] = {}
     for thread in a.threads:
-        if thread.consumer and isinstance(consumer, Consumer):
-            further[thread.consumer] = consumer.but(
-                source=f"{a.name}/{thread.consumer}",
-                member_id=thread.member_id,
-                partition=thread.source,
+        if thread.consumer and not a.share:
+            source = f"{a.name}/{thread.consumer}"
+            further[thread.consumer] = _assigned_consumer(
+                a, spec, source, thread.member_id, thread.source
             )
     for member in a.further_members:
         further[member] = _share_consumer(a, f"{a.name}/{member}").but(member_id=member)

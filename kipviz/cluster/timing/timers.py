@@ -40,7 +40,7 @@ from kipviz.brokers.transactions.transaction_append import append_of
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Call
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
+from kipviz.clients.groups.consumer import is_classic
 from kipviz.clients.kinds import Client, Holder, awaits_poll, running
 from kipviz.clients.operators.admin import filters_of
 from kipviz.clients.sending.in_flight import number_of
@@ -422,7 +422,7 @@ def _heartbeat_interval_ms(spec: ClusterSpec, client: Client) -> int:
     """Return the heartbeat interval of a client, which depends on its group protocol."""
     if isinstance(client, Holder):
         return client.manager.heartbeat_interval_ms
-    if isinstance(client, ClassicConsumer):
+    if is_classic(client):
         return spec.durations.heartbeat_interval_ms
     if isinstance(client, ShareMember):
         return spec.durations.share_heartbeat_interval_ms

@@ -22,7 +22,7 @@ from kipviz.clients.exceptions import (
     told,
 )
 from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Holder, MemberConsumer
+from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -45,7 +45,7 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
     holder = next((each for each in _holders(app) if each.error), None)
     if holder is not None:
         return _of_holder(holder)
-    members = (c for c in app.clients if isinstance(c, Consumer | MemberConsumer | ShareMember))
+    members = (c for c in app.clients if isinstance(c, Consumer | ShareMember))
     for member in members:
         _, known = told(member.error)
         if known is not None:

@@ -16,9 +16,8 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.clauses import Clause
 from kipviz.clients.application import Application
 from kipviz.clients.calls import CALLS, client_of
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
-from kipviz.clients.kinds import Holder, MemberConsumer, clause_of_timer, next_request
+from kipviz.clients.groups.consumer import Consumer, is_classic, joins_group
+from kipviz.clients.kinds import Holder, clause_of_timer, next_request
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
 from kipviz.clients.sending.producer import is_plain
@@ -177,10 +176,10 @@ def _call(app: Application) -> Iterator[Guard]:
         yield "records held", listed(client.in_hand)
         if client.acknowledging.error is not Errors.NONE:
             yield "error", client.acknowledging.error.name
-    elif isinstance(client, Consumer | MemberConsumer):
+    elif isinstance(client, Consumer):
         yield "position", number(client.position)
-    if isinstance(client, MemberConsumer):
-        counted = "generation" if isinstance(client, ClassicConsumer) else "epoch"
+    if joins_group(client):
+        counted = "generation" if is_classic(client) else "epoch"
         yield "member", f"{client.state.value}, {counted} {number(client.member_epoch)}"
         yield "owns", listed(client.owned)
     if isinstance(client, Admin):

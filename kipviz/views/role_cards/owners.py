@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
-from kipviz.clients.groups.classic_consumer import ClassicConsumer
-from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.consumer import RegularConsumer, is_classic, joins_group
 from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
 from kipviz.clients.groups.consumer_membership import MemberState
-from kipviz.clients.kinds import Holder, MemberConsumer, next_request
+from kipviz.clients.kinds import Holder, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
 from kipviz.clients.program_source import number_in_source, source_of
@@ -91,8 +90,8 @@ def clients(app: Application) -> Card:
     for further in app.share_consumers:
         if further is not consumer:
             rows.append((f"{further.member_id} holds", listed(further.in_hand), "calm"))
-    if isinstance(consumer, MemberConsumer):
-        counted = "generation" if isinstance(consumer, ClassicConsumer) else "epoch"
+    if joins_group(consumer):
+        counted = "generation" if is_classic(consumer) else "epoch"
         words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
         rows.append(("membership", words, MEMBER_TONE.get(consumer.state.value, "calm")))
         rows.append(("owns", listed(consumer.owned), "calm"))
@@ -222,7 +221,7 @@ def of_application(app: Application, connections: Connections) -> Card:
             Owned(300, 2, "sender thread", _next(next_request(producer))),
             *_connections(400, producer.source, connections),
             Owned(500, 1, kind, member),
-            Owned(600, 2, "network thread", _next(consumer.to_send)),
+            Owned(600, 2, "network thread", _next(next_request(consumer))),
             *_connections(700, consumer.source, connections),
             *_of_further_members(app, connections),
             *_of_session(app, connections),
@@ -238,7 +237,7 @@ def _of_further_members(app: Application, connections: Connections) -> list[Owne
             kind, member = _member(consumer)
             rows += [
                 Owned(at, 1, kind, member),
-                Owned(at, 2, "network thread", _next(consumer.to_send)),
+                Owned(at, 2, "network thread", _next(next_request(consumer))),
                 *_connections(at, consumer.source, connections),
             ]
     return rows
@@ -333,11 +332,11 @@ def _names(envelopes: tuple[Envelope, ...]) -> str:
     return ", ".join(type(e.message).__name__ for e in envelopes)
 
 
-def _member(consumer: Consumer | MemberConsumer | ShareConsumer) -> tuple[str, str]:
+def _member(consumer: RegularConsumer | ShareConsumer) -> tuple[str, str]:
     """Return the class of a consumer and its membership in its group."""
-    if isinstance(consumer, ClassicConsumer):
+    if is_classic(consumer):
         named = consumer.member_id or "no member id yet"
-        return "KafkaConsumer", f"{named}, generation {number(consumer.generation)}"
+        return "KafkaConsumer", f"{named}, generation {number(consumer.member_epoch)}"
     known = f"{consumer.member_id}, member epoch {consumer.member_epoch}"
     if isinstance(consumer, ShareConsumer):
         return "KafkaShareConsumer", f"{known}, share session {consumer.sessions.epoch}"

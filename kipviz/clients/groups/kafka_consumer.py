@@ -1,0 +1,181 @@
+"""The calls and the network thread of a consumer of a regular group.
+
+What depends on the protocol of its group is a row of `DELEGATES`, by the kind of its membership; the rest is here.
+WHERE IN KAFKA: KafkaConsumer, ConsumerDelegate, ConsumerDelegateCreator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kipviz.clients.groups import classic_consumer, group_consumer, group_reading
+from kipviz.clients.groups.consumer import (
+    ClassicConsumer,
+    Consumer,
+    GroupConsumer,
+)
+from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
+from kipviz.clients.groups.consumer_membership import ConsumerMembership
+from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
+from kipviz.messages.message import Message
+
+C = TypeVar("C", bound=Consumer[Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsumerDelegate(Generic[C]):
+    """The functions of a consumer that depend on the protocol of its group.
+
+    `poll`, `commit_sync` and `unsubscribe` are calls that block; the response to `subscribe` is none. `next_request`
+    returns the request that the network thread sends next, `sent` notes that it is in flight. `running` are the timers
+    that run, also while a request is in flight.
+    """
+
+    poll: Callable[[C], C]
+    commit_sync: Callable[[C], C]
+    subscribe: Callable[[C, tuple[str, ...], str], C]
+    unsubscribe: Callable[[C], C]
+    next_request: Callable[[C], Message | None]
+    sent: Callable[[C, Message, int], tuple[C, Message]]
+    on_response: Callable[[C, Message], C]
+    on_disconnected: Callable[[C, int], C]
+    running: Callable[[C], tuple[TimerOfClient, ...]]
+    on_missed_poll: Callable[[C], C]
+
+
+DELEGATES: dict[type, ConsumerDelegate[Any]] = {
+    ConsumerMembership: ConsumerDelegate[GroupConsumer](
+        poll=group_consumer.poll,
+        commit_sync=group_consumer.commit_sync,
+        subscribe=group_consumer.subscribe,
+        unsubscribe=group_consumer.unsubscribe,
+        next_request=group_consumer.next_request,
+        sent=group_consumer.sent,
+        on_response=group_consumer.on_response,
+        on_disconnected=group_consumer.on_disconnected,
+        running=group_consumer.running,
+        on_missed_poll=group_consumer.on_missed_poll,
+    ),
+    ConsumerCoordinator: ConsumerDelegate[ClassicConsumer](
+        poll=classic_consumer.poll,
+        commit_sync=classic_consumer.commit_sync,
+        subscribe=classic_consumer.subscribe,
+        unsubscribe=classic_consumer.unsubscribe,
+        next_request=classic_consumer.next_request,
+        sent=classic_consumer.sent,
+        on_response=classic_consumer.on_response,
+        on_disconnected=classic_consumer.on_disconnected,
+        running=classic_consumer.running,
+        on_missed_poll=classic_consumer.on_missed_poll,
+    ),
+}
+
+
+def _delegate(me: Consumer[Any]) -> ConsumerDelegate[Any]:
+    return DELEGATES[type(me.membership)]
+
+
+# -- calls of the application thread ----------------------------------------------------------
+
+
+def poll(me: C) -> C:
+    """Join if necessary, and ask for records. Blocks."""
+    polling: C = _delegate(me).poll(me)
+    return polling
+
+
+def commit_sync(me: C) -> C:
+    """Commit the positions after everything that poll() returned. Blocks."""
+    committing: C = _delegate(me).commit_sync(me)
+    return committing
+
+
+def subscribe(me: C, topics: tuple[str, ...], regex: str = "") -> C:
+    """Subscribe to exactly these topics, or to those that the broker finds for a regular expression."""
+    subscribed: C = _delegate(me).subscribe(me, topics, regex)
+    return subscribed
+
+
+def unsubscribe(me: C) -> C:
+    """Revoke all partitions and leave the group. Blocks."""
+    leaving: C = _delegate(me).unsubscribe(me)
+    return leaving
+
+
+def forget_positions(me: C) -> C:
+    """Reset the positions to the committed offsets, as an application does after an abort."""
+    return me.but(subscription=me.subscription.without_positions)
+
+
+def seek(me: C, partition: str, position: int) -> C:
+    """Move the position in a partition."""
+    return me.but(subscription=me.subscription.at(partition, position))
+
+
+# -- the network thread -------------------------------------------------------------------------
+
+
+def next_request(me: Consumer[Any]) -> Message | None:
+    """Return the request that the network thread sends next, or None."""
+    return _delegate(me).next_request(me)
+
+
+def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
+    """Note that a request is in flight."""
+    noted: tuple[C, Message] = _delegate(me).sent(me, request, broker)
+    return noted
+
+
+def on_response(me: C, answer: Message) -> C:
+    """Handle a response."""
+    answered: C = _delegate(me).on_response(me, answer)
+    return answered
+
+
+def on_disconnected(me: C, broker: int) -> C:
+    """Retry the request of a broken connection."""
+    retrying: C = _delegate(me).on_disconnected(me, broker)
+    return retrying
+
+
+def restarted(me: Consumer[Any], life: int) -> Consumer[Any]:
+    """Return the consumer of the process's next life: it has not joined yet, and knows no position."""
+    assigned = me.subscription.user_assigned
+    membership = me.membership if assigned else me.membership.anew(life)
+    return Consumer(
+        me.source,
+        me.group_id,
+        me.partition,
+        me.subscription.anew,
+        me.fetcher.anew,
+        membership,
+        me.offsets.anew,
+    )
+
+
+# -- timers ---------------------------------------------------------------------------------------
+
+
+def timers(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
+    """Return the timers that are set. They cost nothing; without a clock each may fire at any moment."""
+    return () if me.on_wire is not None or me.membership.beat else running(me)
+
+
+def running(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
+    """Return the timers that run, also while a request is in flight."""
+    return _delegate(me).running(me)
+
+
+def on_timer(me: C, timer: TimerOfClient) -> C:
+    """Fire a timer: send a heartbeat, retry, or fetch new records."""
+    if isinstance(timer, HeartbeatInterval):
+        return me.but(membership=me.membership.but(beat=True))
+    return group_reading.on_timer(me, timer)
+
+
+def on_missed_poll(me: C) -> C:
+    """Let max.poll.interval.ms expire: the consumer leaves its group."""
+    gone: C = _delegate(me).on_missed_poll(me)
+    return gone
