@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--real", type=int, default=2, help="how many kafka-python clients")
+    parser.add_argument("--real", type=int, default=1, help="how many of each real client")
     parser.add_argument("--check-every", type=float, default=CHECK_EVERY_S, metavar="S")
     parser.add_argument("--into", type=Path, default=Path(".soak"), help="for what is kept")
     parser.add_argument("--summary", type=Path, help="write the summary into this file as JSON")

@@ -12,22 +12,23 @@ from typing import Any
 from tests.soaking.ledger import ABORTED, COMMITTED, UNKNOWN
 from tests.soaking.workers import Worker
 
-PROGRAM = Path(__file__).parent / "kafka_python_worker.py"
+HERE = Path(__file__).parent
 PATIENCE_S = 40.0
 
 
-class KafkaPython(Worker):
-    """Transactions, and sometimes a poll as a member of a group, by kafka-python."""
+class RealClient(Worker):
+    """Transactions, and sometimes a poll as a member of a group, by kafka-python or by librdkafka."""
 
-    def __init__(self, *given: Any) -> None:
+    def __init__(self, *given: Any, program: str) -> None:
         super().__init__(*given)
+        self._program = HERE / f"{program}_worker.py"
         self._process: subprocess.Popen[str] | None = None
         self.kills = 0
 
     def work(self) -> None:
         """Make one transaction or one poll; now and then the process dies in the middle of it."""
         if self.dice.random() < 0.2:
-            self._ask("poll readers", dies=False)
+            self._ask(f"poll readers-{self._program.stem}", dies=False)
             return
         commits = self.dice.random() < 0.8
         written = self.ledger.begin(self.name)
@@ -47,14 +48,14 @@ class KafkaPython(Worker):
             self.tally.committed += said == "committed"
             self.tally.aborted += said == "aborted"
         if said.startswith("unknown"):
-            self.rejections[f"kafka-python: {said}"] += 1
+            self.rejections[f"{self._program.stem}: {said}"] += 1
 
     def _ask(self, line: str, *, dies: bool) -> str:
         """Have a line done; if the client dies or does not answer in time the answer is ""."""
         if self._process is None or self._process.poll() is not None:
             servers = ",".join(f"127.0.0.1:{port}" for port in self.client.ports.values())
             self._process = subprocess.Popen(
-                [sys.executable, str(PROGRAM), servers, self.name],
+                [sys.executable, str(self._program), servers, self.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
@@ -14,7 +15,7 @@ from tests.soaking import raw_client as raw
 from tests.soaking.faults import Faults
 from tests.soaking.ledger import Ledger, Place
 from tests.soaking.raw_client import Client, Rejected, Tally, check_error
-from tests.soaking.real_clients import KafkaPython
+from tests.soaking.real_clients import RealClient
 from tests.soaking.server_process import MISTAKE, ServerProcess, Stuck
 from tests.soaking.workers import (
     PARTITIONS,
@@ -38,6 +39,8 @@ BACK_EVERY_CHECKS = 5
 PROGRESS_EVERY_CHECKS = 8
 # A plateau: what the kept steps, the kept bytes and the lists of a server may take, and the logs after it.
 MEMORY_MAX_MB = 500.0
+GROWTH_MAX_MB = 150  # in the second half of a soak
+SAMPLES_MAX = 60
 FDS_MAX = 1_200
 THREADS_MAX = 12
 PLACES: tuple[Place, ...] = tuple((t, i) for t in TOPICS for i in range(PARTITIONS))
@@ -63,6 +66,7 @@ class Summary:
     backs: int = 0
     killed_clients: int = 0
     memory_mb: float = 0.0
+    memory_samples_mb: list[int] = field(default_factory=list)
     slowest_script_line_s: float = 0.0
     slowest_probe_s: float = 0.0
     faults: dict[str, int] | None = None
@@ -91,7 +95,7 @@ class Soak:
         folder: Path,
         say: Callable[[str], None],
         *,
-        real: int = 2,
+        real: int = 1,
         check_every_s: float = CHECK_EVERY_S,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,6 +109,9 @@ class Soak:
         self._read_to = dict.fromkeys(PLACES, 0)
         self._pieces: dict[str, int] = {}
         self._client = Client(self.server.ports, "probe", self._tally)
+        programs = ["kafka_python"]
+        if importlib.util.find_spec("confluent_kafka") is not None:
+            programs.append("librdkafka")
         given = (seed, self.server.ports, self._tally, self._ledger)
         self._workers: list[Worker] = [
             *(TransactionalProducer(f"tx-{n}", *given, old=n % 3 == 2) for n in range(3)),
@@ -113,7 +120,10 @@ class Soak:
             *(ConsumerMember(f"consumer-{n}", *given) for n in range(2)),
             *(ShareMember(f"share-{n}", *given) for n in range(2)),
             Operator("operator", *given),
-            *(KafkaPython(f"kafka-python-{n}", *given) for n in range(real)),
+            *(
+                RealClient(f"{program}-{number}", *given, program=program)
+                for number, program in enumerate(programs * real)
+            ),
         ]
 
     # -- the run --------------------------------------------------------------------------------
@@ -133,7 +143,7 @@ class Soak:
             worker.ends = True
             worker.goes_on.set()
         for worker in self._workers:
-            if isinstance(worker, KafkaPython):
+            if isinstance(worker, RealClient):
                 worker.end()
         for worker in self._workers:
             if worker.is_alive():
@@ -158,6 +168,7 @@ class Soak:
             if now - said >= SAY_EVERY_S:
                 said = now
                 self._take_over(begun)
+                self._note_memory()
                 self._say(self._summary.line())
         self._check()
 
@@ -168,13 +179,24 @@ class Soak:
         found.committed, found.aborted = tally.committed, tally.aborted
         found.compared = self._ledger.compared
         found.faults = dict(sorted(self._faults.counts.items()))
-        found.killed_clients = sum(w.kills for w in self._workers if isinstance(w, KafkaPython))
+        found.killed_clients = sum(w.kills for w in self._workers if isinstance(w, RealClient))
         rejections: Counter[str] = Counter()
         for worker in self._workers:
             rejections.update(worker.rejections)
         found.rejections = dict(rejections.most_common())
         found.pieces = {worker.name: worker.pieces for worker in self._workers}
         found.slowest_script_line_s = round(self.server.slowest_s, 2)
+
+    def _note_memory(self) -> None:
+        """Note the memory; once there are many samples, every other one goes."""
+        found = self._summary.memory_samples_mb
+        found.append(round(self.server.measure()[0]))
+        # The kept steps fill the first minutes; afterwards there is a plateau.
+        if len(found) > 2 * SAMPLES_MAX:
+            del found[1::2]
+        plateau = found[len(found) // 2 :]
+        if len(found) >= SAMPLES_MAX and max(plateau) > min(plateau) + GROWTH_MAX_MB:
+            raise Failed(f"the server's memory grows: {plateau} MB")
 
     def _save(self) -> None:
         path = self._folder / f"soak-{self._summary.seed}.trace"
