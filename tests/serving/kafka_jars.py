@@ -58,7 +58,7 @@ def command() -> list[str]:
     """Return how the program is started; it is compiled once for each of its versions.
 
     Raises:
-        NoClient: if the jars are not here, or no JDK.
+        NoClient: if the jars are not here, or no JDK 17.
     """
     libraries = jars()
     for program in ("java", "javac"):
@@ -76,12 +76,17 @@ def command() -> list[str]:
 
 
 def _compile(source: Path, libraries: Path, classes: Path) -> None:
-    """Compile aside and move, so that two processes of tests do not read half of it."""
+    """Compile aside and move, so that two processes of tests do not read half of it.
+
+    Raises:
+        NoClient: if javac does not take it.
+    """
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as aside:
         made = Path(aside, "classes")
         asked = [
             "javac",
+            "--release=17",
             "-proc:none",
             "-Xlint:-removal",
             "-cp",
@@ -90,7 +95,10 @@ def _compile(source: Path, libraries: Path, classes: Path) -> None:
             str(made),
             str(source),
         ]
-        subprocess.run(asked, check=True)
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        if done.returncode:
+            why = next(iter(done.stderr.splitlines()), "it says nothing")
+            raise NoClient(f"javac does not compile the program of Kafka's Java client: {why}")
         for old in FOLDER.glob("classes-*"):
             shutil.rmtree(old, ignore_errors=True)
         if not classes.is_dir():
