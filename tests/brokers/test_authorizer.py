@@ -31,156 +31,34 @@ from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Operation, Resource
 from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS
-from kipviz.messages.cluster.acls import (
-    LITERAL,
-    AclEntry,
-    AclFilter,
-    CreateAcls,
-    DeleteAcls,
-    DescribeAcls,
-)
-from kipviz.messages.cluster.coordinators import FindCoordinator
-from kipviz.messages.cluster.metadata import Metadata
-from kipviz.messages.cluster.topic_creation import CreateTopics
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.classic_groups import (
-    Heartbeat,
-    JoinGroup,
-    LeaveGroup,
-    Leaver,
-    SyncGroup,
-)
-from kipviz.messages.groups.group_admin import (
-    ConsumerGroupDescribe,
-    DescribeGroups,
-    ListGroups,
-    OffsetDelete,
-)
-from kipviz.messages.groups.groups import (
-    GroupOffset,
-    OffsetCommit,
-    TxnOffsetCommit,
-    fetch_offset,
-)
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
-from kipviz.messages.logs.list_offsets import ListOffsets
-from kipviz.messages.logs.producing import Fetch, FetchResponse, PartitionProduceData, Produce
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message_errors import error_in, error_of_response
-from kipviz.messages.shares.share_admin import (
-    AlterShareGroupOffsets,
-    DeleteGroups,
-    DeleteShareGroupOffsets,
-    DescribeShareGroupOffsets,
-    ShareGroupDescribe,
-)
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
-from kipviz.messages.shares.share_state import (
-    DeleteShareGroupState,
-    InitializeShareGroupState,
-    ReadShareGroupState,
-    ReadShareGroupStateSummary,
-    TellShareGroupState,
-    TxnWriteShareGroupState,
-    WriteShareGroupState,
-)
 from kipviz.messages.transactions.admin import (
-    DescribeProducers,
     DescribeTransactions,
     ListTransactions,
     ListTransactionsResponse,
     TransactionListing,
 )
-from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
-from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.messages.transactions.transactions import (
-    AddOffsetsToTxn,
     AddPartitionsToTxn,
     EndTxn,
-    InitProducerId,
     InitProducerIdResponse,
-    TxnMarker,
     TxnPartitions,
     TxnPartitionsResult,
-    WriteTxnMarkers,
 )
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc
-from kipviz.records.classic_groups import Subscription
 from kipviz.records.transaction_state import TransactionState
-from tests.brokers.rights_table import NEEDS
+from tests.brokers.rights_table import NEEDS, REQUESTS, request
 from tests.clients.parts import assigned_consumer_of, init_transactions, producer_of
-from tests.messages.offset_fetches import fetch_all, response_of
-from tests.messages.shares import acknowledges, fetched, fetches, stages
+from tests.messages.offset_fetches import response_of
+from tests.messages.shares import fetched
 
 Op, R = Operation, Resource
 EACH_NEED = [(name, at) for name, needs in NEEDS.items() for at in range(len(needs))]
-REQUESTS = {
-    type(m).__name__: m
-    for m in (
-        InitProducerId("t"),
-        InitProducerId2Pc("t", enable_2pc=True),
-        InitProducerIdOfGroup("t", group_id="g"),
-        AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),)),
-        AddOffsetsToTxn("t", 9, 0, "g"),
-        EndTxn("t", 9, 0, committed=True),
-        TxnHeartbeat("t", 9, 0),
-        WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
-        Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
-        Fetch("out-0", 0, 1, read_committed=True),
-        ListOffsets("out-0", -1),
-        fetch_offset("g", "out-0"),
-        OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),
-        TxnOffsetCommit("t", "g", 9, 0, "m", 1, (GroupOffset("out-0", 1),)),
-        ConsumerGroupHeartbeat("g", "m", 1, "out"),
-        FindCoordinator("t"),
-        JoinGroup("g", "m", "c", Subscription("src")),
-        SyncGroup("g", 1, "m"),
-        Heartbeat("g", 1, "m"),
-        LeaveGroup("g", (Leaver("m"),)),
-        Metadata(("out",)),
-        CreateTopics("out"),
-        ShareGroupHeartbeat("g", "m", 1, "out"),
-        InitializeShareGroupState("g:T:0", 2, -1),
-        fetches("m", 0, "out-0", 1, group_id="g"),
-        acknowledges("g", "m", 1, "out-0", ()),
-        stages("t", "g", 9, 0, "m", 1, "out-0", ()),
-        ListTransactions(),
-        DescribeTransactions("t"),
-        DescribeProducers("out-0"),
-        ShareGroupDescribe(("g",)),
-        DescribeShareGroupOffsets("g"),
-        AlterShareGroupOffsets("g", (("out-0", 5),)),
-        DeleteShareGroupOffsets("g", "out"),
-        DeleteGroups(("g",)),
-        ListGroups(),
-        DescribeGroups(("g",)),
-        ConsumerGroupDescribe(("g",)),
-        OffsetDelete("g", ("out-0",)),
-        DescribeAcls(AclFilter()),
-        CreateAcls((AclEntry("TOPIC", "out", LITERAL, "User:a", "READ"),)),
-        DeleteAcls((AclFilter(),)),
-    )
-}
-REQUESTS[NAMELESS] = InitProducerId(None)
-REQUESTS[OF_A_PLAIN_ONE] = Produce("", (PartitionProduceData("out-0", 9, 0, 0, ()),))
-REQUESTS[OF_ALL_TOPICS] = fetch_all("g")
-REQUESTS[OF_A_CLIENT] = AddPartitionsToTxn((TxnPartitions("t", 9, 0, ("out-0",)),), version=3)
-STATE_REQUESTS = (
-    ReadShareGroupState,
-    WriteShareGroupState,
-    TxnWriteShareGroupState,
-    TellShareGroupState,
-    DeleteShareGroupState,
-    ReadShareGroupStateSummary,
-)
 NAME = {R.TOPIC: "out", R.GROUP: "g", R.TRANSACTIONAL_ID: "t", R.CLUSTER: a.CLUSTER_NAME}
-
-
-def request(name):
-    """One request of a kind; those of the share coordinator are asked for the cluster alone."""
-    if name in REQUESTS:
-        return REQUESTS[name]
-    (cls,) = [c for c in STATE_REQUESTS if c.__name__ == name]
-    return cls(*("" for _ in cls.__struct_fields__))
 
 
 def acl(need, name="", *, allow=True, principal="app-1"):

@@ -27,11 +27,7 @@ from kipviz.clients.transactions.transaction_manager import TransactionManager
 from kipviz.core.table import Table
 from kipviz.designs.catalogue import design
 from kipviz.driving.desk import Desk
-from kipviz.messages.apis.groups.offset_fetch import OF_ALL_TOPICS
-from kipviz.messages.apis.logs.produce import OF_A_PLAIN_ONE
 from kipviz.messages.apis.rights import Need, Operation, Resource
-from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
-from kipviz.messages.apis.transactions.producer_ids import NAMELESS
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ConsumerGroupDescribe
@@ -51,7 +47,7 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
 )
 from kipviz.records.placement import partition_for
-from tests.brokers.rights_table import NEEDS
+from tests.brokers.rights_table import KAFKA_APIS, NEEDS
 from tests.clients.parts import (
     begin_transaction,
     changed,
@@ -65,57 +61,6 @@ Op, R = Operation, Resource
 ID, TOPIC = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, Errors.TOPIC_AUTHORIZATION_FAILED
 GROUP = Errors.GROUP_AUTHORIZATION_FAILED
 
-# KafkaApis of 4.4, one line for each request. What only leaves something out of an answer stands in
-# brackets, "each" is said where every topic has an error of its own.
-KAFKA_APIS = {
-    "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC each",
-    OF_A_PLAIN_ONE: "WRITE TOPIC each",
-    "Fetch": "READ TOPIC",
-    "ListOffsets": "DESCRIBE TOPIC",
-    "Metadata": "DESCRIBE TOPIC each",
-    "FindCoordinator": "DESCRIBE TRANSACTIONAL_ID",
-    "OffsetCommit": "READ GROUP; READ TOPIC each",
-    "OffsetFetch": "DESCRIBE GROUP; DESCRIBE TOPIC",
-    "OffsetDelete": "DELETE GROUP; READ TOPIC",
-    OF_ALL_TOPICS: "DESCRIBE GROUP; [DESCRIBE TOPIC]",
-    "JoinGroup": "READ GROUP",
-    "SyncGroup": "READ GROUP",
-    "Heartbeat": "READ GROUP",
-    "LeaveGroup": "READ GROUP",
-    "DescribeGroups": "DESCRIBE GROUP",
-    "ListGroups": "[DESCRIBE GROUP]",
-    "DeleteGroups": "DELETE GROUP",
-    "ConsumerGroupHeartbeat": "READ GROUP; DESCRIBE TOPIC",
-    "ConsumerGroupDescribe": "DESCRIBE GROUP",
-    "InitProducerId": "WRITE TRANSACTIONAL_ID",
-    NAMELESS: "IDEMPOTENT_WRITE CLUSTER",
-    "InitProducerId2Pc": "WRITE TRANSACTIONAL_ID; TWO_PHASE_COMMIT TRANSACTIONAL_ID",
-    OF_A_CLIENT: "WRITE TRANSACTIONAL_ID; WRITE TOPIC",
-    "AddPartitionsToTxn": "CLUSTER_ACTION CLUSTER",
-    "AddOffsetsToTxn": "WRITE TRANSACTIONAL_ID; READ GROUP",
-    "TxnOffsetCommit": "WRITE TRANSACTIONAL_ID; READ GROUP; READ TOPIC each",
-    "EndTxn": "WRITE TRANSACTIONAL_ID",
-    "WriteTxnMarkers": "ALTER or CLUSTER_ACTION CLUSTER",
-    "DescribeProducers": "READ TOPIC",
-    "DescribeTransactions": "DESCRIBE TRANSACTIONAL_ID",
-    "ListTransactions": "[DESCRIBE TRANSACTIONAL_ID]",
-    "ShareGroupHeartbeat": "READ GROUP; DESCRIBE TOPIC",
-    "ShareGroupDescribe": "DESCRIBE GROUP",
-    "ShareFetch": "READ GROUP; READ TOPIC each",
-    "ShareAcknowledge": "READ GROUP; READ TOPIC",
-    "DescribeShareGroupOffsets": "DESCRIBE GROUP; [DESCRIBE TOPIC]",
-    "AlterShareGroupOffsets": "READ GROUP; READ TOPIC each",
-    "DeleteShareGroupOffsets": "DELETE GROUP; READ TOPIC",
-    "CreateTopics": "CREATE CLUSTER",
-    "DescribeAcls": "DESCRIBE CLUSTER",
-    "CreateAcls": "ALTER CLUSTER",
-    "DeleteAcls": "ALTER CLUSTER",
-    "InitializeShareGroupState": "CLUSTER_ACTION CLUSTER",
-    "ReadShareGroupState": "CLUSTER_ACTION CLUSTER",
-    "WriteShareGroupState": "CLUSTER_ACTION CLUSTER",
-    "DeleteShareGroupState": "CLUSTER_ACTION CLUSTER",
-    "ReadShareGroupStateSummary": "CLUSTER_ACTION CLUSTER",
-}
 OF_DRAFTS = {
     "InitProducerIdOfGroup",
     "TellShareGroupState",
