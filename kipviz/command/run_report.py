@@ -18,7 +18,7 @@ from kipviz.core.links.link import BadLink
 from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import UnknownDesign
-from kipviz.properties.verdict import BROKEN
+from kipviz.properties.verdict import BROKEN, title_of
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.scenarios.library import UnknownScenario
 from kipviz.scenarios.scenario import Unplayable
@@ -118,7 +118,7 @@ def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
     for found in judged:
         where = f" breaks at step {found.step}" if found.status == BROKEN else f" {found.status}"
         reason = f": {found.reason}" if found.reason else ""
-        yield f"{text_view.SIGNS[found.status]} {found.property}{where}{reason}"
+        yield f"{text_view.SIGNS[found.status]} {title_of(found.property)}{where}{reason}"
         if found.blame:
             yield f"  {THE_PROGRAM}: {found.blame}"
     if run.error:

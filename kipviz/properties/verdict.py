@@ -15,6 +15,17 @@ PENDING = "pending"
 BROKEN = "broken"
 
 
+TITLES: dict[str, str] = {
+    "poll() goes on": "poll() does not throw",
+}
+"""Other words on the screen, by a property's name; a property without an entry is shown by its name."""
+
+
+def title_of(name: str) -> str:
+    """Return a property's words on the screen; its name stands in stored verdicts and is never reworded."""
+    return TITLES.get(name, name)
+
+
 class Finding(Value, frozen=True):
     """A property's verdict so far: it holds, something is still pending, or it is broken.
 
@@ -30,7 +41,7 @@ class Property(Observer, Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in verdicts."""
+        """Its name in stored verdicts, in commands and in studies, which is never reworded; see `TITLES`."""
         ...
 
     @property

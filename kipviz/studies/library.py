@@ -10,6 +10,9 @@ from functools import partial
 
 from kipviz.checking.single_run.seeded_run import PROGRAM, Task, run
 from kipviz.designs.options.options import UnknownDesign
+from kipviz.properties.atomic import Atomic
+from kipviz.properties.expectations import PollGoesOn
+from kipviz.properties.pending import NothingPending
 from kipviz.records.placement import partition_for, share_partition_key
 from kipviz.studies.counting import (
     counted,
@@ -30,9 +33,9 @@ from kipviz.studies.timed.marker_hops import hops_of
 from kipviz.studies.timed.one_timeout import ONE_TIMEOUT
 from kipviz.studies.timed.time_limits import DELIVERIES, TIME_LIMITS
 
-ATOMIC = "atomic"
-LIVE = "no stuck transactions or records"
-GOES_ON = "poll() goes on"
+ATOMIC = Atomic.name
+LIVE = NothingPending.name
+GOES_ON = PollGoesOn.name
 STATE_PARTITIONS = 50
 TOPIC_ID = "SRC-ID"
 SEEDS = range(40)

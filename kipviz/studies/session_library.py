@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from kipviz.properties.atomic import Atomic
+from kipviz.properties.pending import NothingPending
 from kipviz.studies.counting import session_threads, sessions
 from kipviz.studies.study import Rival, Study
 from kipviz.studies.timed import latency
 
-ATOMIC = "atomic"
-LIVE = "no stuck transactions or records"
+ATOMIC = Atomic.name
+LIVE = NothingPending.name
 
 
 def _rival(label: str, design: str = "repaired") -> Rival:

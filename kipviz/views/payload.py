@@ -33,7 +33,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
-from kipviz.properties.verdict import BROKEN, States
+from kipviz.properties.verdict import BROKEN, States, title_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
 from kipviz.scenarios.scenario import Scenario
@@ -301,7 +301,7 @@ class Telling:
         elif before:
             before["to"] = k
         self._open_verdicts[name] = {
-            "property": name,
+            "property": title_of(name),
             "sentence": next(prop.sentence for prop in self._watched if prop.name == name),
             "from": k,
             "to": None,

@@ -10,6 +10,12 @@ import pytest
 
 import kipviz
 from kipviz.brokers.timers import ROLE_DELAYS, ROLE_TIMERS, InitialRebalanceDelay, MemberSession
+from kipviz.checking.judging.verdicts import (
+    ASKED_BY_NAME,
+    EVERY_PROPERTY,
+    UnknownProperty,
+    property_named,
+)
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.alternative_run import Course
 from kipviz.checking.single_run.permalink import open_link, permalink
@@ -17,13 +23,16 @@ from kipviz.clients.timers import CLIENT_TIMERS, BatchBackOff
 from kipviz.cluster.actions import ClientTimer, ClusterAction, DelayOver, RunOut, Send
 from kipviz.cluster.behaviour import action_name
 from kipviz.cluster.behaviour.action_name import ON_SCREEN
-from kipviz.cluster.behaviour.catalogue import VERBS, label, named, script_name
+from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, VERBS, label, named, script_name
 from kipviz.core.values import Written
 from kipviz.designs.catalogue import design
 from kipviz.driving.cluster import Cluster
 from kipviz.lessons.own_story import story
+from kipviz.messages.apis.catalogue import APIS
+from kipviz.properties.verdict import TITLES, title_of
 from kipviz.scenarios.documents.bad_story import BadStory
 from kipviz.scenarios.library import LIBRARY, scenario
+from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import ScriptError
 from kipviz.widgets.lab import stepper_of
 
@@ -33,7 +42,7 @@ TIMERS: tuple[type[Written], ...] = (*ROLE_TIMERS, *ROLE_DELAYS, *CLIENT_TIMERS)
 
 @pytest.fixture
 def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every action and timer has other words on the screen: a number, and parts in their reverse order."""
+    """Actions, timers, properties and messages have other words on the screen: a number, and parts in reverse order."""
     for number, verb in enumerate(VERBS):
         places = sorted(set(re.findall(r"\{\d\}", verb.in_scripts)), reverse=True)
         words = f"Nr. {number}: {' / '.join(places)}"
@@ -41,6 +50,16 @@ def reworded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number, kind in enumerate(TIMERS):
         places = " / %s" * kind.TEXT.count("%s")
         monkeypatch.setattr(kind, "WORDS", f"timer {number}{places}")
+    for number, behaviour in enumerate(BEHAVIOURS):
+        monkeypatch.setattr(
+            type(behaviour), "sentence", lambda *_, n=number: f"Action {n} happens."
+        )
+    for number, prop in enumerate((*EVERY_PROPERTY, *ASKED_BY_NAME)):
+        monkeypatch.setitem(TITLES, prop.name, f"property {number}")
+        monkeypatch.setattr(type(prop), "sentence", f"Property {number} holds.", raising=False)
+    for number, api in enumerate(APIS):
+        # A row is frozen; its words are on the screen only.
+        monkeypatch.setitem(vars(api), "words", (f"request {number}", f"response {number}"))
 
 
 def actions(run: runs.Run) -> list[object]:
@@ -177,3 +196,19 @@ def test_the_words_are_those_of_scripts_where_no_entry_rewords_them() -> None:
         assert (label(before.world, node.action) == script_name(before.world, node.action)) is same
         reworded += not same
     assert reworded
+
+
+def test_every_title_is_of_a_property() -> None:
+    assert set(TITLES) <= {prop.name for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME)}
+
+
+@pytest.mark.usefixtures("reworded")
+def test_a_property_is_found_by_its_name_and_shown_by_its_title() -> None:
+    for prop in (*EVERY_PROPERTY, *ASKED_BY_NAME):
+        assert property_named(prop.name) is prop
+        with pytest.raises(UnknownProperty):
+            property_named(title_of(prop.name))
+    run = runs.play("kip-1289-small")
+    assert {judged.property for judged in runs.judge(run)} == {prop.name for prop in PROPERTIES}
+    shown = {verdict["property"] for verdict in stepper_of(run).payload["verdicts"]}
+    assert shown == {title_of(prop.name) for prop in PROPERTIES}

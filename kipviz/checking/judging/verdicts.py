@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.search.explore import ProgressTold, Search
-from kipviz.checking.search.search_result import Bounds, Explored
+from kipviz.checking.search.search_result import BOUND, Bounds, Explored
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.values import Value
@@ -103,7 +103,7 @@ class Judged(Value, frozen=True):
     def cut_short(self) -> str:
         """The reason why a search ended early that was no bound, such as an interrupt or an error, or ""."""
         stopped = self.explored.stopped
-        return "" if stopped.startswith("the bound") else stopped
+        return "" if stopped.startswith(BOUND) else stopped
 
     @property
     def where(self) -> str:

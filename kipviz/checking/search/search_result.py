@@ -9,6 +9,8 @@ from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.core.values import Value
 
 DEPTH_MAX = 1_000_000
+# How the words for a limit begin, in `Explored.stopped`.
+BOUND = "the bound of"
 
 
 class Bounds(Value, frozen=True):
@@ -35,11 +37,11 @@ class Bounds(Value, frozen=True):
     def reached(self, states: int, depth: int, broken: int) -> str:
         """Return which limit a search has reached, in words, or ""."""
         if states >= self.states_max:
-            return f"the bound of {self.states_max:,} states"
+            return f"{BOUND} {self.states_max:,} states"
         if depth >= self.depth_max:
-            return f"the bound of depth {self.depth_max:,}"
+            return f"{BOUND} depth {self.depth_max:,}"
         if 0 < self.breaks_max <= broken:
-            return f"the bound of broken properties: {self.breaks_max:,}"
+            return f"{BOUND} broken properties: {self.breaks_max:,}"
         return ""
 
     def memory(self) -> int | None:

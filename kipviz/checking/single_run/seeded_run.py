@@ -29,6 +29,7 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.atomic import silent_sources
+from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
@@ -42,7 +43,7 @@ BUSY = ("application", "sender", "deliver", "replicate", "load", "repair")
 DONE = (RecordState.ACKNOWLEDGED.name, RecordState.ARCHIVED.name)
 # A campaign finishes one cell before the next, and a model remembers up to 40,000 steps.
 MODELS_MAX = 8
-STUCK = "no stuck transactions or records"
+STUCK = NothingPending.name
 PROGRAM = "program"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kipviz.command.arguments import add_json, count, names, seed
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, until_interrupted
+from kipviz.properties.verdict import title_of
 
 if TYPE_CHECKING:
     from kipviz.checking.judging.swarm import SwarmVerdict
@@ -97,7 +98,7 @@ def _document(verdict: SwarmVerdict) -> dict[str, Any]:
 
 def _line(verdict: SwarmVerdict) -> str:
     drawn = verdict.drawn
-    what = f"{verdict.broken} breaks" if verdict.status == "breaks" else "error"
+    what = f"{title_of(verdict.broken)} breaks" if verdict.status == "breaks" else "error"
     return (
         f"seed {drawn.seed}: {drawn.design}, {drawn.story}, step {verdict.step}: {what}: "
         f"{verdict.reason}"

@@ -10,6 +10,7 @@ from kipviz.command.bad_input import Refused
 from kipviz.command.output import Progress, answer, check_place, until_interrupted
 from kipviz.command.own_code import add_rules
 from kipviz.command.searches.tla_module import add_module, check_module, written
+from kipviz.properties.verdict import title_of
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import Search
@@ -314,7 +315,7 @@ def _lines(
 
     lines = [found.sentence, found.timers.sentence, found.under]
     for each in broken:
-        lines += ["", f"✗ {each.broken} breaks after {each.step} steps:"]
+        lines += ["", f"✗ {title_of(each.broken)} breaks after {each.step} steps:"]
         lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]
         lines += [f"      {each.reason}", f"      {each.sentence}"]
         if blame := _blame(each):

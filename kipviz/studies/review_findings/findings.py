@@ -25,7 +25,8 @@ from kipviz.core.values import Value
 from kipviz.designs.catalogue import KAFKA, REPAIRED
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
-from kipviz.properties.verdict import BROKEN, Property
+from kipviz.properties.pending import NothingPending
+from kipviz.properties.verdict import BROKEN, Property, title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.review_findings.story_predicates import Look
@@ -36,7 +37,7 @@ FindingTold = Callable[[str, int, int], bool]
 SMALL = "kip-1289-small"
 # The option of the slot lock_expiry that is KIP-1289's corner case 6.
 ITS_LOCK = "back_to_available"
-LIVE = "no stuck transactions or records"
+LIVE = NothingPending.name
 BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
 BREAKS_PLAYED = "breaks in the story"
 # A design with more differences than this is described by its name.
@@ -207,12 +208,10 @@ def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -
     states = f"{explored.states:,} states"
     if explored.undecided:
         states = f"{states}, {explored.undecided} of them undecided"
-    needs = f"depends on our lock rule: “{finding.promise}” does not break ({states})"
+    needs = f"depends on our lock rule: “{title_of(finding.promise)}” does not break ({states})"
     if instead is None:
         return needs
-    return (
-        f"{needs}; “{instead.property}” breaks after {len(instead.actions)} steps: {instead.reason}"
-    )
+    return f"{needs}; “{title_of(instead.property)}” breaks after {len(instead.actions)} steps: {instead.reason}"
 
 
 def _play_to_moment(finding: Finding, look: Look) -> Shown:

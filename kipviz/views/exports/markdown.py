@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from kipviz.checking.single_run.runs import Judgement
+from kipviz.properties.verdict import title_of
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
 from kipviz.views.page_parts import Shown, VerdictPart
@@ -58,7 +59,7 @@ def lines_of(page: str) -> list[str]:
 
 def _render_judgement(judgement: Judgement) -> str:
     where = f" since step {judgement.step}" if judgement.step >= 0 else ""
-    words = f"{SIGNS[judgement.status]} {plain(judgement.property)}: {judgement.status}{where}."
+    words = f"{SIGNS[judgement.status]} {plain(title_of(judgement.property))}: {judgement.status}{where}."
     blame = f" ({THE_PROGRAM}: {plain(judgement.blame)})" if judgement.blame else ""
     return f"{words} {plain(judgement.reason)}".rstrip() + blame
 

@@ -19,6 +19,7 @@ from kipviz.checking.single_run.saving_decisions import Decision
 from kipviz.checking.single_run.timers_ran import TimersRan, all_timers_ran
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design as design_named
+from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.kip_claims.claims import Entry
 from kipviz.studies.kip_claims.corners import Told
@@ -235,7 +236,7 @@ def _where(shown: Shown) -> str:
     finding = shown.finding
     if not finding.promise and finding.look is None:
         return ""
-    asked = f"“{finding.promise}” in " if finding.promise else ""
+    asked = f"“{title_of(finding.promise)}” in " if finding.promise else ""
     return f"{asked}{finding.scenario}" + (f", {finding.faults}" if finding.faults else "")
 
 
@@ -303,7 +304,7 @@ def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
     """Return a counterexample with its steps and the step whose absence would have kept the property."""
     made = told(judged, cell)
     steps = runs.labels(made.run)
-    title = f"“{cell.asked}” breaks after {len(steps)} steps"
+    title = f"“{title_of(cell.asked)}” breaks after {len(steps)} steps"
     return BrokenRun(judged.design, title, steps, cell.reason, made.sentence, key)
 
 
@@ -389,7 +390,7 @@ def _render_without(row: Ablated) -> tuple[str, str, str]:
         return off, row.sampled.words, row.sampled.profile if row.sampled.broken else ""
     if row.first is None or row.cell is None:
         return off, "nothing up to this bound", ""
-    what = f"{row.cell.asked}, after {len(row.cell.actions)} steps: {row.cell.reason}"
+    what = f"{title_of(row.cell.asked)}, after {len(row.cell.actions)} steps: {row.cell.reason}"
     return off, what, budget_words(row.first.budget) or "none"
 
 

@@ -18,6 +18,7 @@ from kipviz.core.outside.validation import path as path_given
 from kipviz.core.outside.validation import text
 from kipviz.designs.catalogue import design as design_named
 from kipviz.designs.design import Design
+from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.setting_changes import changed
@@ -109,7 +110,7 @@ class Search(ResultPage):
     def _broken_run(self, example: Counterexample) -> BrokenRun:
         told = self._find_breaking(example.property)
         steps = self.steps(example)
-        title = f"“{example.property}” breaks after {len(steps)} steps"
+        title = f"“{title_of(example.property)}” breaks after {len(steps)} steps"
         return BrokenRun(
             told.run.design.name, title, steps, told.reason, told.sentence, example.property
         )
@@ -118,7 +119,10 @@ class Search(ResultPage):
         """Return the result in one sentence, then the steps of each counterexample."""
         lines = [self.explored.sentence, *filter(None, (self.explored.under,))]
         for example in self.explored.counterexamples:
-            lines += ["", f"{example.property} breaks after {len(example.actions)} steps:"]
+            lines += [
+                "",
+                f"{title_of(example.property)} breaks after {len(example.actions)} steps:",
+            ]
             lines += [f"{n:>4}  {text}" for n, text in enumerate(self.steps(example), 1)]
         return "\n".join(lines)
 
