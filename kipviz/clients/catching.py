@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
-from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, thrown, told
+from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, decode_error, thrown
 from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions import external_database
 from kipviz.clients.transactions.producer_errors import ABORTABLE
 from kipviz.clients.transactions.producer_state import ProducerState
+from kipviz.messages.cluster.coordinators import FindCoordinator
+from kipviz.messages.groups.groups import OffsetCommit, TxnOffsetCommit
+from kipviz.messages.message import Message
+from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+)
 
 KAFKA_EXCEPTION = "KafkaException"
 COMMIT_FAILED_EXCEPTION = "CommitFailedException"
@@ -24,11 +34,11 @@ IN_ERROR = (ProducerState.ABORTABLE_ERROR, ProducerState.FATAL_ERROR)
 # These end the process, whatever its catch block does: it can only rethrow them.
 RETHROWN = (FENCED, UNSUPPORTED_VERSION)
 
-_WRITES = ("AddPartitionsToTxn", "TxnShareAcknowledge", "EndTxn")
+_WRITES: tuple[type[Message], ...] = (AddPartitionsToTxn, TxnShareAcknowledge, EndTxn)
 # The requests whose errors a call throws.
-_REQUESTS = {
-    Call.INIT_TRANSACTIONS: ("FindCoordinator", "InitProducerId"),
-    Call.SEND_OFFSETS: ("AddOffsetsToTxn", "FindCoordinator", "TxnOffsetCommit"),
+_REQUESTS: dict[Call, tuple[type[Message], ...]] = {
+    Call.INIT_TRANSACTIONS: (FindCoordinator, InitProducerId),
+    Call.SEND_OFFSETS: (AddOffsetsToTxn, FindCoordinator, TxnOffsetCommit),
     Call.COMMIT_TRANSACTION: _WRITES,
     Call.PREPARE_TRANSACTION: _WRITES,
 }
@@ -88,13 +98,13 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
     )
     if isinstance(client, Holder) and not me.waiting and client.manager.state in IN_ERROR:
         return KAFKA_EXCEPTION
-    request, error = told(raised)
+    request, error = decode_error(raised)
     if error is None:
         named = raised.partition(":")[0]
         return named if named.endswith("Exception") else KAFKA_EXCEPTION
     if transactional:
         return thrown(request, error).exception
-    if request == "OffsetCommit" and error in COMMIT_FAILED:
+    if request is OffsetCommit and error in COMMIT_FAILED:
         return COMMIT_FAILED_EXCEPTION
     return class_of(error)
 

@@ -12,8 +12,20 @@ from kipviz.clients.transactions.producer_errors import (
     is_retried,
 )
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.cluster.coordinators import FindCoordinator
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.groups.groups import TxnOffsetCommit
+from kipviz.messages.logs.producing import Produce
+from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+)
 
+REQUESTS: dict[str, type[Message]] = {api.name: api.request for api in APIS}
 # Classes whose name does not follow from the name of the code.
 CLASSES = {
     Errors.UNKNOWN_SERVER_ERROR: "UnknownServerException",
@@ -41,13 +53,13 @@ STATE = (
 )
 ALLOWED = Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 ABORTS_IT = Errors.TRANSACTION_ABORTABLE
-BY_CLASS: dict[str, tuple[Errors, ...]] = {
-    "InitProducerId": (ALLOWED, Errors.CLUSTER_AUTHORIZATION_FAILED, ABORTS_IT),
-    "FindCoordinator": (ALLOWED, ABORTS_IT),
-    "AddPartitionsToTxn": (*STATE, ALLOWED, Errors.TOPIC_AUTHORIZATION_FAILED, ABORTS_IT),
-    "AddOffsetsToTxn": (*STATE, ALLOWED, Errors.GROUP_AUTHORIZATION_FAILED, ABORTS_IT),
-    "EndTxn": (*STATE, ALLOWED, ABORTS_IT),
-    "TxnOffsetCommit": (
+BY_CLASS: dict[type[Message], tuple[Errors, ...]] = {
+    InitProducerId: (ALLOWED, Errors.CLUSTER_AUTHORIZATION_FAILED, ABORTS_IT),
+    FindCoordinator: (ALLOWED, ABORTS_IT),
+    AddPartitionsToTxn: (*STATE, ALLOWED, Errors.TOPIC_AUTHORIZATION_FAILED, ABORTS_IT),
+    AddOffsetsToTxn: (*STATE, ALLOWED, Errors.GROUP_AUTHORIZATION_FAILED, ABORTS_IT),
+    EndTxn: (*STATE, ALLOWED, ABORTS_IT),
+    TxnOffsetCommit: (
         ALLOWED,
         Errors.GROUP_AUTHORIZATION_FAILED,
         Errors.FENCED_INSTANCE_ID,
@@ -89,18 +101,21 @@ class Thrown(Value, frozen=True):
         return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
 
 
-def told(words: str) -> tuple[str, Errors | None]:
-    """Return the request and the error that a client's error text names ("EndTxn: PRODUCER_FENCED")."""
-    request, _, name = words.partition(": ")
-    return request, Errors.__members__.get(name)
+def decode_error(text: str) -> tuple[type[Message] | None, Errors | None]:
+    """Decode the text in which a client's state has an error, such as "EndTxn: PRODUCER_FENCED".
+
+    The text is stored and never reworded: the request's name, and the error's. None stands for another name.
+    """
+    request, _, error = text.partition(": ")
+    return REQUESTS.get(request), Errors.__members__.get(error)
 
 
-def thrown(request: str, error: Errors) -> Thrown:
+def thrown(request: type[Message] | None, error: Errors) -> Thrown:
     """Return the exception that an error of a producer's request becomes, from its code alone.
 
     `views.explanations.exceptions`, which also knows the client's state, says what the application may do next.
     """
-    if request == "Produce":
+    if request is Produce:
         fatal = error in FATAL_OF_PRODUCE
         if not fatal and (error in RETRIABLE or error is Errors.INVALID_TXN_STATE):
             # A batch is retried until delivery.timeout.ms; then the caller sees this.
@@ -110,12 +125,12 @@ def thrown(request: str, error: Errors) -> Thrown:
     if is_retried(request, error):
         return Thrown(class_of(error), RETRIES)
     kind = ABORTS if ends_the_transaction(request, error) else ENDS
-    if request == "TxnOffsetCommit" and error in COMMIT_FAILED:
+    if request is TxnOffsetCommit and error in COMMIT_FAILED:
         return Thrown("CommitFailedException", kind)
     if error in (Errors.INVALID_PRODUCER_EPOCH, Errors.PRODUCER_FENCED):
         # The handlers of transactional requests convert one into the other.
         return Thrown("ProducerFencedException", kind)
-    known = error in BY_CLASS.get(request, (error,))
+    known = request not in BY_CLASS or error in BY_CLASS[request]
     return Thrown(class_of(error) if known else "KafkaException", kind)
 
 

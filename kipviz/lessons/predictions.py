@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from kipviz.core.values import Value, digest_of
 from kipviz.lessons.error_meanings import DECISIVE, meaning_of, words_of
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 
 OPTIONS_MIN, OPTIONS_MAX = 2, 4
 
@@ -33,7 +34,7 @@ class Answer(Value, frozen=True):
     `checked` are the errors to which the checks of its handlers led or could have led.
     """
 
-    request: str
+    request: type[Message]
     where: str
     error: Errors
     step: int
@@ -116,7 +117,7 @@ def what_cannot_happen(
 
 def what_is_answered(answer: Answer) -> Prediction:
     """Ask for the response to a request; the other options are codes that Kafka may return for it."""
-    salt = f"{answer.request}|{answer.where}|{answer.step}"
+    salt = f"{answer.request.__name__}|{answer.where}|{answer.step}"
     legal = [error for error in answer.offered if error is not answer.error]
     # "no error" is always among them: if it were there only when right, its presence would give the answer away.
     kept = [error for error in legal if error is Errors.NONE]
@@ -129,7 +130,7 @@ def what_is_answered(answer: Answer) -> Prediction:
         Option(error.name, words_of(error), error is answer.error, meaning_of(error))
         for error in (answer.error, *wrong)
     ]
-    text = f"{answer.request} is about to arrive at {answer.where}. What is the response?"
+    text = f"{answer.request.__name__} is about to arrive at {answer.where}. What is the response?"
     return Prediction("answer", text, _mix_options(options, salt), answer.step)
 
 

@@ -129,7 +129,7 @@ class LessonTelling:
         error = error_in(event.message)
         if error is not None:
             where = f"B{event.broker}"
-            answer = Answer(type(request).__name__, where, error, now.k)
+            answer = Answer(type(request), where, error, now.k)
             if answer.is_worth_asking:
                 steps = (then,) if then.k == now.k else (then, now)
                 answer = answer.but(checked=self._could_have(type(request), *steps))

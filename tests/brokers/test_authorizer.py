@@ -14,6 +14,7 @@ from kipviz.brokers.local_calls import ListedHere
 from kipviz.brokers.transactions import administration
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.clients.exceptions import REQUESTS as NAMED
 from kipviz.clients.exceptions import thrown
 from kipviz.clients.groups import kafka_consumer
 from kipviz.clients.sending import producer
@@ -276,7 +277,7 @@ def test_a_refusal_ends_the_transaction_or_the_producer_as_kafkas_handlers_have_
     request_name, error, kind
 ):
     """TransactionManager's handlers, by request and code."""
-    assert thrown(request_name, error).kind == kind
+    assert thrown(NAMED[request_name], error).kind == kind
 
 
 @pytest.mark.parametrize("error", [ID, CLUSTER])

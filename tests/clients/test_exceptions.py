@@ -9,6 +9,7 @@ from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.catching import KAFKA_EXCEPTION
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions.transactions import EndTxn
 from tests.clients.parts import changed, classic_member_of, producer_of
 
 E = Errors
@@ -106,7 +107,7 @@ RETRIES, ABORTS, ENDS = exceptions.RETRIES, exceptions.ABORTS, exceptions.ENDS
 def test_a_handler_throws_its_own_errors_as_such_and_of_others_a_kafka_exception(
     request_name, error, exception, kind
 ):
-    found = exceptions.thrown(request_name, error)
+    found = exceptions.thrown(exceptions.REQUESTS[request_name], error)
     assert found.kind == kind
     assert exception in (None, found.exception)
     assert found.words.startswith(f"{found.exception}: {kind}, ")
@@ -115,12 +116,12 @@ def test_a_handler_throws_its_own_errors_as_such_and_of_others_a_kafka_exception
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("EndTxn: PRODUCER_FENCED", ("EndTxn", E.PRODUCER_FENCED)),
-        ("TimeoutException: too long", ("TimeoutException", None)),
+        ("EndTxn: PRODUCER_FENCED", (EndTxn, E.PRODUCER_FENCED)),
+        ("TimeoutException: too long", (None, None)),
     ],
 )
-def test_a_client_s_words_name_a_request_and_an_error_or_an_exception(words, told):
-    assert exceptions.told(words) == told
+def test_the_stored_text_of_an_error_names_a_request_and_an_error_or_an_exception(words, told):
+    assert exceptions.decode_error(words) == told
 
 
 # -- catch blocks ----------------------------------------------------------------------------------------

@@ -40,6 +40,32 @@ from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
 from tests.cluster.small_clusters import EVERYTHING, model_of, small_spec, steps_of
 
+# What `conceivable` thinks of; `tests/cluster/test_behaviour.py` asks the same of every other action, in one order.
+CONCEIVED = (
+    Step,
+    Send,
+    Deliver,
+    DeliverLate,
+    Replicate,
+    Load,
+    ExpireLock,
+    Refresh,
+    TimeOutTransaction,
+    CrashBroker,
+    MoveLeader,
+    LoseConnection,
+    GiveUp,
+    ExpireBatch,
+    DeleteRecords,
+    TimeOutCall,
+    MissPoll,
+    UpgradeFeature,
+    Cut,
+    CrashClient,
+    StartBroker,
+    Heal,
+    StartClient,
+)
 BROKERS = (1, 3, 5, 7)
 HOSTS = ("B1", "B3", "B5", "B7", "app-1", "app-2", "nobody")
 
@@ -130,7 +156,8 @@ def test_enabled_is_exactly_what_nothing_speaks_against_in_the_canonical_order(
             if step % 8:
                 continue
             possible = [a for a in conceivable(spec, world) if model.why_not(world, a) is None]
-            assert list(model.enabled(world)) == possible, (seed, step)
+            offered = [a for a in model.enabled(world) if isinstance(a, CONCEIVED)]
+            assert offered == possible, (seed, step)
 
 
 def test_what_is_not_enabled_is_refused_with_the_reason_that_why_not_gives():

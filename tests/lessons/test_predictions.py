@@ -7,6 +7,9 @@ import pytest
 from kipviz.lessons.error_meanings import MEANING
 from kipviz.lessons.predictions import Answer, Possible, prediction, what_is_answered
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.producing import Fetch
+from kipviz.messages.transactions.transactions import EndTxn
 
 FAILURES = (
     Errors.PRODUCER_FENCED,
@@ -78,7 +81,7 @@ def test_an_accident_is_the_right_answer_only_where_nothing_else_can_happen():
 @pytest.mark.parametrize("error", MEANING)
 def test_no_error_always_stands_among_the_answers_and_one_is_right(error):
     checked = tuple(dict.fromkeys((error, *FAILURES)))
-    question = what_is_answered(Answer("EndTxn", "B1", error, 9, checked))
+    question = what_is_answered(Answer(EndTxn, "B1", error, 9, checked))
     assert [option.right for option in question.options].count(True) == 1
     assert "no error" in {option.text for option in question.options}
     assert question.reveal == 9
@@ -86,15 +89,15 @@ def test_no_error_always_stands_among_the_answers_and_one_is_right(error):
 
 def test_a_question_about_an_answer_is_asked_where_it_decides_or_fails():
     items = [*CAN, *CANNOT]
-    assert prediction(items, Answer("EndTxn", "B1", Errors.NONE, 7, FAILURES)).kind == "answer"
-    assert prediction(items, Answer("Fetch", "B1", Errors.NONE, 7, FAILURES)).kind != "answer"
-    failed = prediction(items, Answer("Fetch", "B1", Errors.NOT_LEADER_OR_FOLLOWER, 7, FAILURES))
+    assert prediction(items, Answer(EndTxn, "B1", Errors.NONE, 7, FAILURES)).kind == "answer"
+    assert prediction(items, Answer(Fetch, "B1", Errors.NONE, 7, FAILURES)).kind != "answer"
+    failed = prediction(items, Answer(Fetch, "B1", Errors.NOT_LEADER_OR_FOLLOWER, 7, FAILURES))
     assert next(o for o in failed.options if o.right).text == "NOT_LEADER_OR_FOLLOWER"
 
 
 def test_a_question_offers_the_errors_that_the_checks_could_have_led_to():
     checked = (Errors.UNKNOWN_MEMBER_ID, Errors.FENCED_MEMBER_EPOCH)
-    answer = Answer("ConsumerGroupHeartbeat", "B1", Errors.FENCED_MEMBER_EPOCH, 3, checked)
+    answer = Answer(ConsumerGroupHeartbeat, "B1", Errors.FENCED_MEMBER_EPOCH, 3, checked)
     options = {option.text: option.right for option in prediction(CAN, answer).options}
     assert options == {"no error": False, "UNKNOWN_MEMBER_ID": False, "FENCED_MEMBER_EPOCH": True}
     assert prediction(CAN, answer.but(checked=())) is None

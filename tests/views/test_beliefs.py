@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.checking.single_run import runs
-from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, RETRIES, class_of, thrown
+from kipviz.clients.exceptions import ABORTS, ADVICE, ENDS, REQUESTS, RETRIES, class_of, thrown
 from kipviz.clients.kinds import Holder
 from kipviz.clients.transactions.producer_errors import ends_the_transaction
 from kipviz.clients.transactions.producer_state import ProducerState
@@ -170,7 +170,7 @@ def test_the_cards_are_the_same_objects_while_nothing_changes():
     ],
 )
 def test_an_error_is_thrown_as_kafkas_client_throws_it(request_name, error, words):
-    assert thrown(request_name, error).words.startswith(words)
+    assert thrown(REQUESTS[request_name], error).words.startswith(words)
 
 
 TRANSACTIONAL = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
@@ -179,11 +179,13 @@ TRANSACTIONAL = ("AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "En
 @pytest.mark.parametrize("request_name", [*TRANSACTIONAL, "InitProducerId", "FindCoordinator"])
 def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters(request_name):
     for error in (each for each in Errors if each is not Errors.NONE):
-        kind = thrown(request_name, error).kind
+        kind = thrown(REQUESTS[request_name], error).kind
         if kind == "retriable":
             assert error in RETRIABLE
         else:
-            assert (kind == "abortable") == ends_the_transaction(request_name, error), error
+            assert (kind == "abortable") == ends_the_transaction(REQUESTS[request_name], error), (
+                error
+            )
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_what_is_thrown_ends_in_the_state_that_the_modelled_producer_enters(requ
 )
 def test_what_a_handler_does_not_know_is_a_kafka_exception(request_name, error, words):
     """The last branch of each handler of TransactionManager."""
-    assert thrown(request_name, error).words.startswith(words)
+    assert thrown(REQUESTS[request_name], error).words.startswith(words)
 
 
 def test_an_exception_has_the_name_that_it_has_in_java():

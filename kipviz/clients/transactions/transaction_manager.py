@@ -25,6 +25,7 @@ from kipviz.clients.transactions.producer_errors import NOT_ALLOWED, ends_the_tr
 from kipviz.clients.transactions.producer_state import TRANSITIONS, ProducerState, Result
 from kipviz.clients.transactions.topic_ids import BY_ID, TopicIds
 from kipviz.core.values import Part, Value
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.cluster.features import (
     LAST_ADD_PARTITIONS,
@@ -36,7 +37,7 @@ from kipviz.messages.cluster.features import (
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, TxnOffsetCommitResponse
-from kipviz.messages.logs.producing import PartitionProduceResponse
+from kipviz.messages.logs.producing import PartitionProduceResponse, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge, TxnShareAcknowledgeResponse
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
@@ -535,11 +536,11 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
     if me.state is S.FATAL_ERROR:
         return me
     of_batch = isinstance(about, PartitionProduceResponse)
-    name = "Produce" if of_batch else type(about).__name__.removesuffix("Response")
+    request = api_of(about).request if isinstance(about, Message) else Produce
     if error is Errors.INVALID_PRODUCER_EPOCH and not of_batch:
         error = Errors.PRODUCER_FENCED  # transactional requests treat the two as one
     fenced_by_group = bool(me.group_id) and error is Errors.PRODUCER_FENCED
-    abortable = fenced_by_group or ends_the_transaction(name, error)
+    abortable = fenced_by_group or ends_the_transaction(request, error)
     if me.state is S.ABORTING_TRANSACTION and abortable:
         if not isinstance(about, EndTxn):
             return stagings.dropping(me, about)
@@ -559,7 +560,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
         done=True,
         preparing=False,
         rests="",
-        error=producer_errors.POISONED if poisoned else f"{name}: {error.name}",
+        error=producer_errors.POISONED if poisoned else f"{request.__name__}: {error.name}",
     )
 
 

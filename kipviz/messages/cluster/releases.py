@@ -8,10 +8,17 @@ ShareVersion, the schemas' validVersions).
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.apis.catalogue import APIS, api_of
 from kipviz.messages.cluster.features import STAGING_LEVEL
-from kipviz.messages.groups.groups import ASKS_STABLE, NAMES_MEMBER, OF_SEVERAL_GROUPS, OffsetFetch
+from kipviz.messages.groups.groups import (
+    ASKS_STABLE,
+    NAMES_MEMBER,
+    OF_SEVERAL_GROUPS,
+    OffsetFetch,
+    TxnOffsetCommit,
+)
 from kipviz.messages.message import Message
+from kipviz.messages.transactions.transactions import AddPartitionsToTxn
 
 
 class Release(Value, frozen=True):
@@ -97,20 +104,18 @@ def knows(binary: Release, request: Message) -> bool:
     Clients have always sent AddPartitionsToTxn up to version 3; later versions are the brokers'. A client does not
     leave out its member for an older broker: TxnOffsetCommitRequest.Builder.build.
     """
-    name = type(request).__name__
-    if binary is EVERYTHING and name != "TxnOffsetCommit":
-        return True
-    if name == "AddPartitionsToTxn" and request.spoken <= 3:
-        return True
+    name = api_of(request).name
     newest = dict(binary.newest).get(name, request.spoken)
-    if getattr(request, "member_id", "") and name == "TxnOffsetCommit" and newest < NAMES_MEMBER:
+    if isinstance(request, TxnOffsetCommit) and request.member_id and newest < NAMES_MEMBER:
         return False
+    if isinstance(request, AddPartitionsToTxn) and request.spoken <= 3:
+        return True
     return name not in binary.lacks
 
 
 def spoken(binary: Release, request: Message) -> Message:
     """Return a request in the newest version that both ends of its connection support."""
-    newest = dict(binary.newest).get(type(request).__name__)
+    newest = dict(binary.newest).get(api_of(request).name)
     if newest is None or request.spoken <= newest:
         return request
     if isinstance(request, OffsetFetch) and newest < ASKS_STABLE:

@@ -22,6 +22,7 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import RecordsMoved, TransactionDecided
+from kipviz.messages.shares.share_state import ReadShareGroupState, ReadShareGroupStateResponse
 from kipviz.messages.transactions.transactions import EndTxn, EndTxnResponse
 from kipviz.messages.wire.frame import bytes_of
 from kipviz.messages.wire.kind import Around
@@ -52,7 +53,7 @@ EXTENDED_MS = TIMEOUT_MS + 2 * LOOK_UP_MS
 ASKED = (
     "the same, asked for by the share-partition leader with an EndTxn (calculated; no draft has it)"
 )
-LOOK_UPS = ("ReadShareGroupState", "ReadShareGroupStateResponse")
+LOOK_UPS = (ReadShareGroupState.__name__, ReadShareGroupStateResponse.__name__)
 NOT_YET = f"not within {ms(FOLLOWED_MS)}"
 LOCKS_AND_TRANSACTIONS = FaultBudget(expire_lock=9, time_out=9, run_out=99)
 

@@ -18,8 +18,8 @@ from kipviz.clients.exceptions import (
     THROWS,
     Thrown,
     class_of,
+    decode_error,
     thrown,
-    told,
 )
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Holder
@@ -27,6 +27,8 @@ from kipviz.clients.sending.producer import is_plain
 from kipviz.clients.shares.share_member import ShareMember
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
+from kipviz.messages.shares.share_groups import ShareAcknowledge
 
 # What an application can do, by the state of its transactional producer.
 BY_STATE = {
@@ -36,7 +38,9 @@ BY_STATE = {
 }
 
 
-def exception_of(app: Application, request: str = "", error: Errors = Errors.NONE) -> Thrown | None:
+def exception_of(
+    app: Application, request: type[Message] | None = None, error: Errors = Errors.NONE
+) -> Thrown | None:
     """Return what an application sees now, or None if there is no error.
 
     A client in an error state comes first. Otherwise it is the error in the last response that the process received, if
@@ -47,12 +51,12 @@ def exception_of(app: Application, request: str = "", error: Errors = Errors.NON
         return _of_holder(holder)
     members = (c for c in app.clients if isinstance(c, Consumer | ShareMember))
     for member in members:
-        _, known = told(member.error)
+        _, known = decode_error(member.error)
         if known is not None:
             return Thrown(class_of(known), THROWS)
     if error is Errors.NONE:
         return None
-    if request == "ShareAcknowledge":
+    if request is ShareAcknowledge:
         # Source: ShareConsumerImpl.commitSync, AcknowledgementCommitCallback.
         return Thrown(class_of(error), REPORTED)
     asks_again = thrown(request, error).kind == RETRIES
@@ -67,7 +71,7 @@ def _holders(app: Application) -> tuple[Holder, ...]:
 
 def _of_holder(holder: Holder) -> Thrown:
     """Return the exception of a producer's error, and what the application can do in its state."""
-    request, known = told(holder.error)
+    request, known = decode_error(holder.error)
     if is_plain(holder):
         # It has no transaction to abort. Source: Sender.failBatch, ProducerBatch.completeExceptionally.
         return Thrown(class_of(known) if known is not None else holder.error, FAILED)

@@ -25,8 +25,10 @@ from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import Envelope, World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
+from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
 from kipviz.records.placement import CONSUMER_OFFSETS
 from kipviz.records.share_group_state import RecordState
@@ -67,7 +69,7 @@ class Heard(Value, frozen=True):
     producer_id: int = -1
     producer_epoch: int = -1
     answers: tuple[str, ...] = ()
-    request: str = ""
+    request: type[Message] | None = None
     error: Errors = Errors.NONE
 
 
@@ -133,7 +135,7 @@ def hear(heard: Heard, app: Application, events: tuple[Event, ...]) -> Heard:
             case MessageDelivered(way="response", source=source, message=message):
                 if host_of(source) == app.name:
                     answers = (*heard.answers, summary(message))[-ANSWERS_KEPT:]
-                    request = type(message).__name__.removesuffix("Response")
+                    request = api_of(message).request
                     error = error_in(message) or Errors.NONE
                     heard = heard.but(answers=answers, request=request, error=error)
             case _:

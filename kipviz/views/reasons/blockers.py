@@ -33,7 +33,8 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World, broker_host, is_loading, role_at, role_key
 from kipviz.core.values import Value
-from kipviz.messages.logs.producing import Fetch
+from kipviz.messages.apis.catalogue import API_OF
+from kipviz.messages.logs.producing import Fetch, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import WriteTxnMarkers, WriteTxnMarkersResponse
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
@@ -452,7 +453,7 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
 def _of_asking(world: World, app: Application, client: Client) -> Reason:
     if client.on_wire is None:
         return _unsent(world, app, client.source)
-    return _find_request(world, client.source, client.on_wire_broker, type(client.on_wire).__name__)
+    return _find_request(world, client.source, client.on_wire_broker, type(client.on_wire))
 
 
 def _of_holder(world: World, app: Application) -> Reason:
@@ -460,11 +461,10 @@ def _of_holder(world: World, app: Application) -> Reason:
     if isinstance(holder, TransactionSession) and holder.held_back_by:
         return _of_bound(world, app, holder.held_back_by[0])
     if holder.on_wire is not None:
-        name = type(holder.on_wire).__name__
-        return _find_request(world, holder.source, holder.on_wire_broker, name)
+        return _find_request(world, holder.source, holder.on_wire_broker, type(holder.on_wire))
     for batch in holder.accumulator.batches if isinstance(holder, Producer) else ():
         if batch.broker >= 0:
-            return _find_request(world, holder.source, batch.broker, "Produce")
+            return _find_request(world, holder.source, batch.broker, Produce)
     return _unsent(world, app, holder.source)
 
 
@@ -474,10 +474,9 @@ def _of_bound(world: World, app: Application, source: str) -> Reason:
     batches = client.accumulator.batches if isinstance(client, Producer) else ()
     asked = next((batch.broker for batch in batches if batch.broker >= 0), NOBODY)
     if asked != NOBODY:
-        return _find_request(world, source, asked, "Produce")
+        return _find_request(world, source, asked, Produce)
     if client is not None and client.on_wire is not None:
-        name = type(client.on_wire).__name__
-        return _find_request(world, source, client.on_wire_broker, name)
+        return _find_request(world, source, client.on_wire_broker, type(client.on_wire))
     return _unsent(world, app, source)
 
 
@@ -495,17 +494,17 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
     return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)
 
 
-def _find_request(world: World, source: str, broker: int, name: str) -> Reason:
+def _find_request(world: World, source: str, broker: int, kind: type[Message]) -> Reason:
     """Return where a client's request is and, if it is at a broker, what it waits for there."""
 
     def ours(message: Message) -> bool:
-        return type(message).__name__.removesuffix("Response") == name
+        return type(message) in (kind, API_OF[kind].response)
 
     connection = world.connections.get((source, broker))
     serving = connection.serving if connection is not None else None
     if serving is not None and ours(serving.message):
         return _explain_delay(world, source, broker, serving.message)
-    return locate_on_connection(world, source, broker, name, ours)
+    return locate_on_connection(world, source, broker, kind.__name__, ours)
 
 
 def _explain_delay(world: World, source: str, broker: int, message: Message) -> Reason:

@@ -1,0 +1,66 @@
+"""What a message or an action is, the code asks of its class: no table is keyed by a class's name as a string."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import get_args
+
+from kipviz.cluster.actions import ClusterAction
+from kipviz.messages.apis.catalogue import APIS
+from tests.tidy.source import files, name_of, tree
+
+NAMES = frozenset(
+    kind.__name__
+    for kind in (*get_args(ClusterAction), *(k for a in APIS for k in (a.request, a.response)))
+)
+# Names of other things: of fields in Kafka's bytes and of requests in recorded and foreign files; and one client whose
+# errors are texts.
+OTHERS = {
+    "kipviz/clients/groups/classic_consumer.py",
+    "kipviz/conforming/clients.py",
+    "kipviz/messages/apis/groups/classic_groups.py",
+    "kipviz/recordings/request_context/handmade_requests.py",
+    "kipviz/serving/translating/translate_groups.py",
+    "kipviz/studies/counting/sessions.py",
+}
+
+
+def strings(node: ast.expr | None) -> Iterator[str]:
+    """The strings that a comparison, a key of a table or the alternatives of a comparison name."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.Tuple(elts=parts) | ast.Set(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from strings(part)
+        case _:
+            pass
+
+
+def identities(source: ast.Module) -> Iterator[tuple[int, str]]:
+    """The names of messages and actions that are compared with, matched, or are keys of a table."""
+    for node in ast.walk(source):
+        found: list[str] = []
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                found = [text for each in (left, *others) for text in strings(each)]
+            case ast.Dict(keys=keys):
+                found = [text for key in keys for text in strings(key)]
+            case ast.MatchValue(value=value):
+                found = list(strings(value))
+            case _:
+                pass
+        yield from ((getattr(node, "lineno", 0), text) for text in found if text in NAMES)
+
+
+def test_no_table_and_no_comparison_names_a_class_by_a_string() -> None:
+    found = {name_of(path): list(identities(tree(path))) for path in files()}
+    assert {name: where for name, where in found.items() if where and name not in OTHERS} == {}
+    assert all(found[name] for name in OTHERS), "the list may only become shorter"
+
+
+def test_such_names_are_found() -> None:
+    source = 'T = {"EndTxn": 1}\nif name in ("Fetch", "x") or name == "Send": pass'
+    found = {text for _, text in identities(ast.parse(source))}
+    assert found == {"EndTxn", "Fetch", "Send"}
