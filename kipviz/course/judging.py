@@ -156,8 +156,7 @@ def _name(change: str) -> str:
 def changes(lab: Lab, run: Run) -> tuple[str, ...]:
     """Return the names of the learner's changes: settings, and slots of the design."""
     before, after = design_named(lab.design), run.design
-    pairs = zip(_slots(), before.chosen, after.chosen, strict=True)
-    slots = [name for name, one, other in pairs if one != other]
+    slots = [slot for slot, _, _ in after.differs_from(before)]
     own = list(run.settings)
     for given in lab.settings:
         if given in own:

@@ -5,18 +5,9 @@ from __future__ import annotations
 from kipviz.core.outside.suggestions import unknown
 from kipviz.designs.design import Design
 from kipviz.designs.findings import CHANGES
-from kipviz.designs.options.finding_options import FINDING_SLOTS
-from kipviz.designs.options.finding_options import WRITTEN as NEAREST
-from kipviz.designs.options.group_options import GROUP_SLOTS
 from kipviz.designs.options.implementation_options import EARLY, LATE, MIDDLE
-from kipviz.designs.options.implementation_options import WRITTEN as UNWRITTEN
-from kipviz.designs.options.options import KAFKAS_OWN, SLOTS, UnknownDesign
-from kipviz.designs.options.session_options import SESSION_CHANGES, SESSION_SLOTS, WRITTEN
-from kipviz.designs.options.share_admin_options import ADMIN_SLOTS
-from kipviz.designs.options.share_admin_options import WRITTEN as UNTOLD
-from kipviz.designs.options.staging_options import STAGING_SLOTS
-from kipviz.designs.options.staging_options import WRITTEN as UNSAID
-from kipviz.designs.options.two_phase_options import AS_SHIPPED, TWO_PHASE_SLOTS
+from kipviz.designs.options.options import SLOTS, UnknownDesign
+from kipviz.designs.options.session_options import SESSION_CHANGES, WRITTEN
 
 REPAIRED = Design(
     "repaired",
@@ -33,30 +24,7 @@ AS_WRITTEN = Design(
     "draft",
     "TX_PENDING is kept in memory. Each broker that receives a marker applies it to every record with the staged epoch. An expired lock releases the record.",
     "KIP-1289, state Voting; where its text contradicts itself: registered participant (Flow), abort to ACQUIRED (javadoc), the participant added at the transaction coordinator",
-    (
-        "memory_only",
-        "state_partition_by_group",
-        "transaction_coordinator",
-        "back_to_available",
-        "equal",
-        "every_one_on_the_broker",
-        "the_leader_asks",
-        "acquired",
-        "invalid_record_state",
-        "allowed",
-        "accept_all",
-        *(slot.options[0].name for slot in SLOTS if slot.finding == KAFKAS_OWN),
-        *(WRITTEN[slot.name] for slot in SESSION_SLOTS),
-        *(NEAREST[slot.name] for slot in FINDING_SLOTS),
-        *(AS_SHIPPED[slot.name] for slot in TWO_PHASE_SLOTS),
-        "no_transaction",
-        "three_intervals",
-        *(slot.options[0].name for slot in GROUP_SLOTS),
-        *(UNSAID[slot.name] for slot in STAGING_SLOTS),
-        *(UNTOLD[slot.name] for slot in ADMIN_SLOTS),
-        *UNWRITTEN.values(),
-        "at_the_decision",
-    ),
+    tuple(slot.as_written for slot in SLOTS),
 )
 
 KAFKA = Design(

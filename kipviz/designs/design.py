@@ -43,6 +43,11 @@ class Design(Value, frozen=True):
     levels: tuple[tuple[str, int | bool], ...] = ()
     own: tuple[tuple[str, Option], ...] = ()
 
+    @property
+    def choices(self) -> dict[str, str]:
+        """The option's name by the slot's name, in the order of `SLOTS`."""
+        return {slot.name: name for slot, name in zip(SLOTS, self.chosen, strict=True)}
+
     def option(self, slot: str) -> Option:
         """Return the option of this design for a slot.
 

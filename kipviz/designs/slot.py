@@ -29,6 +29,9 @@ class Option(Value, frozen=True):
 class Slot(Value, frozen=True):
     """A question on which designs disagree.
 
+    The first of `options` is that of the repaired design; `written` names that of the design as written, "" if it is the
+    same one.
+
     `only_with` names what a cluster must have for the question to arise: "session" for a TransactionSession, "threads"
     for one that several threads of a process use, "both" for one beside a transactional.id, "kept" for a program that
     keeps a prepared transaction, "heartbeats" for a producer that sends them, "several" for a share consumer that holds
@@ -43,6 +46,12 @@ class Slot(Value, frozen=True):
     on_brokers: bool
     options: tuple[Option, ...]
     only_with: str = ""
+    written: str = ""
+
+    @property
+    def as_written(self) -> str:
+        """The name of the option of KIP-1289 as written, which Kafka has, too, where it stages nothing."""
+        return self.written or self.options[0].name
 
     def option(self, name: str) -> Option:
         """Return an option by name.

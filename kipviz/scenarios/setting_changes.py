@@ -161,10 +161,10 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         Setting(
             slot.name,
             slot.question,
-            chosen,
+            design.choices[slot.name],
             tuple((o.name, o.sentence) for o in design.options(slot)),
         )
-        for slot, chosen in zip(SLOTS, design.chosen, strict=True)
+        for slot in SLOTS
         if _asked_of(slot, design) and comes_up(slot, spec)
     ]
     found += [

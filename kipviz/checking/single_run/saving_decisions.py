@@ -101,11 +101,11 @@ def _others(design: Design, spec: ClusterSpec) -> list[tuple[Slot, Option]]:
     """Return the other options of each slot; for a design without staging only those of Kafka's own rules."""
     return [
         (slot, option)
-        for slot, chosen in zip(SLOTS, design.chosen, strict=True)
+        for slot in SLOTS
         if design.stages_shares or slot.finding == KAFKAS_OWN
         if comes_up(slot, spec)
         for option in slot.options
-        if option.name != chosen
+        if option.name != design.choices[slot.name]
     ]
 
 

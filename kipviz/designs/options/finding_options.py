@@ -199,6 +199,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Future, ShareSnapshotValue.DeliveryState; PersisterStateBatchCombiner",
             ),
         ),
+        written="joined_with_the_vote",
     ),
     Slot(
         "member_check",
@@ -234,6 +235,7 @@ FINDING_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Phase 1, 'code is dormant'; Downgrade",
             ),
         ),
+        written="not_known_any_more",
     ),
     Slot(
         "staging_starts",
@@ -256,14 +258,3 @@ FINDING_SLOTS: tuple[Slot, ...] = (
         ),
     ),
 )
-
-WRITTEN: dict[str, str] = {
-    "commit_target": "by_its_type",
-    "marker_answer": "when_replicated",
-    "outcome_write": "counts_as_done",
-    "state_marker": "through_the_coordinator",
-    "outcome_join": "joined_with_the_vote",
-    "member_check": "whoever_holds_the_record",
-    "marker_below_level": "not_known_any_more",
-    "staging_starts": "staging_counts",
-}

@@ -179,6 +179,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
             Option("batch_of_the_transaction", batch_of_the_transaction, OURS, "finding E"),
             Option("delivery_state_5", delivery_state_5, DRAFT, MIDDLE),
         ),
+        written="delivery_state_5",
     ),
     Slot(
         "pending_resolver",
@@ -189,6 +190,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
             Option("share_coordinator_completes", share_coordinator_completes, DRAFT, LATE),
             Option("leader_completes", leader_completes, DRAFT, MIDDLE),
         ),
+        written="leader_completes",
     ),
     Slot(
         "state_rank",
@@ -300,6 +302,7 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
             ),
             Option("stays_pending", stays_pending, DRAFT, LATE),
         ),
+        written="stays_pending",
     ),
     Slot(
         "drain",
@@ -333,17 +336,3 @@ IMPLEMENTATION_SLOTS: tuple[Slot, ...] = (
         ),
     ),
 )
-
-WRITTEN: dict[str, str] = {
-    "vote_form": "delivery_state_5",
-    "pending_resolver": "leader_completes",
-    "state_rank": "by_state_number",
-    "marker_hook": "after_the_append",
-    "abort_limit": "not_asked",
-    "rollback_lock": "timer_runs",
-    "participant_order": "added_first",
-    "refresh_match": "noted_before_the_read",
-    "unanswered_vote": "stays_pending",
-    "drain": "decisions_leave",
-    "staged_deliveries": "of_no_delivery",
-}

@@ -48,6 +48,7 @@ LIVENESS_SLOTS: tuple[Slot, ...] = (
             Option("no_transaction", no_transaction, SHIPPED, "transaction.timeout.ms, 4.4.0"),
         ),
         HEARTBEATS,
+        written="no_transaction",
     ),
     Slot(
         "silence",

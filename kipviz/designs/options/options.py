@@ -305,6 +305,7 @@ SLOTS: tuple[Slot, ...] = (
             ),
             Option("memory_only", memory_only, DRAFT, "KIP-1289 corner case 1"),
         ),
+        written="memory_only",
     ),
     Slot(
         "participant",
@@ -326,6 +327,7 @@ SLOTS: tuple[Slot, ...] = (
             ),
             Option("nowhere", nowhere, DRAFT, "KIP-1289 Existing RPCs, AddPartitionsToTxn"),
         ),
+        written="state_partition_by_group",
     ),
     Slot(
         "enlistment",
@@ -369,6 +371,7 @@ SLOTS: tuple[Slot, ...] = (
                 "SharePartition.releaseAcquisitionLockOnTimeout skips what is not ACQUIRED",
             ),
         ),
+        written="back_to_available",
     ),
     Slot(
         "marker_epoch",
@@ -387,6 +390,7 @@ SLOTS: tuple[Slot, ...] = (
             ),
             Option("any_epoch", any_epoch, OURS, "the producer id alone"),
         ),
+        written="equal",
     ),
     Slot(
         "marker_reach",
@@ -402,6 +406,7 @@ SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Existing RPCs, WriteTxnMarkers",
             ),
         ),
+        written="every_one_on_the_broker",
     ),
     Slot(
         "outcome_news",
@@ -428,6 +433,7 @@ SLOTS: tuple[Slot, ...] = (
             Option("acquired", acquired, DRAFT, "KIP-1289 javadoc, State machine additions"),
             Option("available_uncounted", available_uncounted, OURS, "study B11"),
         ),
+        written="acquired",
     ),
     Slot(
         "stage_retry",
@@ -438,6 +444,7 @@ SLOTS: tuple[Slot, ...] = (
             Option("idempotent", idempotent, OURS, "finding K"),
             Option("invalid_record_state", invalid_record_state, DRAFT, "KIP-1289 State machine"),
         ),
+        written="invalid_record_state",
     ),
     Slot(
         "eviction",
@@ -448,6 +455,7 @@ SLOTS: tuple[Slot, ...] = (
             Option("refused", refused, OURS, "finding X5"),
             Option("allowed", allowed, SHIPPED, "SharePartitionManager.onGroupEmpty, 4.4"),
         ),
+        written="allowed",
     ),
     Slot(
         "next_poll",
@@ -459,6 +467,7 @@ SLOTS: tuple[Slot, ...] = (
             Option("accept_the_unstaged", accept_the_unstaged, OURS, "finding X1, half a repair"),
             Option("accept_all", accept_all, DRAFT, "KIP-1289 Pseudo code, implicit mode"),
         ),
+        written="accept_all",
     ),
     Slot(
         "epoch_check",

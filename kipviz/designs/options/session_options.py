@@ -222,6 +222,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("for_nobody", for_nobody, DRAFT, "KIP-1310 2.1, no method names a producer"),
         ),
         SESSION,
+        written="for_nobody",
     ),
     Slot(
         "session_failure",
@@ -238,6 +239,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="separate_failure",
     ),
     Slot(
         "session_identity",
@@ -255,6 +257,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("when_refused", when_refused, OURS, "study B19, lazily on an error"),
         ),
         SESSION,
+        written="at_once_counting_on",
     ),
     Slot(
         "session_sequences",
@@ -266,6 +269,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("counted_apart", counted_apart, DRAFT, "KIP-1310 3.2, TransactionManager"),
         ),
         SESSION,
+        written="counted_apart",
     ),
     Slot(
         "session_producers",
@@ -282,6 +286,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="any_number_of_producers",
     ),
     Slot(
         "resumed_send",
@@ -303,6 +308,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="a_resumed_session_goes_on",
     ),
     Slot(
         "resumed_complete",
@@ -319,6 +325,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="only_when_prepared",
     ),
     Slot(
         "session_timeout",
@@ -330,6 +337,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("the_timeout_itself", the_timeout_itself, DRAFT, "KIP-1310 2.2"),
         ),
         SESSION,
+        written="the_timeout_itself",
     ),
     Slot(
         "session_enlist",
@@ -351,6 +359,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="what_the_application_names",
     ),
     Slot(
         "session_adds",
@@ -367,6 +376,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="it_is_sent_all_the_same",
     ),
     Slot(
         "session_close",
@@ -386,6 +396,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         SESSION,
+        written="leaves_it_open",
     ),
     Slot(
         "session_and_id",
@@ -407,6 +418,7 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         BOTH,
+        written="the_id_of_its_own",
     ),
     Slot(
         "session_threads",
@@ -425,14 +437,12 @@ SESSION_SLOTS: tuple[Slot, ...] = (
             Option("one_thread_at_a_time", one_thread_at_a_time, OURS, "KafkaConsumer.acquire"),
         ),
         THREADS,
+        written="a_lock_in_the_session",
     ),
 )
 
-# The options of the KIP's text, or of an implementation that adds nothing to it: for every slot its draft option.
-WRITTEN: dict[str, str] = {
-    slot.name: next(option.name for option in slot.options if option.status == DRAFT)
-    for slot in SESSION_SLOTS
-}
+# The options of the KIP's text, or of an implementation that adds nothing to it.
+WRITTEN: dict[str, str] = {slot.name: slot.as_written for slot in SESSION_SLOTS}
 
 # Designs that differ from the repaired one in one question: name, title, sentence, slots.
 SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (

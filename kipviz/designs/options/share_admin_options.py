@@ -121,6 +121,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         RESETS,
+        written="fences_the_vote",
     ),
     Slot(
         "initialize_again",
@@ -158,6 +159,7 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         UPKEEP,
+        written="what_snapshots_replace",
     ),
     Slot(
         "member_epoch",
@@ -176,13 +178,6 @@ ADMIN_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         MEMBERS,
+        written="the_current_one",
     ),
 )
-
-WRITTEN: dict[str, str] = {
-    "reset_epoch": "as_it_stands",
-    "reset_while_pending": "fences_the_vote",
-    "initialize_again": "made_anew",
-    "prune_floor": "what_snapshots_replace",
-    "member_epoch": "the_current_one",
-}

@@ -105,6 +105,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             Option("all_of_it_is_staged", all_of_it_is_staged, OURS, "finding X24"),
             Option("at_any_time", at_any_time, SHIPPED, "KafkaShareConsumer.poll, 4.4"),
         ),
+        written="at_any_time",
     ),
     Slot(
         "poll_while_staging",
@@ -120,6 +121,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Public Interfaces, 'returns after enqueueing'",
             ),
         ),
+        written="without_waiting",
     ),
     Slot(
         "dropped_staging",
@@ -135,6 +137,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
                 "KIP-1289 Pseudo code, 'Records will be re-delivered on next poll()' of the broker",
             ),
         ),
+        written="taken_for_staged",
     ),
     Slot(
         "stage_parts",
@@ -146,6 +149,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             Option("all_or_none", all_or_none, DRAFT, "KIP-1289 corner case 11"),
         ),
         only_with=SEVERAL,
+        written="all_or_none",
     ),
     Slot(
         "explicit_mode",
@@ -162,6 +166,7 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         only_with=EXPLICIT,
+        written="only_acknowledge_does",
     ),
     Slot(
         "prepare_waits",
@@ -180,14 +185,6 @@ STAGING_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         only_with=PREPARED,
+        written="for_batches_alone",
     ),
 )
-
-WRITTEN: dict[str, str] = {
-    "poll_before_staging": "at_any_time",
-    "poll_while_staging": "without_waiting",
-    "dropped_staging": "taken_for_staged",
-    "stage_parts": "all_or_none",
-    "explicit_mode": "only_acknowledge_does",
-    "prepare_waits": "for_batches_alone",
-}

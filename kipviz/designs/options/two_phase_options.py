@@ -58,6 +58,7 @@ TWO_PHASE_SLOTS: tuple[Slot, ...] = (
             ),
         ),
         KEPT,
+        written="not_served",
     ),
     Slot(
         "kept_completion",
@@ -76,6 +77,3 @@ TWO_PHASE_SLOTS: tuple[Slot, ...] = (
         KEPT,
     ),
 )
-
-# The choices of a design that is not about two-phase commit: no transaction is ever kept.
-AS_SHIPPED: dict[str, str] = {"keep_prepared": "not_served", "kept_completion": "bumped_again"}

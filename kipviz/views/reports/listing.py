@@ -79,7 +79,7 @@ def designs() -> Listing:
             "status": d.status,
             "sentence": d.sentence,
             "source": d.source,
-            "options": {s.name: option for s, option in zip(SLOTS, d.chosen, strict=True)},
+            "options": d.choices,
         }
         for d in CATALOGUE
     )
