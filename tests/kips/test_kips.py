@@ -15,7 +15,8 @@ from kipviz.kips.library import KIPS, UnknownKip, kip
 from kipviz.kips.row import HOW, MODELLED, OPEN, Row
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.pains import PAINS
-from kipviz.views.reports.kips_page import pages
+from kipviz.views.exports.markdown import plain
+from kipviz.views.reports.kips_page import further_stories, pages
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(known.name, row) for known in KIPS for row in known.rows]
@@ -104,9 +105,18 @@ def test_every_kip_has_rows_and_no_clause_stands_twice() -> None:
         assert len(clauses) == len(set(clauses))
 
 
-def test_every_story_stands_in_a_row_of_some_kip_or_is_made_for_search() -> None:
+def test_every_story_stands_on_the_page_of_some_kip_or_is_made_for_search() -> None:
     shown = {row.scenario for _, row in ROWS} | {pain.story for pain in PAINS}
+    shown |= {story.name for known in KIPS for story in further_stories(known, KIPS)}
     assert {s.name for s in LIBRARY if s.beats and "small" not in s.name} <= shown
+
+
+def test_a_story_that_no_row_names_is_listed_at_the_end_of_its_kips_page() -> None:
+    story = next(s for s in LIBRARY if s.name == "kip-447-group-id-only")
+    assert further_stories(kip("447"), KIPS) == ()
+    fewer = kip("447").but(rows=tuple(r for r in kip("447").rows if r.scenario != story.name))
+    (text,) = [text for name, text in pages((fewer,)) if name == "kip-447.md"]
+    assert f"(`{story.name}`): {plain(story.clause)}" in text.partition("## Further stories")[2]
 
 
 def test_the_page_in_the_project_is_what_the_rows_give() -> None:

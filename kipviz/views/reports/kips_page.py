@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kipviz.kips.row import HOW, OPEN, Kip, Row
+from kipviz.scenarios.library import LIBRARY
+from kipviz.scenarios.pains import PAINS
+from kipviz.scenarios.scenario import Scenario
 from kipviz.views.exports.markdown import plain, table_row
 
 INDEX = "KIPS.md"
@@ -44,7 +47,25 @@ def pages(kips: Iterable[Kip]) -> Iterator[tuple[str, str]]:
     table = [table_row(cells) for cells in (heads, ["---"] * len(heads), *rows)]
     yield INDEX, "\n".join((HEAD, *table, ""))
     for kip in known:
-        yield file_of(kip), BACK + page((kip,)).replace("## ", "# ", 1)
+        more = further_stories(kip, known)
+        text = page((kip,)).replace("## ", "# ", 1) + _render_stories(more)
+        yield file_of(kip), BACK + text
+
+
+def further_stories(kip: Kip, kips: Iterable[Kip]) -> tuple[Scenario, ...]:
+    """Return the stories of a KIP, by their names, that no row of any KIP and no pain shows.
+
+    Stories of small clusters are made for searches and are shown nowhere.
+    """
+    shown = {row.scenario for each in kips for row in each.rows} | {pain.story for pain in PAINS}
+    own = (s for s in LIBRARY if s.name.startswith(f"kip-{kip.number}-") and s.beats)
+    return tuple(s for s in own if s.name not in shown and "small" not in s.name)
+
+
+def _render_stories(stories: Iterable[Scenario]) -> str:
+    """Return a list of stories by title and clause, "" for none."""
+    lines = [f"- {plain(s.listed_title)} (`{s.name}`): {plain(s.clause)}\n" for s in stories]
+    return "".join(["\n## Further stories\n\n", *lines]) if lines else ""
 
 
 def file_of(kip: Kip) -> str:
