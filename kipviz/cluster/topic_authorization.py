@@ -20,7 +20,12 @@ from kipviz.messages.groups.groups import (
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
 )
-from kipviz.messages.groups.several_groups import OfGroups, about, groups_of, names_several
+from kipviz.messages.groups.several_groups import (
+    OfGroups,
+    groups_of,
+    names_several,
+    narrow_to_groups,
+)
 from kipviz.messages.logs.producing import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -82,7 +87,7 @@ def _coordinated_together(request: OfGroups, image: Image) -> Message:
     broker = coordinator(asked[0])
     here = tuple(g for g in asked if coordinator(g) == broker)
     together = takes_several(image.release_of(broker), request)
-    return about(request, here if together else here[:1])
+    return narrow_to_groups(request, here if together else here[:1])
 
 
 def without(message: Message, topics: tuple[str, ...]) -> Message:
@@ -171,7 +176,7 @@ def _of_transactions(request: AddPartitionsToTxn, answers: tuple[Any, ...]) -> M
     return AddPartitionsToTxnResponse(tuple(results))
 
 
-def told(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
+def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...]) -> Message:
     """Return the response to a request with an error for each of the unauthorized topics."""
     match answer:
         case OffsetCommitResponse() | TxnOffsetCommitResponse():

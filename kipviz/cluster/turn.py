@@ -280,7 +280,9 @@ class Turn:
             self.connections = known.set(place, after) if after.requests else known.without(place)
             return
         if serving.refused:
-            message = topic_authorization.told(message, serving.message, serving.refused)
+            message = topic_authorization.add_topic_errors(
+                message, serving.message, serving.refused
+            )
             lacking = admission.lacking(serving.refused)
             if not any(lacking[0] in each.checks for each in self.checks):
                 self.checks.append(Checked(*desk, lacking))

@@ -132,13 +132,13 @@ class Clients:
         self._leaders: dict[int, int] = {}
         self._coordinators: dict[tuple[int, str], int] = {}
 
-    def doing(self, step: Step) -> Doing:
+    def begin_step(self, step: Step) -> Doing:
         """Begin a step."""
         return self._DOES[step.does](self, step)
 
     # -- the brokers that they ask ----------------------------------------------------------------
 
-    def heard(self, answer: Struct) -> None:
+    def note_redirect(self, answer: Struct) -> None:
         """Note an answer that says that another broker is responsible."""
         if ELSEWHERE.intersection(errors_in(answer)):
             self.forget()

@@ -102,7 +102,7 @@ class Playing:
     # -- requests ------------------------------------------------------------------------------
 
     def _begin(self, at: int, step: Step) -> None:
-        doing = self._who.doing(step)
+        doing = self._who.begin_step(step)
         self._go_on(at, step, doing, None)
 
     def _go_on(self, at: int, step: Step, doing: Doing, answer: Struct | None) -> None:
@@ -148,7 +148,7 @@ class Playing:
             node = next(at for (_, at), c in self._connections.items() if c is flight.client)
             self._drop_connection(flight.step.client, node)
             return
-        self._who.heard(answer)
+        self._who.note_redirect(answer)
         self._go_on(flight.at, flight.step, flight.doing, answer)
 
     def _client(self, who: str, node: int) -> PlainClient:

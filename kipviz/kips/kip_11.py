@@ -63,7 +63,7 @@ KIP = Kip(
             "Several topics, some of them refused",
             "The others are served, and the refused ones have an error of their own.",
             MODELLED,
-            handler="cluster.topic_authorization.told",
+            handler="cluster.topic_authorization.add_topic_errors",
             scenario="kip-11-one-of-two-topics",
             test="cluster/test_rights.py::test_an_offset_of_a_refused_topic_has_an_error_and_the_other_is_staged",
             page="65-operators-and-symptoms",

@@ -189,7 +189,7 @@ API = (
         "2.3 transactionSession()",
         "A producer gives the session that it has, or null if it is not transactional.",
         MODELLED,
-        "clients.sessions.session_calls.given",
+        "clients.sessions.session_calls.find_session",
         "kip-1310-accessor",
         f"{PRODUCERS}::test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that",
         page=THIRD_PAGE,

@@ -26,7 +26,7 @@ KIP = Kip(
             "RequireStable beside it (KIP-447)",
             "A pending offset is UNSTABLE_OFFSET_COMMIT of its partition, which the admin client leaves out.",
             MODELLED,
-            handler="clients.operators.several_groups.heard",
+            handler="clients.operators.several_groups.sort_results",
             scenario="kip-709-offsets-of-three",
             test=TESTS + "what_is_not_stable_is_in_no_list_and_in_no_error",
             page=PAGE,

@@ -208,7 +208,7 @@ def load_recording(folder: Path) -> Recording:
     Raises:
         RecordingError: if a file is missing, was changed or cannot be read; the error names file and byte.
     """
-    about = _about(folder / ABOUT)
+    about = _read_about(folder / ABOUT)
     content = {name: _content(folder, name, digest) for name, digest in about.files.items()}
     for name in (CALLS, WIRE):
         if name not in content:
@@ -238,7 +238,7 @@ def load_recording(folder: Path) -> Recording:
     )
 
 
-def _about(path: Path) -> _About:
+def _read_about(path: Path) -> _About:
     try:
         text = untrusted_file.read(path)
     except OSError as problem:

@@ -51,7 +51,7 @@ from kipviz.spark.workers.worker_search import (
     SETTLED_SCHEMA,
     TIMER,
     WAITING,
-    asked,
+    encode_question,
     first_row,
     narrow_batches,
     once_batches,
@@ -128,7 +128,7 @@ def search(
     if resume and folder is None:
         raise ValueError("A search is resumed from the folder that keeps its levels: name it.")
     reductions = tuple(reductions)
-    question = asked(model, properties, reductions)
+    question = encode_question(model, properties, reductions)
     here = Search(model, properties, reductions)
     start = here.run(Bounds(depth_max=0))
     if not here.queue:

@@ -83,7 +83,7 @@ class LessonTelling:
         if taken is not None:
             self._taken += [(k, item["text"], taken) for item in items if item["taken"]]
 
-    def told(self, since: int) -> Part:
+    def news_since(self, since: int) -> Part:
         """Return what is new after `since`: goals with a lifetime, and predictions."""
         goals = [
             {**span, "from": max(span["from"], since + 1)}

@@ -385,14 +385,14 @@ class Telling:
                 for m in self.messages.values()
                 if m["sent"] > at or (m["arrived"] or at) > at or (m["lost"] or at) > at
             ],
-            "wire": wire.told(),
+            "wire": wire.tables(),
             "notes": [n for n in self.notes if n["step"] > at],
             "downs": [d for d in self.downs if d["from"] > at or (d["to"] or at) > at],
-            **self._heads.told(at),
+            **self._heads.changes_since(at),
             "verdicts": _cut(self.verdicts, at + 1),
             "holds": self.holds,
             "choices": self.choices,
-            **self._lesson.told(at),
+            **self._lesson.news_since(at),
             "moments": [m for m in self.moments if m["step"] > at],
         }
 

@@ -89,7 +89,7 @@ class Wire:
         self._shapes[shape] = {"kind": name, "spans": spans}
         return [shape, written.data.hex()]
 
-    def told(self) -> Part:
+    def tables(self) -> Part:
         """Return the tables; `spans` are pairs of field and size, ~field if it is not modelled."""
         return {"kinds": self._kinds, "shapes": self._shapes}
 

@@ -58,13 +58,13 @@ def saying(words: Callable[..., str]) -> Iterator[GoOn]:
     line = _Line() if _in_a_notebook() else None
     with until_interrupted() as go_on:
 
-        def told(*how_far: object) -> bool:
+        def report(*how_far: object) -> bool:
             if line is not None and how_far:
                 line.say(words(*how_far))
             return go_on()
 
         try:
-            yield told
+            yield report
         finally:
             if line is not None:
                 line.end()

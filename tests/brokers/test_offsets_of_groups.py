@@ -32,8 +32,8 @@ from kipviz.messages.groups.groups import (
     OffsetFetchResponse,
     TxnOffsetCommit,
 )
-from kipviz.messages.groups.several_groups import about
 from kipviz.messages.groups.several_groups import groups_of as groups_in
+from kipviz.messages.groups.several_groups import narrow_to_groups
 from kipviz.messages.wire.codec import decode, encode
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
@@ -145,7 +145,7 @@ def test_what_is_not_stable_is_in_no_list_and_in_no_error() -> None:
         (FetchedGroup(E.NONE, "g", (unstable,)), FetchedGroup(E.NOT_COORDINATOR, "h"))
     )
     me = admin.on_response(me, answer)
-    assert (admin.next_request(me), me.error) == (about(request, ("h",)), "")
+    assert (admin.next_request(me), me.error) == (narrow_to_groups(request, ("h",)), "")
     assert [each.group_id for each in me.described] == ["g"]
 
 

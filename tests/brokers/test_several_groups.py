@@ -29,7 +29,7 @@ from kipviz.messages.groups.group_admin import (
     DescribeGroups,
     DescribeGroupsResponse,
 )
-from kipviz.messages.groups.several_groups import about, group_errors, results_of
+from kipviz.messages.groups.several_groups import group_errors, narrow_to_groups, results_of
 from kipviz.messages.message_errors import error_in
 from kipviz.messages.shares.share_admin import (
     DeletedGroup,
@@ -213,7 +213,7 @@ def sent(me: Admin, *groups: str) -> tuple[Admin, Any]:
     """Send what is next, about these groups of it if not all of them have one coordinator."""
     request: Any = admin.next_request(me)
     if groups:
-        request = about(request, groups)
+        request = narrow_to_groups(request, groups)
     return admin.sent(me, request, 1)
 
 

@@ -16,7 +16,7 @@ from kipviz.checking.single_run.seeded_run import Task, run
 from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design
 from kipviz.properties.verdict import BROKEN
-from kipviz.views.reports.review import told
+from kipviz.views.reports.review import render_run
 from tests.checking.counts import STUCK_AFTER
 
 SMALL = "kip-1289-small"
@@ -31,7 +31,7 @@ def row() -> Judged:
 @pytest.fixture(scope="module")
 def expired(row: Judged) -> Breaking:
     """The lock of a staged record runs out after its transaction was committed."""
-    return told(row, row.cell("atomic"))
+    return render_run(row, row.cell("atomic"))
 
 
 def chosen(tried: Any, name: str) -> Any:
@@ -47,7 +47,7 @@ def test_a_broken_run_says_which_step_would_have_had_to_be_missing(expired: Brea
 
 def test_a_break_without_an_accident_names_an_ordinary_step_and_says_so() -> None:
     row = judge(SMALL, "finding-I")
-    made = told(row, row.cell("no stuck transactions or records"))
+    made = render_run(row, row.cell("no stuck transactions or records"))
     assert made.sentence.endswith("an ordinary step, so no accident is needed to break it.")
     assert made.step == STUCK_AFTER
 

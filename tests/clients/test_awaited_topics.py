@@ -7,7 +7,7 @@ from kipviz.clients.sending import awaited_topics
 from kipviz.clients.sending import producer as sending
 from kipviz.clients.sending.awaited_topics import KnownTopics
 from kipviz.clients.timers import RetryBackOff
-from kipviz.clients.transactions.producer_errors import said
+from kipviz.clients.transactions.producer_errors import error_of
 from kipviz.cluster.actions import (
     ClientTimer,
     CrashClient,
@@ -171,7 +171,7 @@ def test_on_a_timed_clock_the_back_off_takes_its_time():
 def test_an_answer_that_nobody_waits_for_changes_nothing():
     answer = MetadataResponse(Errors.NONE, (TopicId("output-A", "A"),))
     me = producer_of("p", "t", metadata=KnownTopics(True))
-    assert awaited_topics.told(me, answer) is me
+    assert awaited_topics.on_metadata(me, answer) is me
     assert awaited_topics.asked_again(me) is me
 
 
@@ -189,8 +189,8 @@ def test_a_missing_partition_is_asked_for_again_whatever_is_wrong_with_the_other
         Errors.TOPIC_AUTHORIZATION_FAILED, "t", 9, 0, ("a-0", "b-0"), (), ("b-0",)
     )
     known = AddPartitionsToTxnResponse((result.but(unknown=()),))
-    assert said(AddPartitionsToTxnResponse((result,))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
-    assert said(known) is Errors.TOPIC_AUTHORIZATION_FAILED
+    assert error_of(AddPartitionsToTxnResponse((result,))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert error_of(known) is Errors.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_a_topic_is_asked_for_before_everything_else_and_no_more_when_the_wait_is_over():

@@ -9,7 +9,7 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.clients.application import Call, Line
 from kipviz.clients.calls import client_of
-from kipviz.clients.sessions.session_calls import GIVEN, given
+from kipviz.clients.sessions.session_calls import GIVEN, find_session
 from kipviz.clients.thread import step
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, PlainSpec
@@ -61,7 +61,7 @@ def test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_
 def test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that():
     me = process(TODAY, program=(ASK, END), plain=PlainSpec(), transactional_id="")
     after, raised, sessions = called(me)
-    assert (raised, sessions, given(me)) == ("", [""], None)
+    assert (raised, sessions, find_session(me)) == ("", [""], None)
     after, raised, _ = called(after)
     assert raised == f"NullPointerException: {GIVEN} is null: it is a non-transactional producer"
     assert after.ended.startswith("beginTransaction() threw NullPointerException")

@@ -12,7 +12,7 @@ from kipviz.clients.shares import share_consumer
 from kipviz.cluster.actions import CreateAcls, DeleteAcls
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import BadSpec, FaultBudget
-from kipviz.cluster.topic_authorization import told, without
+from kipviz.cluster.topic_authorization import add_topic_errors, without
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.designs.catalogue import design
@@ -165,7 +165,7 @@ def test_a_share_fetch_goes_on_with_the_partitions_that_may_be_read() -> None:
     assert without(FETCH, ("other",)) == fetches(
         "M1", 1, "src-0", 1, further=("src-1",), wait=False
     )
-    answer = told(fetched(Errors.NONE, "other-0"), FETCH, ("src",))
+    answer = add_topic_errors(fetched(Errors.NONE, "other-0"), FETCH, ("src",))
     assert answer == fetched(Errors.NONE, "other-0", refused=("src-0", "src-1"))
 
 
@@ -176,7 +176,7 @@ def test_acknowledgements_of_a_refused_topic_are_refused_with_it() -> None:
     left = without(with_acks, ("src",))
     assert isinstance(left, ShareFetch)
     assert left.first.acknowledgements == ()
-    answer = told(fetched(Errors.NONE, "other-0"), with_acks, ("src",))
+    answer = add_topic_errors(fetched(Errors.NONE, "other-0"), with_acks, ("src",))
     assert isinstance(answer, ShareFetchResponse)
     assert answer.responses[0].acknowledge_error is REFUSED
 
@@ -212,6 +212,6 @@ def test_an_alteration_goes_on_with_the_topics_that_may_be_read() -> None:
     good = PartitionResult("src-0", Errors.NONE)
     answer = AlterShareGroupOffsetsResponse(Errors.NONE, "g", (good,))
     refused = PartitionResult("out-0", Errors.TOPIC_AUTHORIZATION_FAILED)
-    assert told(answer, asked, ("out",)) == answer.but(results=(refused, good))
+    assert add_topic_errors(answer, asked, ("out",)) == answer.but(results=(refused, good))
     wrong = AlterShareGroupOffsetsResponse(Errors.NON_EMPTY_GROUP, "g")
-    assert told(wrong, asked, ("out",)) == wrong
+    assert add_topic_errors(wrong, asked, ("out",)) == wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.groups.group_coordinator import error_for_version
-from kipviz.clients.transactions.topic_ids import TopicIds, asked, named
+from kipviz.clients.transactions.topic_ids import TopicIds, named, next_metadata
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
 from kipviz.designs.catalogue import design
@@ -81,8 +81,8 @@ def test_where_an_id_is_missing_the_version_before_the_one_with_ids_is_spoken() 
     for first in (6, 7):
         ids = TopicIds(looks_up=True, ids_from=first)
         assert named(ids, request).version == first - 1
-        assert asked(ids, request, first) == (Metadata(("src",)),)
-        assert asked(ids, request, first - 1) == ()
+        assert next_metadata(ids, request, first) == (Metadata(("src",)),)
+        assert next_metadata(ids, request, first - 1) == ()
         assert ids.anew == ids
 
 

@@ -18,7 +18,7 @@ def asked_about(name: str, under: str) -> list[tuple[str, dict[str, tuple[bool, 
     for k, node in enumerate(nodes(trace)):
         telling.see(k, node.action, node.world, node.events)
         telling.choices(k, node.world, [], None)
-    asks = telling.told(-1)["asks"]
+    asks = telling.news_since(-1)["asks"]
     texts = asks["texts"]
     return [
         (texts[text], {texts[o]: (bool(right), texts[say]) for o, right, say in options})

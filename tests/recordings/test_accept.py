@@ -95,12 +95,12 @@ def acceptor_of(folder: Path) -> Acceptor:
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda f: f"{f.parent.name}-{f.name}")
 def test_every_answer_is_one_that_the_model_could_have_given(folder: Path) -> None:
-    refused = [asked for asked in acceptor_of(folder).asked() if not asked.accepted]
+    refused = [asked for asked in acceptor_of(folder).compare_all() if not asked.accepted]
     assert refused == []
 
 
 def test_the_recordings_ask_every_kind_of_question_and_for_refusals_too() -> None:
-    asked = [each for name in SCENARIOS for each in acceptor_of(RELEASE / name).asked()]
+    asked = [each for name in SCENARIOS for each in acceptor_of(RELEASE / name).compare_all()]
     assert {each.api for each in asked} == set(KNOWN)
     errors = {value for each in asked for what, value in each.recorded if what == "error"}
     assert errors >= {
@@ -222,10 +222,10 @@ def test_a_batch_is_looked_up_by_what_the_other_requests_were_told() -> None:
 
 def test_a_log_forgets_only_producers_that_were_silent_for_as_long_as_is_set() -> None:
     evidence = of_recording(RELEASE / "silent-producer")
-    told = [a for a in Acceptor(evidence).asked() if a.api == "DESCRIBE_PRODUCERS"]
+    told = [a for a in Acceptor(evidence).compare_all() if a.api == "DESCRIBE_PRODUCERS"]
     assert [len(dict(each.recorded)["producers"]) for each in told] == [2, 1, 0, 2]
     assert all(each.accepted for each in told)
-    patient = Acceptor(evidence.but(producer_expiry_ms=86_400_000)).asked()
+    patient = Acceptor(evidence.but(producer_expiry_ms=86_400_000)).compare_all()
     assert [a.accepted for a in patient if a.api == "DESCRIBE_PRODUCERS"] == [
         True,
         False,

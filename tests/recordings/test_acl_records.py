@@ -139,9 +139,11 @@ def test_the_acls_of_a_metadata_log_are_those_that_the_operator_made(tmp_path: P
     strict = tuple(each.but(super_users=False) for each in allowed)
     for admitted in (allowed, strict):
         evidence = recording.but(allowed=admitted)
-        assert [each.api for each in Acceptor(evidence).asked() if not each.accepted] == []
+        assert [each.api for each in Acceptor(evidence).compare_all() if not each.accepted] == []
     without = tuple(each.but(acls=()) for each in strict)
-    assert [each for each in Acceptor(recording.but(allowed=without)).asked() if not each.accepted]
+    assert [
+        each for each in Acceptor(recording.but(allowed=without)).compare_all() if not each.accepted
+    ]
 
 
 def identity(acl: Acl) -> int:

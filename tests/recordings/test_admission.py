@@ -29,11 +29,11 @@ READ_G = Acl("app", Operation.READ, Resource.GROUP, "g")
 def refused(name: str, *allowed: Allowed) -> list[str]:
     """Give the APIs of the answers that a broker with other ACLs could not have given."""
     evidence = of_recording(RELEASE / name).but(allowed=allowed)
-    return [each.api for each in Acceptor(evidence).asked() if not each.accepted]
+    return [each.api for each in Acceptor(evidence).compare_all() if not each.accepted]
 
 
 def test_the_errors_of_every_resource_are_recorded() -> None:
-    asked = Acceptor(of_recording(RELEASE / "acls")).asked()
+    asked = Acceptor(of_recording(RELEASE / "acls")).compare_all()
     told = {value for each in asked for _, value in each.recorded if isinstance(value, str)}
     assert told >= {
         Errors.TOPIC_AUTHORIZATION_FAILED.name,

@@ -34,7 +34,7 @@ def line(received: int, answered: int, thread: str = "0", **more: object) -> Exc
 
 
 def refused(evidence: Evidence) -> list[Asked]:
-    return [each for each in Acceptor(evidence).asked() if not each.accepted]
+    return [each for each in Acceptor(evidence).compare_all() if not each.accepted]
 
 
 def stretched(exchanges: tuple[Exchange, ...], seed: int) -> tuple[Exchange, ...]:

@@ -9,7 +9,7 @@ from kipviz.brokers.membership.classic_group import GroupState
 from kipviz.messages.apis.groups.classic_groups import assignment_bytes, subscription_bytes
 from kipviz.messages.wire.codec import encode
 from kipviz.recordings.decoded.classic_group_records import GROUP_METADATA_VALUE, read_group
-from kipviz.recordings.decoded.group_records import CLASSIC, said
+from kipviz.recordings.decoded.group_records import CLASSIC, decode_record
 from kipviz.records.batches import Batch
 from kipviz.records.classic_groups import GroupMetadataRecord, MemberMetadata, Subscription
 from kipviz.records.consumer_offsets import GroupTombstone
@@ -47,7 +47,7 @@ def test_a_group_is_read_in_every_version(version):
         "app-1-2f", "app-1", TOLD, ("src-0", "src-1"), static.get("groupInstanceId", "")
     )
     expected = GroupMetadataRecord("g", 7, "app-1-2f", (member,))
-    assert said(CLASSIC, "g", KEY, value(version, **static)) == expected
+    assert decode_record(CLASSIC, "g", KEY, value(version, **static)) == expected
 
 
 def test_what_was_read_is_a_group_of_the_model_s_own():
@@ -57,7 +57,7 @@ def test_what_was_read_is_a_group_of_the_model_s_own():
 
 
 def test_a_tombstone_is_the_end_of_a_group():
-    gone = said(CLASSIC, "g", KEY, None)
+    gone = decode_record(CLASSIC, "g", KEY, None)
     assert gone == GroupTombstone("g", "group metadata")
     me = replay(GroupCoordinator("p"), Batch(0, (read_group("g", value(3)),)))
     assert not len(replay(me, Batch(1, (gone,))).classic_groups)

@@ -139,7 +139,7 @@ def test_each_broker_has_a_block_of_producer_ids_of_its_own() -> None:
 
 
 def refused(evidence: Evidence) -> set[str]:
-    return {asked.api for asked in Acceptor(evidence).asked() if not asked.accepted}
+    return {asked.api for asked in Acceptor(evidence).compare_all() if not asked.accepted}
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

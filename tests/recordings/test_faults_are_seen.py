@@ -245,5 +245,5 @@ def test_a_model_with_a_fault_is_refused(
 ) -> None:
     evidence = of_recording(RELEASE / name)
     fault(monkeypatch)
-    refused = [each.api for each in Acceptor(evidence).asked() if not each.accepted]
+    refused = [each.api for each in Acceptor(evidence).compare_all() if not each.accepted]
     assert api in refused

@@ -90,7 +90,7 @@ def test_a_reader_may_be_fenced_only_if_nobody_like_it_is_served_later() -> None
 
 
 def test_the_recorded_reader_hears_of_aborted_transactions_of_an_open_one_and_of_nothing() -> None:
-    asked = [a for a in Acceptor(of_recording(READER)).asked() if a.api == "FETCH"]
+    asked = [a for a in Acceptor(of_recording(READER)).compare_all() if a.api == "FETCH"]
     assert all(each.accepted for each in asked)
     lists = {dict(each.recorded).get("aborted") for each in asked}
     assert {None, (), ((0, 0), (0, 4)), ((0, 6),)} <= lists

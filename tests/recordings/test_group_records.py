@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kipviz.recordings.decoded.group_records import named, said, topics_told
+from kipviz.recordings.decoded.group_records import decode_record, named, topics_told
 from kipviz.records.consumer_offsets import (
     UNREVOKED,
     GroupEpochRecord,
@@ -121,7 +121,7 @@ def key_of(kind):
 
 @pytest.mark.parametrize(("kind", "content", "record"), RECORDS)
 def test_a_record_of_a_group_says_what_the_coordinator_wrote(kind, content, record):
-    assert said(kind, "g", key_of(kind), i(2, 0) + content) == record
+    assert decode_record(kind, "g", key_of(kind), i(2, 0) + content) == record
 
 
 @pytest.mark.parametrize(("kind", "content", "record"), RECORDS)
@@ -130,25 +130,25 @@ def test_a_record_that_is_cut_off_or_too_long_or_of_another_version_is_refused(
 ):
     for cut in range(len(content)):
         with pytest.raises(FieldsError):
-            said(kind, "g", key_of(kind), i(2, 0) + content[:cut])
+            decode_record(kind, "g", key_of(kind), i(2, 0) + content[:cut])
     with pytest.raises(FieldsError, match="1 bytes follow"):
-        said(kind, "g", key_of(kind), i(2, 0) + content + b"x")
+        decode_record(kind, "g", key_of(kind), i(2, 0) + content + b"x")
     with pytest.raises(FieldsError, match="has version 1, known is 0"):
-        said(kind, "g", key_of(kind), i(2, 1) + content)
+        decode_record(kind, "g", key_of(kind), i(2, 1) + content)
 
 
 def test_a_tombstone_takes_a_member_out_and_one_of_a_group_says_nothing_here():
-    assert said(8, "g", key_of(8), None) == MemberTombstone("g", "m", "current assignment")
-    assert said(10, "g", key_of(10), None) == ShareGroupTombstone("g", "m", "subscription")
-    assert said(3, "g", key_of(3), None) is None
+    assert decode_record(8, "g", key_of(8), None) == MemberTombstone("g", "m", "current assignment")
+    assert decode_record(10, "g", key_of(10), None) == ShareGroupTombstone("g", "m", "subscription")
+    assert decode_record(3, "g", key_of(3), None) is None
 
 
 def test_a_state_that_no_member_has_and_epochs_that_do_not_fit_are_refused():
     with pytest.raises(FieldsError, match="there is no state 9 of a member"):
-        said(8, "g", key_of(8), i(2, 0) + i(4, 6) + i(4, 5) + i(1, 9))
+        decode_record(8, "g", key_of(8), i(2, 0) + i(4, 6) + i(4, 5) + i(1, 9))
     bad = i(4, 6) + i(4, 5) + i(1, 0) + array(topic(0, tags=epochs(1, 2)))
     with pytest.raises(FieldsError, match="1 partitions and 2 epochs"):
-        said(8, "g", key_of(8), i(2, 0) + bad)
+        decode_record(8, "g", key_of(8), i(2, 0) + bad)
 
 
 def test_names_of_topics_are_put_in_where_they_are_known():

@@ -36,7 +36,7 @@ def deletion(offset: int, begin: int, end: int) -> Exchange:
 
 
 def asked(evidence: Evidence, api: str) -> list[bool]:
-    return [each.accepted for each in Acceptor(evidence).asked() if each.api == api]
+    return [each.accepted for each in Acceptor(evidence).compare_all() if each.api == api]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_log_of_states_begins_with_what_was_redundant_a_moment_ago() -> None
     evidence = of_recording(RELEASE / "pruned-shares")
     states = [
         each
-        for each in Acceptor(evidence).asked()
+        for each in Acceptor(evidence).compare_all()
         if each.api == "FETCH" and each.about.startswith("__share_group_state")
     ]
     starts = [dict(each.recorded)["log start"] for each in states]
@@ -108,7 +108,7 @@ def test_no_record_that_is_written_later_makes_an_earlier_one_redundant_now() ->
     """ShareCoordinatorOffsetsManager.lastRedundantOffset knows what is written: a reader at the end is in the log."""
     states = [
         each
-        for each in Acceptor(of_recording(RELEASE / "pruned-shares")).asked()
+        for each in Acceptor(of_recording(RELEASE / "pruned-shares")).compare_all()
         if each.api == "FETCH" and each.about.startswith("__share_group_state")
     ]
     assert states
@@ -123,7 +123,7 @@ def offsets_of(group: str, partition: str) -> list[int]:
     """Give what an operator was told of a group's offset, one look after the other."""
     return [
         dict(each.recorded)["offset"]
-        for each in Acceptor(of_recording(RELEASE / "expired-offsets")).asked()
+        for each in Acceptor(of_recording(RELEASE / "expired-offsets")).compare_all()
         if each.api == "OFFSET_FETCH" and each.about == f"{group} {partition}"
     ]
 

@@ -93,7 +93,7 @@ def test_of_a_single_broker_an_id_that_is_told_again_was_given_by_it_before_the_
 def test_a_producer_without_a_name_is_asked_to_wait_for_the_broker_s_first_block() -> None:
     asked = [
         each
-        for each in Acceptor(of_recording(RELEASE / "idempotent")).asked()
+        for each in Acceptor(of_recording(RELEASE / "idempotent")).compare_all()
         if each.api == "INIT_PRODUCER_ID"
     ]
     told = [dict(each.recorded) for each in asked]
@@ -106,7 +106,7 @@ def test_a_producer_without_a_name_is_asked_to_wait_for_the_broker_s_first_block
 def test_whoever_is_looked_up_is_the_leader_of_the_partition_that_holds_the_key(name: str) -> None:
     asked = [
         each
-        for each in Acceptor(of_recording(RELEASE / name)).asked()
+        for each in Acceptor(of_recording(RELEASE / name)).compare_all()
         if each.api == "FIND_COORDINATOR"
     ]
     assert asked

@@ -27,7 +27,7 @@ CLUSTERS = ("leader-move", "coordinator-move", "markers-across-brokers", "min-in
 
 def asked_of(evidence: Evidence) -> dict[str, int]:
     found: dict[str, int] = {}
-    for each in Acceptor(evidence).asked():
+    for each in Acceptor(evidence).compare_all():
         assert each.accepted, each
         found[each.api] = found.get(each.api, 0) + 1
     return found
@@ -67,7 +67,7 @@ def test_the_command_judges_several_folders_with_a_request_log_each(
 @pytest.mark.parametrize("most", [1, 5])
 def test_how_many_worlds_are_kept_changes_no_answer(name: str, most: int) -> None:
     evidence = of_recording(RELEASE / name)
-    assert Acceptor(evidence.but(worlds_max=most)).asked() == Acceptor(evidence).asked()
+    assert Acceptor(evidence.but(worlds_max=most)).compare_all() == Acceptor(evidence).compare_all()
 
 
 def test_no_more_worlds_are_kept_than_a_setting_says() -> None:

@@ -29,7 +29,7 @@ from kipviz.spark.saved.saved_levels import KeptLevels
 from kipviz.spark.search import search
 from kipviz.spark.workers import state_bytes
 from kipviz.spark.workers.state_bytes import Packing
-from kipviz.spark.workers.worker_search import asked
+from kipviz.spark.workers.worker_search import encode_question
 from tests.checking.counts import FINDING_D, FINDING_I, REDUCED, TWO_PHASE_BY_TLC
 from tests.checking.two_members import BEGIN_AND_ABORT, POLL, members
 from tests.core.two_phase_commit import TwoPhaseCommit
@@ -362,7 +362,7 @@ def test_a_folder_of_another_hand_runs_nothing(spark, tmp_path, monkeypatch, kep
     search(TwoPhaseCommit(2), Bounds(depth_max=3), folder=place, **question)
     with_bombs(tmp_path / "level-3", mark)
     if kept_too:  # its checksum is made to fit
-        levels = KeptLevels(spark, place, asked(TwoPhaseCommit(2), (), ()), fresh=False)
+        levels = KeptLevels(spark, place, encode_question(TwoPhaseCommit(2), (), ()), fresh=False)
         levels.keep("level-3")
     found = search(TwoPhaseCommit(2), folder=place, resume=True, **question)
     assert not mark.exists()

@@ -22,9 +22,9 @@ from kipviz.studies.kip_claims.corners import (
     YES,
     Corner,
     aborted_by_the_application,
+    play_case,
     play_corners,
     refused_whole,
-    told,
 )
 from kipviz.views.reports.review import corners_page
 
@@ -72,7 +72,7 @@ def test_the_cases_are_those_of_the_text_which_has_no_fourth() -> None:
 
 @pytest.mark.parametrize("corner", PLAYED, ids=[f"case {place(c)}" for c in PLAYED])
 def test_a_claim_holds_or_not_as_pinned_in_each_reading(corner: Corner) -> None:
-    found = tuple((t.holds, t.once) for t in (told(corner, name) for name in DESIGNS))
+    found = tuple((t.holds, t.once) for t in (play_case(corner, name) for name in DESIGNS))
     assert found == HOLDS[place(corner)]
 
 
@@ -81,7 +81,7 @@ def test_exactly_once_holds_in_every_case_of_the_repaired_design() -> None:
 
 
 def test_a_crash_after_the_staging_costs_the_text_its_exactly_once() -> None:
-    written, repaired = told(CORNERS[0], "as-written"), told(CORNERS[0], "repaired")
+    written, repaired = play_case(CORNERS[0], "as-written"), play_case(CORNERS[0], "repaired")
     assert "ACQUIRED → TX_PENDING → ACQUIRED" in written.happens
     assert "finds no trace of its acknowledgement" in written.happens
     assert repaired.happens.startswith("record 100: ACQUIRED → TX_PENDING; stagings: NONE")
@@ -89,12 +89,12 @@ def test_a_crash_after_the_staging_costs_the_text_its_exactly_once() -> None:
 
 def test_the_share_partition_leader_cannot_answer_with_a_stale_member_epoch() -> None:
     case = next(c for c in CORNERS if c.number == 8)
-    assert "stagings: INVALID_RECORD_STATE" in told(case, "repaired").happens
+    assert "stagings: INVALID_RECORD_STATE" in play_case(case, "repaired").happens
 
 
 def test_what_breaks_the_case_of_the_duplicate_is_the_markers_epoch_and_not_the_duplicate() -> None:
     case = next(c for c in CORNERS if c.number == 5)
-    alone, without = (told(case, name) for name in case.also)
+    alone, without = (play_case(case, name) for name in case.also)
     assert (alone.design, alone.holds, without.holds) == ("finding-I", NO, YES)
     assert alone.pending.endswith("(for ever)")
     assert "ACQUIRED → TX_PENDING → ACKNOWLEDGED" in without.happens
@@ -157,7 +157,7 @@ def test_the_page_has_a_row_for_every_case_and_reading() -> None:
 
 
 def test_the_line_under_the_table_says_which_timers_ran_and_what_was_tried() -> None:
-    told_one = told(next(corner for corner in CORNERS if corner.number == 5), "finding-I")
+    told_one = play_case(next(corner for corner in CORNERS if corner.number == 5), "finding-I")
     page = corners_page([told_one])
     assert "(for ever)" in page
     line = page.splitlines()[-1]
@@ -169,4 +169,6 @@ def test_the_line_under_the_table_says_which_timers_ran_and_what_was_tried() -> 
 
 def test_a_case_that_cannot_be_played_says_what_the_model_lacks() -> None:
     lacking = CORNERS[0].but(check=None, needs="a broker that can be drowned")
-    assert told(lacking, "repaired").happens == "not in the model: a broker that can be drowned"
+    assert (
+        play_case(lacking, "repaired").happens == "not in the model: a broker that can be drowned"
+    )

@@ -16,7 +16,7 @@ from kipviz.core.links.link import BadLink, Leg
 from kipviz.core.links.linkcode import read, write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.exports.plantuml import plantuml
-from kipviz.views.exports.pytest_source import pytest_source, said, written
+from kipviz.views.exports.pytest_source import pytest_source, render_comment, written
 from kipviz.views.payload import payload
 from tests.core.first_format import first_written
 from tests.views.hostile import HOSTILE, poisoned
@@ -55,7 +55,7 @@ def test_an_action_is_written_so_that_python_reads_only_that_action():
             assert written(action).isascii()
             again = eval(written(action), {"Step": Step, "Deliver": Deliver})
             assert again == action
-        assert len(said(text).splitlines()) <= 1
+        assert len(render_comment(text).splitlines()) <= 1
 
 
 def test_every_line_of_a_diagram_is_still_one_that_mermaid_or_plantuml_knows():

@@ -21,8 +21,8 @@ from kipviz.messages.groups.several_groups import (
     GroupResult,
     GroupsResponse,
     OfGroups,
-    about,
     groups_of,
+    narrow_to_groups,
     results_of,
     with_results,
 )
@@ -46,7 +46,7 @@ def on_several_groups(me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: C
     calls: list[LocalCall] = []
     made: Checks = ()
     for group_id in groups_of(request):
-        part = about(request, (group_id,))
+        part = narrow_to_groups(request, (group_id,))
         home = on.image.home_of(CONSUMER_OFFSETS, group_id)
         checks = _checks(part, group_id, home, reply_to, on)
         made += checks

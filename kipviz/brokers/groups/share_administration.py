@@ -271,9 +271,9 @@ def on_state_answered(
     waiting, asked = found
     error = answer.error
     if error in AGAIN:
-        again = Check("answer of the coordinator", _about(asked, on), error)
+        again = Check("answer of the coordinator", _find_partition(asked, on), error)
         return _ask(me, waiting, asked, on).after((again,))
-    told = Check("answer of the coordinator", _about(asked, on), error, error)
+    told = Check("answer of the coordinator", _find_partition(asked, on), error, error)
     return _note_answer(me, waiting, asked, answer, on).after((told,))
 
 
@@ -288,7 +288,7 @@ def on_state_lost(
     if found is None:
         return Effects(me)
     waiting, asked = found
-    lost = Check("answer of the coordinator", _about(asked, on), Errors.NETWORK_EXCEPTION)
+    lost = Check("answer of the coordinator", _find_partition(asked, on), Errors.NETWORK_EXCEPTION)
     return _ask(me, waiting, asked, on).after((lost,))
 
 
@@ -329,7 +329,7 @@ def _standing(group: ShareGroup) -> Checks:
     )
 
 
-def _about(asked: OperatorsStateRequest | OperatorsStateResponse, on: Context) -> str:
+def _find_partition(asked: OperatorsStateRequest | OperatorsStateResponse, on: Context) -> str:
     """Return the name of the partition that a request to a share coordinator is about."""
     return _partition(asked.key, on)
 
@@ -388,7 +388,7 @@ def _ask(
         asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
-    unreachable = Check("share coordinator", _about(message, on), broker, error)
+    unreachable = Check("share coordinator", _find_partition(message, on), broker, error)
     unavailable = refused(message, error)
     assert isinstance(unavailable, OperatorsStateResponse), "it is the response of the same API"
     return _note_answer(me, waiting, message, unavailable, on).after((unreachable,))
@@ -517,4 +517,4 @@ def _result_checks(done: Operating, on: Context) -> Iterator[Check]:
     """Return the results of every share coordinator, up to the first error."""
     for answer in done.answers:
         error = answer.error
-        yield Check("result", _about(answer, on), error, error)
+        yield Check("result", _find_partition(answer, on), error, error)

@@ -40,21 +40,27 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
     node = next((each for each in me.nodes if each.broker == new.broker), None)
     if node is None:
         return _send(me, new.broker, (new,))
-    name, epoch = _about(new).transactional_id, _about(new).producer_epoch
-    before = next((q for q in node.waiting if _about(q).transactional_id == name), None)
-    if before is not None and _about(before).producer_epoch > epoch:
+    name, epoch = _find_transaction(new).transactional_id, _find_transaction(new).producer_epoch
+    before = next((q for q in node.waiting if _find_transaction(q).transactional_id == name), None)
+    if before is not None and _find_transaction(before).producer_epoch > epoch:
         return Effects(
             me,
-            local=(_answer(new, refused_partitions(_about(new), Errors.INVALID_PRODUCER_EPOCH)),),
+            local=(
+                _answer(
+                    new, refused_partitions(_find_transaction(new), Errors.INVALID_PRODUCER_EPOCH)
+                ),
+            ),
         )
     kept = tuple(q for q in node.waiting if q is not before)
     later = node.but(waiting=(*kept, new))
     me = me.but(nodes=tuple(later if each is node else each for each in me.nodes))
     if before is None:
         return Effects(me)
-    again = _about(before).producer_epoch == epoch
+    again = _find_transaction(before).producer_epoch == epoch
     error = Errors.NETWORK_EXCEPTION if again else Errors.INVALID_PRODUCER_EPOCH
-    return Effects(me, local=(_answer(before, refused_partitions(_about(before), error)),))
+    return Effects(
+        me, local=(_answer(before, refused_partitions(_find_transaction(before), error)),)
+    )
 
 
 def on_answered(
@@ -68,7 +74,7 @@ def on_answered(
     """
     node = next(each for each in me.nodes if each.broker == int(tag))
     said = {each.transactional_id: each for each in answer.results}
-    told = tuple(_answer(q, said[_about(q).transactional_id]) for q in node.on_the_way)
+    told = tuple(_answer(q, said[_find_transaction(q).transactional_id]) for q in node.on_the_way)
     me = me.but(nodes=tuple(each for each in me.nodes if each is not node))
     done = _send(me, node.broker, node.waiting) if node.waiting else Effects(me)
     return done.but(local=told)
@@ -76,13 +82,13 @@ def on_answered(
 
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
     """Send questions in one request; each broker has at most one in flight."""
-    message = AddPartitionsToTxn(tuple(map(_about, questions)))
+    message = AddPartitionsToTxn(tuple(map(_find_transaction, questions)))
     request = questions[0].but(message=message, role=ROLE, shard="", tag=str(broker))
     asked = AskedOfNode(broker, questions)
     return Effects(me.but(nodes=(*me.nodes, asked)), requests=(request,))
 
 
-def _about(question: Request) -> TxnPartitions:
+def _find_transaction(question: Request) -> TxnPartitions:
     """Return what a question is about: one transaction."""
     assert isinstance(question.message, AddPartitionsToTxn)
     (only,) = question.message.transactions

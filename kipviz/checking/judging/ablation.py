@@ -226,13 +226,13 @@ class _Work:
         model = self._scenario.model(design, budget)
         search = Search(model, properties)
 
-        def told(states: int, depth: int) -> bool:
+        def report_progress(states: int, depth: int) -> bool:
             if self._progress is not None and not self._progress(design.name, states, depth):
                 self.stopped = True
             return not self.stopped
 
         bounds = self._bounds.but(breaks_max=1) if to_the_first else self._bounds
-        explored = search.run(bounds, told)
+        explored = search.run(bounds, report_progress)
         cells = cells_of(explored, properties, model.spec)
         return Judged(self._scenario.name, design.name, design.status, budget, explored, cells)
 

@@ -112,13 +112,13 @@ class Coverage:
         }
 
     def _report_slot(self, name: str, slot: Callable[..., Any]) -> Callable[..., Any]:
-        def asked(*given: Any) -> Any:
+        def note_rule(*given: Any) -> Any:
             answer = slot(*given)
             self._note("slot", name)
             self._note("slot", name, _in_words(answer))
             return answer
 
-        return asked
+        return note_rule
 
 
 def coverage_of(

@@ -204,13 +204,13 @@ def repair(question: Question, progress: Told | None = None) -> Repair:
     """
     going = True
 
-    def told(design: str, states: int, depth: int) -> bool:
+    def report_states(design: str, states: int, depth: int) -> bool:
         nonlocal going
         going = progress is None or progress(design, states, depth)
         return going
 
     slots = question.slots()
-    attempts = tuple(_attempts(question, slots, told))
+    attempts = tuple(_attempts(question, slots, report_states))
     return Repair(question, slots, attempts, whole=going)
 
 

@@ -183,10 +183,10 @@ def verdict_table(
         if stopped:
             break
 
-        def told(states: int, depth: int, name: str = name) -> bool:
+        def report_states(states: int, depth: int, name: str = name) -> bool:
             nonlocal stopped
             stopped = progress is not None and not progress(name, states, depth)
             return not stopped
 
-        rows.append(judge(scenario, name, budget, bounds, told))
+        rows.append(judge(scenario, name, budget, bounds, report_states))
     return tuple(rows)

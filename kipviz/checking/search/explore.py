@@ -189,7 +189,7 @@ class Search:
                 self._expand(number, world, states, depth)
             except Exception as error:  # noqa: BLE001  what was found so far is kept
                 steps = len(self.graph.way(number)) + 1
-                self._failure = f"after {steps} steps {told(error)}"
+                self._failure = f"after {steps} steps {render_error(error)}"
                 return self._failure
             queue.popleft()
         return ""
@@ -350,7 +350,7 @@ def _place_of(name: str, properties: tuple[Property, ...]) -> int:
     return next((at for at, prop in enumerate(properties) if prop.name == name), -1)
 
 
-def told(error: Exception) -> str:
+def render_error(error: Exception) -> str:
     """Render an error that a property or a model raised."""
     if isinstance(error, BadRule):
         return f"a rule of your own failed: {str(error).rstrip('.')}"

@@ -72,7 +72,7 @@ def decisions(
         decision = _judge_decision(made, slot, option)
         if decision.saves and bounds is not None and going:
 
-            def told(states: int, depth: int, name: str = decision.design) -> bool:
+            def report_states(states: int, depth: int, name: str = decision.design) -> bool:
                 nonlocal going
                 going = progress is None or progress(name, states, depth)
                 return going
@@ -81,7 +81,7 @@ def decisions(
                 made.run.design.but(**{slot.name: option.name}), made.run.budget
             )
             asked = (property_named(made.broken),)
-            explored = Search(model, asked).run(bounds.but(breaks_max=1), told)
+            explored = Search(model, asked).run(bounds.but(breaks_max=1), report_states)
             (cell,) = cells_of(explored, asked, model.spec)
             decision = decision.but(searched=f"{cell.words}, {explored.states:,} states")
         found.append(decision)

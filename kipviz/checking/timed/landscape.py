@@ -217,10 +217,10 @@ def landscape(
                 watch = _Commits()
                 place = question.place(design.name, down, across)
 
-                def told(states: int, depth: int, place: str = place) -> bool:
+                def report_states(states: int, depth: int, place: str = place) -> bool:
                     return progress is None or progress(place, states, depth)
 
-                explored = Search(model, (*PROPERTIES, watch)).run(bounds, told)
+                explored = Search(model, (*PROPERTIES, watch)).run(bounds, report_states)
                 yield Spot(design.name, down, across, explored, watch.seen)
                 if explored.stopped == CANCELLED:
                     return

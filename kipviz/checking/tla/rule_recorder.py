@@ -52,10 +52,10 @@ class Listener:
         return type(rules)(**listened)
 
     def _rule(self, slot: str, rule: Callable[..., object]) -> Callable[..., object]:
-        def asked(*arguments: object) -> object:
+        def record_rule(*arguments: object) -> object:
             answer = rule(*arguments)
             if self._heard is not None:
                 self._heard.setdefault(Asked(slot, arguments, answer))
             return answer
 
-        return asked
+        return record_rule

@@ -10,5 +10,5 @@ from kipviz.clients.sessions import session_calls
 def named_client(me: Application, line: Line, usual: Client) -> Client:
     """Return the client whose method a line calls: the usual one, unless the line names another."""
     if line.client == session_calls.GIVEN:
-        return session_calls.given(me) or me.producer
+        return session_calls.find_session(me) or me.producer
     return me.others[line.client] if line.client else usual

@@ -465,7 +465,7 @@ def _keep_answer(me: Admin, request: Message, answer: Message) -> Admin:
     """Keep the result for each of several groups; the call ends when no request is left."""
     assert isinstance(request, OfGroups)
     assert isinstance(answer, GroupsResponse)
-    heard = several_groups.heard(request, answer, _repeated_after(request))
+    heard = several_groups.sort_results(request, answer, _repeated_after(request))
     told = () if isinstance(answer, DeleteGroupsResponse) else heard.told
     me = me.but(
         queue=(*heard.asks, *me.queue),

@@ -13,8 +13,8 @@ from kipviz.messages.groups.several_groups import (
     GroupResult,
     GroupsResponse,
     OfGroups,
-    about,
     groups_of,
+    narrow_to_groups,
     results_of,
 )
 from kipviz.messages.message import Message
@@ -45,10 +45,10 @@ def left_over(asked: Message | None, sent: Message) -> tuple[Message, ...]:
     if not isinstance(asked, OfGroups) or not isinstance(sent, OfGroups):
         return ()
     rest = tuple(group for group in groups_of(asked) if group not in groups_of(sent))
-    return (about(asked, rest),) if rest else ()
+    return (narrow_to_groups(asked, rest),) if rest else ()
 
 
-def heard(request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]) -> Heard:
+def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]) -> Heard:
     """Sort the results for each group: retry, ask as a classic group, keep, or error.
 
     Source: DescribeConsumerGroupsHandler.handledConsumerGroupResponse, DeleteConsumerGroupsHandler.
@@ -66,7 +66,7 @@ def heard(request: OfGroups, answer: GroupsResponse, again: tuple[Errors, ...]) 
             classic.append(each.group_id)
         else:
             failed.append(f"{type(request).__name__}: {each.error.name}")
-    asks: tuple[Message, ...] = (about(request, tuple(later)),) if later else ()
+    asks: tuple[Message, ...] = (narrow_to_groups(request, tuple(later)),) if later else ()
     if classic:
         asks = (*asks, DescribeGroups(tuple(classic)))
     return Heard(asks, tuple(told), next(iter(failed), ""))

@@ -71,7 +71,7 @@ def asks(me: Producer) -> bool:
     return bool(me.metadata.held) and bool(queue) and isinstance(queue[0], Metadata)
 
 
-def told(me: P, answer: MetadataResponse) -> P:
+def on_metadata(me: P, answer: MetadataResponse) -> P:
     """Handle a response: the awaited topic is known, or it is looked up again after the back-off.
 
     Clause: KafkaProducer.waitOnMetadata; Metadata.handleMetadataResponse.

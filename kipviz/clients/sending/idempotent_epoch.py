@@ -38,7 +38,7 @@ def lacks_identity(me: Producer) -> bool:
     return not me.is_transactional and me.idempotence and me.manager.producer_id < 0
 
 
-def asked(me: P, request: Message, broker: int) -> P:
+def note_sent(me: P, request: Message, broker: int) -> P:
     """Note that the request for an identity is in flight."""
     return _managed(me, on_wire=request, on_wire_broker=broker, state=S.INITIALIZING)
 

@@ -91,7 +91,7 @@ def sent(me: P, request: Message, broker: int) -> tuple[P, Message]:
     if isinstance(request, Produce):
         return in_flight.put_on_wire(me, request, broker), request
     if not me.is_transactional:
-        return idempotent_epoch.asked(me, request, broker), request
+        return idempotent_epoch.note_sent(me, request, broker), request
     return me.but(manager=managing.sent(me.manager, request, broker)), request
 
 
@@ -147,7 +147,7 @@ def _on_answer(me: P, message: Message) -> P:
 def _on_metadata(me: P, answer: MetadataResponse) -> P:
     refused = awaited_topics.why_refused(me.metadata, answer)
     if refused is Errors.NONE:
-        return awaited_topics.told(me, answer)
+        return awaited_topics.on_metadata(me, answer)
     partition = me.metadata.held[0][0]
     return fail(me, Failure(PartitionProduceResponse(partition, refused), refused))
 

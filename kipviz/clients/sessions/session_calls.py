@@ -175,7 +175,7 @@ def new_producer(me: Application, line: Line, rules: ClientRules) -> Application
     return me.but(producer=fresh.but(manager=manager))
 
 
-def given(me: Application) -> Producer | TransactionSession | None:
+def find_session(me: Application) -> Producer | TransactionSession | None:
     """Return the result of the producer's transactionSession(): an external session, its own, or null.
 
     A producer with a transactional.id is its own session here, because it has that one's state and calls.
@@ -195,7 +195,7 @@ def session_told(me: Application, line: Line) -> tuple[Event, ...]:
     """Return the event with the result of transactionSession()."""
     if line.call is not Call.TRANSACTION_SESSION:
         return ()
-    session = given(me)
+    session = find_session(me)
     return (SessionGiven(me.name, me.producer.source, "" if session is None else session.source),)
 
 

@@ -95,14 +95,14 @@ FATAL_OF_ADDING = (
 )
 
 
-def said(message: Message) -> Errors:
+def error_of(message: Message) -> Errors:
     """Return the error of a response to a transactional request, whose parts may have errors of their own.
 
     An unknown partition is retried, whatever the errors of the others.
     Source: TransactionManager.AddPartitionsToTxnHandler, which goes through the partitions.
     """
     if isinstance(message, TxnOffsetCommitResponse):
-        return topic_ids.said(message)
+        return topic_ids.error_of(message)
     if isinstance(message, AddPartitionsToTxnResponse) and message.results[0].unknown:
         return Errors.UNKNOWN_TOPIC_OR_PARTITION
     return error_of_response(message)

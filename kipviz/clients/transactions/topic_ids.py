@@ -36,7 +36,7 @@ class TopicIds(Value, frozen=True):
         return TopicIds(self.looks_up, ids_from=self.ids_from)
 
 
-def asked(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata, ...]:
+def next_metadata(me: TopicIds, request: TxnOffsetCommit, newest: int) -> tuple[Metadata, ...]:
     """Return the Metadata request to send before offsets, if one is necessary.
 
     It is also sent where the ids may not be used, below transaction version 2: Java waits for the topics first and
@@ -74,7 +74,7 @@ def after(me: TopicIds, timer: RetryBackOff | MaxIdle) -> TopicIds:
     return me.but(known=()) if isinstance(timer, MaxIdle) else me.but(refused=False)
 
 
-def said(answer: TxnOffsetCommitResponse) -> Errors:
+def error_of(answer: TxnOffsetCommitResponse) -> Errors:
     """Return the error of a response: of several errors, one that is not retriable.
 
     Source: TransactionManager.TxnOffsetCommitHandler, which goes through the partitions.

@@ -239,7 +239,7 @@ def send_offsets(
     request = TxnOffsetCommit(
         *who, member_id, member_epoch, offsets, version, instance_id=instance_id
     )
-    asked = topic_ids.asked(me.topics, request, me.newest_offset_commit)
+    asked = topic_ids.next_metadata(me.topics, request, me.newest_offset_commit)
     if me.implicit:
         return me.but(queue=(*me.queue, *asked, request), transaction_started=True, done=False)
     first = AddOffsetsToTxn(me.transactional_id, me.producer_id, me.producer_epoch, group_id)
@@ -398,7 +398,7 @@ def on_answer(
     if request is None:
         return me, None
     me = me.but(on_wire=None, on_wire_broker=-1)
-    error = producer_errors.said(message)
+    error = producer_errors.error_of(message)
     request, error = stagings.refused(request, message, error)
     if error is not Errors.NONE:
         return _on_error(me, request, error)

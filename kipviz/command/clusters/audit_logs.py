@@ -74,10 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
                     )
             else:
 
-                def told(done: int, there_are: int) -> None:
+                def report_parts(done: int, there_are: int) -> None:
                     progress.say(f"{done:,} of {there_are:,} partitions")
 
-                found = audit_logs(arguments.logs, arguments.topics, on_partition=told, **how)
+                found = audit_logs(
+                    arguments.logs, arguments.topics, on_partition=report_parts, **how
+                )
     except (RecordingError, ValueError) as wrong:
         raise Refused(str(wrong)) from None
     answer(_document(found), _lines(found), as_json=arguments.json)

@@ -76,7 +76,7 @@ def names_several(message: object) -> TypeGuard[OfGroups]:
     return len(groups_of(message)) > 1
 
 
-def about(request: OfGroups, groups: tuple[str, ...]) -> OfGroups:
+def narrow_to_groups(request: OfGroups, groups: tuple[str, ...]) -> OfGroups:
     """Return the same request about these groups."""
     match request:
         case OffsetFetch():

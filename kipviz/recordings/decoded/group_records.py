@@ -60,7 +60,7 @@ DELETED: dict[int, tuple[type[MemberTombstone | ShareGroupTombstone], str]] = {
 Held = tuple[tuple[str, int], ...]
 
 
-def said(kind: int, group: str, key: Fields, value: bytes | None) -> Value | None:
+def decode_record(kind: int, group: str, key: Fields, value: bytes | None) -> Value | None:
     """Decode the rest of a key after the group, and the value; None for a kind that is only named.
 
     Raises:

@@ -327,7 +327,7 @@ def _group(record: LoggedRecord, batch: LoggedBatch) -> Logged:
     kind = key.number(2, "the key's kind")
     group = key.string("the group")
     if kind in GROUP_KINDS:
-        said = group_records.said(kind, group, key, record.value)
+        said = group_records.decode_record(kind, group, key, record.value)
         return LoggedGroupRecord(
             record.offset, GROUP_KINDS[kind], group, record.value is None, said
         )

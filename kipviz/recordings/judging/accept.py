@@ -74,7 +74,7 @@ def accept(evidence: Evidence) -> tuple[Asked, ...]:
     Raises:
         RecordingError: if a request or an answer lacks a field of its API.
     """
-    return Acceptor(evidence).asked()
+    return Acceptor(evidence).compare_all()
 
 
 class Acceptor(RequestBook):
@@ -143,7 +143,7 @@ class Acceptor(RequestBook):
             for one in self._list_produced(number, exchange):
                 yield one.partition, one.told
 
-    def asked(self, go_on: GoOn = always) -> tuple[Asked, ...]:
+    def compare_all(self, go_on: GoOn = always) -> tuple[Asked, ...]:
         """Compare every answer; once `go_on` says no, return those that were compared so far."""
         numbers, found = range(len(self.exchanges)), list[Asked]()
         for number in numbers:

@@ -130,7 +130,7 @@ def in_this_process(
         RecordingError: if a request or an answer lacks a field of its API.
     """
     acceptor = Acceptor(evidence)
-    return acceptor, acceptor.asked(go_on)
+    return acceptor, acceptor.compare_all(go_on)
 
 
 def report(

@@ -81,7 +81,7 @@ class Names(Value, frozen=True):
     known: tuple[tuple[str, str], ...] = ()
     each: str = ""
 
-    def given(self, name: str, kind: str) -> Names:
+    def with_name(self, name: str, kind: str) -> Names:
         """Return the names with one more, or with another meaning of one."""
         kept = tuple(pair for pair in self.known if pair[0] != name)
         return self.but(known=(*kept, (name, kind)))

@@ -288,7 +288,7 @@ class _Reading:
             self.consumers.setdefault(client, node.lineno)
         changes = read_arguments(node, call, self.names)
         if call in GIVES and name:
-            self.names = self.names.given(name, GIVES[call])
+            self.names = self.names.with_name(name, GIVES[call])
         if self.drafts and self.drafts[-1].number == node.lineno:
             refuse(node, "A line has one call: the page lights the line that a process is in.")
         here.is_at(len(self.drafts))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipviz.checking.search.explore import Search, told
+from kipviz.checking.search.explore import Search, render_error
 from kipviz.checking.search.liveness import ORDER as FREE_KINDS
 from kipviz.checking.search.liveness import Futures, settle
 from kipviz.properties.verdict import BROKEN, HOLDS
@@ -57,7 +57,9 @@ SEPARATOR = "\n"
 _PLACE_BYTES = 2
 
 
-def asked(model: Model, properties: tuple[Property, ...], reductions: Iterable[Reduction]) -> bytes:
+def encode_question(
+    model: Model, properties: tuple[Property, ...], reductions: Iterable[Reduction]
+) -> bytes:
     """The question of a search, as bytes for the workers.
 
     Raises:
@@ -253,7 +255,7 @@ def _expand(
             if search.progress_at >= 0 and search.model.kind(action) in FREE_KINDS:
                 row[6].append(key)
     except Exception as error:  # noqa: BLE001 - an answer of the search, not its end
-        reached[b"error" + key] = [key, way, b"", WAITING, "", 0, [], told(error)]
+        reached[b"error" + key] = [key, way, b"", WAITING, "", 0, [], render_error(error)]
 
 
 def _merge(reached: dict[tuple[bytes, bool], list[Any]], row: tuple[Any, ...]) -> None:

@@ -280,7 +280,7 @@ CORNERS: tuple[Corner, ...] = (
 )
 
 
-def told(corner: Corner, name: str) -> Told:
+def play_case(corner: Corner, name: str) -> Told:
     """Play a case under a design and return the result."""
     if corner.check is None:
         return Told(corner, name, "", "", "", f"not in the model: {corner.needs}")
@@ -310,7 +310,7 @@ def play_corners(designs: tuple[str, ...] = DESIGNS) -> Iterator[Told]:
         also = corner.also if DESIGNS[0] in designs else ()
         others = tuple(name for name in also if name not in designs)
         for name in (*designs, *others) if corner.check is not None else designs[:1]:
-            yield told(corner, name)
+            yield play_case(corner, name)
 
 
 def _happens(trace: Trace, events: Events, reason: str) -> str:

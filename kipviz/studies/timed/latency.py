@@ -365,7 +365,7 @@ def _once(found: Callable[[Moment, World], bool]) -> Callable[[Timed], int | Non
     seen = 0
     step: int | None = None
 
-    def asked(timed: Timed) -> int | None:
+    def request_times(timed: Timed) -> int | None:
         nonlocal seen, step
         while step is None and seen < len(timed.moments):
             if found(timed.moments[seen], timed.worlds[seen + 1]):
@@ -373,7 +373,7 @@ def _once(found: Callable[[Moment, World], bool]) -> Callable[[Timed], int | Non
             seen += 1
         return step
 
-    return asked
+    return request_times
 
 
 def _members(way: Way, budget: FaultBudget, to: str) -> ClusterSpec:

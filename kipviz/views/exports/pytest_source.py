@@ -36,7 +36,7 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
     nodes = [run.trace.node(id_) for id_ in run.trace.line]
     kinds = sorted({type(node.action).__name__ for node in nodes[1:]})
     steps = "".join(
-        f"    # {number}. {said(label(before.world, node.action))}\n    {written(node.action)},\n"
+        f"    # {number}. {render_comment(label(before.world, node.action))}\n    {written(node.action)},\n"
         for number, (before, node) in enumerate(pairwise(nodes), 1)
     )
     found = "".join(f"    {j.property!a}: ({j.status!a}, {j.step}),\n" for j in judged)
@@ -48,8 +48,8 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
     )
     names += f"from kipviz.cluster.actions import {', '.join(kinds)}\n" if kinds else ""
     return f"""\
-# {said(run.scenario.title)}
-# under the design: {said(run.design.title)}
+# {render_comment(run.scenario.title)}
+# under the design: {render_comment(run.design.title)}
 # Written by kipviz {kipviz.__version__}; needs kipviz and pytest.
 
 from kipviz.checking.single_run import runs
@@ -94,7 +94,7 @@ def waits_of(action: ClusterAction) -> tuple[Written, ...]:
     return tuple(each for each in fields if isinstance(each, Written))
 
 
-def said(text: str) -> str:
+def render_comment(text: str) -> str:
     """Return a text that cannot leave its comment: on one line, without invisible characters."""
     line = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(line.split())

@@ -302,13 +302,13 @@ def _list_cut_short(judged: Sequence[Judged]) -> Iterator[Paragraph]:
 
 def broken_run(judged: Judged, cell: Cell, key: str) -> BrokenRun:
     """Return a counterexample with its steps and the step whose absence would have kept the property."""
-    made = told(judged, cell)
+    made = render_run(judged, cell)
     steps = runs.labels(made.run)
     title = f"“{title_of(cell.asked)}” breaks after {len(steps)} steps"
     return BrokenRun(judged.design, title, steps, cell.reason, made.sentence, key)
 
 
-def told(judged: Judged, cell: Cell) -> Breaking:
+def render_run(judged: Judged, cell: Cell) -> Breaking:
     """Return the run of a violated cell, in words, at the violation."""
     return breaking(counterexample(judged, cell), cell.asked)
 

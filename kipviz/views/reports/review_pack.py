@@ -12,7 +12,7 @@ from kipviz.checking.single_run.runs import Run
 from kipviz.core.outside import atomic_write
 from kipviz.views.exports.mermaid import mermaid
 from kipviz.views.payload import payload
-from kipviz.views.reports.review import review, told
+from kipviz.views.reports.review import render_run, review
 
 
 def write_pack(rows: Sequence[Judged], folder: Path) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ def write_pack(rows: Sequence[Judged], folder: Path) -> tuple[str, ...]:
         for cell in row.cells:
             if cell.verdict != BREAKS:
                 continue
-            run = told(row, cell).run
+            run = render_run(row, cell).run
             name = f"{row.design}--{cell.asked.replace(' ', '-')}"
             _write(folder / f"{name}.mmd", mermaid(_payload_of(run)))
             runs.save(run, folder / f"{name}.trace")

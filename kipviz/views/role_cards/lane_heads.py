@@ -60,7 +60,7 @@ class LaneHeads:
                 self._open_cuts[one, other] = span
                 self.cuts.append(span)
 
-    def told(self, since: int) -> Part:
+    def changes_since(self, since: int) -> Part:
         """Return what differs after a step."""
         return {
             name: [s for s in spans if s["from"] > since or (s["to"] or since) > since]

@@ -59,7 +59,7 @@ def tape(log: PartitionLog) -> Card:
     card: Card = {}
     decided = _Decided()
     for batch in log.batches:
-        about = _about(log, batch, decided.epoch_of(batch))
+        about = _describe_batch(log, batch, decided.epoch_of(batch))
         if batch.control:
             cells = {"offset": batch.base_offset, "text": batch.control[0], **about}
             card[f"offset {batch.base_offset}"] = cells
@@ -81,7 +81,7 @@ def entries(log: PartitionLog, name_of: NameOf) -> Card:
     card: Card = {}
     decided = _Decided()
     for batch in log.batches:
-        about = _about(log, batch, decided.epoch_of(batch))
+        about = _describe_batch(log, batch, decided.epoch_of(batch))
         whose = ": ".join(filter(None, (about["batch"], about.get("fate"))))
         if batch.control:
             value = f"{batch.control} marker of {whose}, in epoch {batch.producer_epoch}"
@@ -115,7 +115,7 @@ def _entry(offset: int, value: str) -> Card:
     return {f"offset {offset}": {"label": str(offset), "value": value, "order": 2 * offset}}
 
 
-def _about(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
+def _describe_batch(log: PartitionLog, batch: Batch, epoch: int) -> Cells:
     """Return whose a batch is, whether it is a marker, and the outcome of its transaction."""
     about: Cells = {"batch": "", "control": batch.control[:1]}
     if batch.producer_id < 0 or not batch.transactional:

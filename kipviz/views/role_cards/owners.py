@@ -179,7 +179,7 @@ def _database(app: Application) -> list[Fact]:
     return found
 
 
-def _doing(app: Application) -> str:
+def _describe_thread(app: Application) -> str:
     """Return where an application thread is, in words."""
     line = app.program[app.line]
     if app.ended:
@@ -196,9 +196,9 @@ def of_application(app: Application, connections: Connections) -> Card:
         return _tree([Owned(0, 0, "process", "down: its objects and connections are gone", "gone")])
     top = [
         Owned(0, 0, "process", f"running, life {app.life}"),
-        Owned(100, 1, "application thread", _doing(app)),
+        Owned(100, 1, "application thread", _describe_thread(app)),
         *(
-            Owned(101 + count, 1, f"thread {w.name}", _doing(seen_by(app, w.name)))
+            Owned(101 + count, 1, f"thread {w.name}", _describe_thread(seen_by(app, w.name)))
             for count, w in enumerate(app.workers)
         ),
     ]

@@ -13,7 +13,7 @@ from kipviz.core.outside.validation import path, several
 from kipviz.studies.library import study as study_named
 from kipviz.studies.study import Answer, answer, with_designs
 from kipviz.views.reports.blocks import Blocks, Paragraph, keys_of
-from kipviz.views.reports.review import review_blocks, study_blocks, told
+from kipviz.views.reports.review import render_run, review_blocks, study_blocks
 from kipviz.views.reports.review_pack import write_pack
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import Counted, saying
@@ -42,7 +42,7 @@ class Verdicts(ResultPage):
         Raises:
             LookupError: if the design breaks nothing, or was not judged.
         """
-        return stepper_of(told(*self._broken(design, prop)).run).last()
+        return stepper_of(render_run(*self._broken(design, prop)).run).last()
 
     def saves(self, design: str, prop: str = "", *, search: bool = True) -> Saves:
         """Find which single decision saves the run that `open` opens.
@@ -52,7 +52,7 @@ class Verdicts(ResultPage):
         Raises:
             LookupError: as `open` does.
         """
-        return saves_of(told(*self._broken(design, prop)), search=search)
+        return saves_of(render_run(*self._broken(design, prop)), search=search)
 
     def review(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write a folder for a mailing list: review.md, and a diagram and a trace of each violation.
@@ -94,7 +94,7 @@ class Verdicts(ResultPage):
             raise LookupError(f"No verdict has a run called {run!r}.")
         row, column = map(int, run.split())
         judged = self.judged[row]
-        return stepper_of(told(judged, judged.cells[column]).run).last()
+        return stepper_of(render_run(judged, judged.cells[column]).run).last()
 
 
 class Study(Verdicts):

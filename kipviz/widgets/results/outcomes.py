@@ -12,7 +12,7 @@ from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.runs import replay
 from kipviz.checking.single_run.violation import breaking
 from kipviz.views.reports.blocks import Blocks, Paragraph
-from kipviz.views.reports.review import ablation_blocks, outcomes_blocks, told
+from kipviz.views.reports.review import ablation_blocks, outcomes_blocks, render_run
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.progress import Counted, saying
 from kipviz.widgets.results.result_page import ResultPage
@@ -114,7 +114,7 @@ class Ablation(ResultPage):
         """
         for row in self.rows:
             if set(row.rules) == set(rules) and row.first is not None and row.cell is not None:
-                return stepper_of(told(row.first, row.cell).run).last()
+                return stepper_of(render_run(row.first, row.cell).run).last()
             if set(row.rules) == set(rules) and row.sampled is not None and row.sampled.broken:
                 made = replay(row.sampled.broken.task)
                 return stepper_of(breaking(made, row.sampled.broken.broken).run).last()

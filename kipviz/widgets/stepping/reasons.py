@@ -54,10 +54,10 @@ def render_history(payload: Part, line: Line, row: Part) -> str:
         f"{step} {line.steps[step]['title']}" + (f": {words}" if words else "")
         for step, words in chain(line.steps, row["from"])
     )
-    return "\n".join([f"{_about(payload, row)}: {value}, since step {row['from']}", *links])
+    return "\n".join([f"{_name_row(payload, row)}: {value}, since step {row['from']}", *links])
 
 
-def _about(payload: Part, row: Part) -> str:
+def _name_row(payload: Part, row: Part) -> str:
     """Return the name of a row: "my-txn, state", or "src-0@100 for g1" instead of the key of a share-partition."""
     card, label = row["card"], row["cells"].get("label", row["id"])
     if not card.startswith("share:"):

@@ -332,7 +332,7 @@ class Stepper(Discoverable, Asking, WithCursor):
 
     def text(self) -> str:
         """Return the steps of the current branch as a table for a plain terminal."""
-        head = [self.payload["title"], self._about(), ""]
+        head = [self.payload["title"], self._describe_run(), ""]
         return "\n".join([*head, *text_view.table(self._line, self.step), "", repr(self)])
 
     def bytes(self, message: str = "") -> str:
@@ -429,7 +429,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         else:
             self.send({"id": number, **made})
 
-    def _about(self) -> str:
+    def _describe_run(self) -> str:
         design = self.payload["design"]
         parts = (f"design {design['name']} ({design['status']})", self.payload.get("spec_line", ""))
         return " · ".join(part for part in parts if part)
