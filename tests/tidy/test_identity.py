@@ -14,10 +14,8 @@ NAMES = frozenset(
     kind.__name__
     for kind in (*get_args(ClusterAction), *(k for a in APIS for k in (a.request, a.response)))
 )
-# Names of other things: of fields in Kafka's bytes and of requests in recorded and foreign files; and one client whose
-# errors are texts.
+# Names of other things: of fields in Kafka's bytes, of requests in recorded files, and of a script's texts.
 OTHERS = {
-    "kipviz/clients/groups/classic_consumer.py",
     "kipviz/conforming/clients.py",
     "kipviz/messages/apis/groups/classic_groups.py",
     "kipviz/recordings/request_context/handmade_requests.py",
