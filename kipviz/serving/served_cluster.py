@@ -39,7 +39,7 @@ from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import named_transactions
-from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
+from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
@@ -186,7 +186,7 @@ class ServedCluster:
                 f"{name} is taken in versions {api.lowest} to {api.highest}, not {version}"
             )
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
-        said, _ = decode(api.request, version, frame, len(start.data))
+        said, _ = decode_head(api.request, version, frame, len(start.data))
         caller.client_id = head["ClientId"] or ""
         if key == _JOIN_GROUP:
             asked = translate_groups.join_group(said, version, self.desk, caller.client_id)
@@ -201,7 +201,7 @@ class ServedCluster:
         self._go_on(caller, current)
 
     def _tell_versions(self, caller: Caller, frame: bytes, version: int) -> None:
-        """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error."""
+        """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error (KIP-511)."""
         correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
         low, high = API_VERSIONS_RANGE
         error: int = Errors.NONE
@@ -209,7 +209,7 @@ class ServedCluster:
             head, start = decode_head(
                 REQUEST_HEADER, header_version(API_VERSIONS_REQUEST, version), frame
             )
-            said, _ = decode(API_VERSIONS_REQUEST, version, frame, len(start.data))
+            said, _ = decode_head(API_VERSIONS_REQUEST, version, frame, len(start.data))
             caller.client_id = head["ClientId"] or ""
             names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
             caller.software = " ".join(filter(None, names))
@@ -241,7 +241,11 @@ class ServedCluster:
             self.refuse(caller, str(why))
 
     def _answer(self, caller: Caller, current: Current) -> None:
-        values = current.asked.answer(tuple(current.replies))
+        try:
+            values = current.asked.answer(tuple(current.replies))
+        except Refused as why:
+            self.refuse(caller, str(why))
+            return
         caller.current = None
         if values is not None:
             caller.out += self._frame(current, values)

@@ -10,7 +10,7 @@ Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetch
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import BY_TIME, ListOffsets, ListOffsetsResponse
@@ -30,8 +30,9 @@ from kipviz.records.batches import Batch
 from kipviz.serving.translating.batch_bytes import batch_in, readable, records_of
 from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
 
-# The error for a batch that no log would accept (Errors.CORRUPT_MESSAGE), or without bytes.
-CORRUPT_MESSAGE = 2
+# The errors for a batch that no log would accept, or without bytes, and for acks that no request may have (Errors).
+CORRUPT_MESSAGE, INVALID_REQUIRED_ACKS = 2, 21
+ALLOWED_ACKS = (-1, 0, 1)
 RECORDS_MAX = 500  # max.poll.records
 TIMESTAMPS = (-1, -2)
 
@@ -65,11 +66,15 @@ def _parts(said: Struct, desk: Desk) -> Iterator[_Part]:
 
 
 def produce(said: Struct, version: int, desk: Desk) -> Asked:
-    """Append batches; their bytes are kept, so that a consumer reads the same bytes."""
-    if said["Acks"] not in (-1, 0, 1):
-        raise Refused(f"acks is -1, 0 or 1, not {said['Acks']}")
+    """Append batches; their bytes are kept, so that a consumer reads the same bytes.
+
+    With acks=0 there is no response; an error closes the connection. Source: KafkaApis.handleProduceRequest,
+    ReplicaManager.isValidRequiredAcks.
+    """
     parts = tuple(_parts(said, desk))
     name = said["TransactionalId"] or ""
+    if said["Acks"] not in ALLOWED_ACKS:
+        parts = tuple(replace(p, error=p.error or INVALID_REQUIRED_ACKS, batch=None) for p in parts)
     data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
     transactional = any(part.batch is not None and part.batch.transactional for part in parts)
     # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
@@ -83,9 +88,15 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
         for part in parts:
             if part.partition in told and told[part.partition].error is Errors.NONE:
                 _keep(part, told[part.partition].base_offset, desk)
-        if said["Acks"] == 0:
-            return None
-        return {"Responses": tuple(_results(said, parts, told))}
+        results = tuple(_results(said, parts, told))
+        if said["Acks"] != 0:
+            return {"Responses": results}
+        for topic in results:
+            for each in topic["PartitionResponses"]:
+                if each["ErrorCode"]:
+                    code = int(each["ErrorCode"])
+                    raise Refused(f"a batch with acks=0 is rejected with error code {code}")
+        return None
 
     return Asked((message,) if data else (), answer)
 

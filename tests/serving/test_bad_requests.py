@@ -1,0 +1,99 @@
+"""Requests that a broker rejects, or that it takes although they look wrong: as Kafka's classes do."""
+
+import pytest
+
+from kipviz.messages.wire.codec import decode, decode_head, encode
+from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
+from kipviz.serving.translating.apis import APIS
+from kipviz.serving.translating.translate_cluster import (
+    API_VERSIONS,
+    API_VERSIONS_REQUEST,
+    API_VERSIONS_RESPONSE,
+)
+from tests.recordings import made_logs
+from tests.serving.test_frames import frame, lives, served
+
+PRODUCE, METADATA = 0, 3
+INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
+
+
+def answer(caller, response, version, *, old_header=False):
+    data = bytes(caller.out)[4:]
+    del caller.out[:]
+    header = 0 if old_header else header_version(response, version)
+    _, start = decode_head(RESPONSE_HEADER, header, data)
+    return decode(response, version, data, len(start.data))[0]
+
+
+def produce(acks, topic="orders"):
+    data = ({"Index": 0, "Records": made_logs.batch(0)},)
+    return frame(PRODUCE, 9, Acks=acks, TopicData=({"Name": topic, "PartitionData": data},))
+
+
+@pytest.mark.parametrize("acks", [2, -2, 32_767])
+def test_acks_that_no_request_may_have_are_an_error_of_each_partition(acks):
+    """ReplicaManager.isValidRequiredAcks."""
+    cluster = served()
+    caller = cluster.connect(1)
+    cluster.feed(caller, produce(acks))
+    (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+    (part,) = topic["PartitionResponses"]
+    assert (part["ErrorCode"], part["BaseOffset"]) == (INVALID_REQUIRED_ACKS, -1)
+    assert not cluster.world.logs["orders-0"].batches
+    assert not cluster.lines
+
+
+def test_with_acks_0_an_error_closes_the_connection_because_there_is_no_response():
+    """KafkaApis.handleProduceRequest: the producer notices, and asks for the metadata again."""
+    cluster = served()
+    follower = 3 - cluster.world.image.leader_of("orders-0")
+    caller = cluster.connect(follower)
+    cluster.feed(caller, produce(0))
+    assert caller.broken
+    assert not caller.out
+    (line,) = cluster.lines
+    assert line.endswith("closed: a batch with acks=0 is rejected with error code 6")
+    good = cluster.connect(3 - follower)
+    cluster.feed(good, produce(0))
+    assert not good.broken
+    assert not good.out
+    assert len(cluster.world.logs["orders-0"].batches) == 1
+
+
+def test_bytes_after_a_request_are_ignored():
+    """AbstractRequest.parseRequest reads what the schema has, and no further."""
+    cluster = served()
+    caller = cluster.connect(1)
+    cluster.feed(caller, frame(METADATA, 12) + b"more")
+    assert answer(caller, APIS[METADATA].response, 12)["Brokers"]
+    assert not cluster.lines
+
+
+def ask_versions(cluster, caller, version, **said):
+    head = {"RequestApiKey": API_VERSIONS, "RequestApiVersion": version, "CorrelationId": 7}
+    header = encode(REQUEST_HEADER, header_version(API_VERSIONS_REQUEST, version), head).data
+    cluster.feed(caller, header + encode(API_VERSIONS_REQUEST, version, said).data)
+    return answer(caller, API_VERSIONS_RESPONSE, version, old_header=True)
+
+
+@pytest.mark.parametrize("name", ["", "-x", "x y", "ä"])
+def test_a_clients_software_without_a_proper_name_is_an_error_and_the_connection_stays(name):
+    """ApiVersionsRequest.isValid."""
+    cluster = served()
+    caller = cluster.connect(1)
+    said = {"ClientSoftwareName": name, "ClientSoftwareVersion": "1.0"}
+    told = ask_versions(cluster, caller, 3, **said)
+    assert (told["ErrorCode"], told["ApiKeys"]) == (INVALID_REQUEST, ())
+    assert ask_versions(cluster, caller, 3, **(said | {"ClientSoftwareName": "x-y.z"}))["ApiKeys"]
+    assert caller.software == "x-y.z 1.0"
+
+
+def test_versions_that_are_too_new_are_answered_with_those_of_api_versions_alone():
+    """KIP-511; ApiVersionsRequest.getErrorResponse."""
+    cluster = served()
+    caller = cluster.connect(1)
+    cluster.feed(caller, b"\x00\x12\x00\x63" + b"\x00\x00\x00\x07")
+    told = answer(caller, API_VERSIONS_RESPONSE, 0, old_header=True)
+    assert told["ErrorCode"] == UNSUPPORTED_VERSION
+    assert [key["ApiKey"] for key in told["ApiKeys"]] == [API_VERSIONS]
+    assert lives(cluster)
