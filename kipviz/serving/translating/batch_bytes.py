@@ -46,8 +46,12 @@ def _text(value: bytes | None) -> str:
     return "" if value is None else value.decode("utf-8", "replace")
 
 
+# What Python needs to keep the bytes of one batch, besides the bytes: small batches cost more than they contain.
+OVERHEAD = 600
+
+
 class KeptBatches:
-    """The bytes of batches as clients sent them, up to a total size; the oldest are dropped first."""
+    """The bytes of batches as clients sent them, up to a total size in memory; the oldest are dropped first."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
@@ -57,10 +61,11 @@ class KeptBatches:
     def keep(self, partition: str, batch: Batch, data: bytes) -> None:
         """Remember the bytes of a batch that has been appended."""
         key = (partition, _plain(batch))
-        self._size += len(data) - len(self._kept.pop(key, b""))
+        before = self._kept.pop(key, None)
+        self._size += len(data) + OVERHEAD - (0 if before is None else len(before) + OVERHEAD)
         self._kept[key] = data
         while self._size > self._bytes_max and len(self._kept) > 1:
-            self._size -= len(self._kept.popitem(last=False)[1])
+            self._size -= len(self._kept.popitem(last=False)[1]) + OVERHEAD
 
     def bytes_of(self, partition: str, batch: Batch, leader_epoch: int) -> bytes:
         """Return a batch as its leader sends it."""
