@@ -492,7 +492,7 @@ class ServedCluster:
         return tuple(a for a in found if self.by == BY_HAND or self._judge(a) == HOLD)
 
     def waiting(self) -> int:
-        """Return how many steps wait for somebody's decision."""
+        """Return how many steps wait for a decision."""
         return len(tuple(self.possible()) if self.by == BY_HAND else self.held())
 
     def _fault_points(self, before: World) -> None:
