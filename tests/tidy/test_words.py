@@ -160,3 +160,14 @@ def test_a_private_function_is_named_by_what_it_does() -> None:
         and not any("property" in ast.unparse(each) for each in node.decorator_list)
     ]
     assert bare == [], "a verb and its object: render, find, make, decode, reject, apply, ..."
+
+
+def test_no_function_of_the_package_is_named_by_saying_alone() -> None:
+    bare = [
+        f"{name_of(path)}: {node.name}"
+        for path in files()
+        for node in functions(path)
+        if node.name.strip("_") in {"told", "said", "asked", "heard", "given", "doing", "about"}
+        and not any("property" in ast.unparse(each) for each in node.decorator_list)
+    ]
+    assert bare == [], "a verb and its object: render_run, note_sent, decode_record, ..."

@@ -117,7 +117,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     log, (batch,) = on.log(me.shard), request.partition_data
     fence = add_to_transaction.fence_checks(request, batch.identity, log, on)
     if error_of(fence) is not Errors.NONE:
-        return _refuse(me, request, reply_to, fence)
+        return _reject(me, request, reply_to, fence)
     if not add_to_transaction.is_new(request, batch.identity, log, on):
         return _append(me, request, reply_to, on, verified=bool(request.transactional_id))
     waiting = Enlisting(request, reply_to, *batch.identity, (me.shard,))
@@ -127,7 +127,7 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     me = _verifying(me, request)
     if asked is None:
         me = _remembering(me, batch.producer_id, on)
-        return _refuse(me, request, reply_to, add_to_transaction.no_coordinator_checks())
+        return _reject(me, request, reply_to, add_to_transaction.no_coordinator_checks())
     enlisted = (*fence, looked_at("enlisted", False))
     waits = Effects(
         me.but(verifying=add_to_transaction.joined(me.verifying, waiting)), checks=enlisted
@@ -157,7 +157,7 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     if call.error is not Errors.NONE:
         refused = add_to_transaction.no_coordinator_checks()
         me = _remembering(_verifying(me, request), batch.producer_id, on)
-        return _refuse(me, request, call.ticket, refused)
+        return _reject(me, request, call.ticket, refused)
     if not call.question:
         return _append(me, request, call.ticket, on, verified=bool(request.transactional_id))
     waiting = Enlisting(
@@ -344,7 +344,7 @@ def _append(
     log = on.log(me.shard)
     enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
     if enough.error is not Errors.NONE:
-        return _refuse(me, request, reply_to, (enough,))
+        return _reject(me, request, reply_to, (enough,))
     batch = _batch_of(request, log)
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
@@ -361,7 +361,7 @@ def _append(
             verification=verification_of(me.verifications, batch.producer_id),
         )
         if error_of(checks) is not Errors.NONE:
-            return _refuse(me, request, reply_to, checks)
+            return _reject(me, request, reply_to, checks)
         base_offset, appends = batch.base_offset, True
         me = _drop_verification(me, batch) if batch.transactional else me
     result = PartitionProduceResponse(me.shard, Errors.NONE, base_offset)
@@ -386,7 +386,7 @@ def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) 
     if error is Errors.NONE:
         verified = on.rules.verification_guard(waiting.guarded)
         return _append(me, request, waiting.reply_to, on, verified=verified).after(answered)
-    return _refuse(me, request, waiting.reply_to, answered)
+    return _reject(me, request, waiting.reply_to, answered)
 
 
 def _verifying(me: PartitionLeader, request: Produce) -> PartitionLeader:
@@ -444,11 +444,11 @@ def _reject_waiting(
     rejected = []
     for each in waiting:
         assert isinstance(each.request, Produce)
-        rejected.append(_refuse(me, each.request, each.reply_to, checks))
+        rejected.append(_reject(me, each.request, each.reply_to, checks))
     return tuple(rejected)
 
 
-def _refuse(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _reject(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
     means = PRODUCE_ERROR if add_to_transaction.enlists(request) else VERIFIED_ERROR
     error = error_of(checks)
     checks = translated(checks, "error to a producer", None, means.get(error, error))

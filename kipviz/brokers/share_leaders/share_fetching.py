@@ -64,19 +64,19 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if not on.simplified.fetches_by_session(reply_to.source):
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
-    def refuse(checks: Checks) -> Effects:
+    def reject(checks: Checks) -> Effects:
         answer = ShareFetchResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     checks = share_sessions.form_checks(request)
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     me, session = share_sessions.after(me, request, reply_to, on)
     checks += session
     if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
         return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     me = share_sessions.with_partitions(me, request)
     call = SessionCall(reply_to, request)
     acknowledged = tuple(part for part in request.partitions if part.acknowledgements)

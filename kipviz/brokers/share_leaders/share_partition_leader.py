@@ -43,7 +43,7 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
 from kipviz.brokers.share_transactions import share_outcomes, share_staging, share_staging_steps
-from kipviz.messages.apis.shares.share_fetch import refuse_fetch
+from kipviz.messages.apis.shares.share_fetch import reject_fetch
 from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import ProduceResponse
@@ -77,8 +77,8 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     """
     partition, said = request.first.partition, request.first.acknowledgements
 
-    def refuse(checks: Checks) -> Effects:
-        answer = refuse_fetch(partition, error_of(checks))
+    def reject(checks: Checks) -> Effects:
+        answer = reject_fetch(partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
     checks = one_after_another(
@@ -86,13 +86,13 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
         lambda: share_sessions.form_checks(request),
     )
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     me, session = share_sessions.after(me, request, reply_to, on)
     checks += session
     if error_of(checks) is Errors.SHARE_SESSION_LIMIT_REACHED and request.wait:
         return share_sessions.keep_waiting(me, request, reply_to).after(checks)
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     key = on.image.share_key(request.group_id, partition)
     known = key in me.shares
     share, loading = ensure(me, key, request.group_id, partition, on)
@@ -129,7 +129,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
     partition = request.first.partition
     checks = (deleted_topics.leader_check(partition, on),)
     if error_of(checks) is not Errors.NONE:
-        refused = refuse_fetch(partition, error_of(checks))
+        refused = reject_fetch(partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, refused),), checks=checks)
     key = on.image.share_key(request.group_id, partition)
     share, loading = ensure(me, key, request.group_id, partition, on)

@@ -107,28 +107,28 @@ def on_init_producer_id(
         return nameless(me, request, reply_to, on)
     answer = answer_to(request)
 
-    def refuse(checks: Checks) -> Effects:
+    def reject(checks: Checks) -> Effects:
         checks = version_checks(request.version, checks, since=4)
         return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
 
     name, fresh = request.transactional_id, on.next_producer_id
     checks = asking_checks(me.loading, request, on)
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     known = me.transactions.get(name)
     new_producer_ids = 0
     if known is None:
         known, new_producer_ids = TransactionMetadata(name, fresh, -1, S.EMPTY), 1
     checks = (*checks, *init_producer_id_checks(known, request))
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     if known.state is S.ONGOING and two_phase.keeps(request):
         return _keep(me, known, reply_to, on).after(checks)
     if known.state is S.ONGOING:
         return _fence(me, known, "fence", reply_to, on, to=answer).after(checks)
     checks = (*checks, *identity_checks(known, request))
     if error_of(checks) is not Errors.NONE:
-        return refuse(checks)
+        return reject(checks)
     identity = next_identity(known, request, fresh)
     record = record_of(
         known,

@@ -13,7 +13,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.share_leaders import share_partition_leader, share_sessions
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.share_leaders.share_sessions import FINAL_EPOCH
-from kipviz.messages.apis.shares.share_fetch import refuse_fetch
+from kipviz.messages.apis.shares.share_fetch import reject_fetch
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import ShareFetch
 
@@ -29,7 +29,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Contex
         checks += session
     refused_before = error_of(checks) is not Errors.NONE
     told = one_after_another(lambda: checks, lambda: (deleted_topics.leader_check(partition, on),))
-    answer = refuse_fetch(partition, error_of(told))
+    answer = reject_fetch(partition, error_of(told))
     done = Effects(me, replies=(Reply(to, answer),), checks=told)
     if refused_before or request.session_epoch != FINAL_EPOCH:
         return done

@@ -215,7 +215,7 @@ def _offsets_of(group: model.FetchedGroup, version: int, around: Around) -> tupl
     return around.by_topics(version, NAMES_TOPICS + 1, partitions, "Partitions")
 
 
-def _refuse(m: model.OffsetFetch, error: Errors) -> model.OffsetFetchResponse:
+def _reject(m: model.OffsetFetch, error: Errors) -> model.OffsetFetchResponse:
     """Return the response with one error: of each named partition, or of each group."""
 
     def refused(group: model.OffsetFetchGroup) -> model.FetchedGroup:
@@ -243,7 +243,7 @@ APIS: tuple[Api, ...] = (
         shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP, DESCRIBE_TOPIC),
         cases=(Case(OF_ALL_TOPICS, _fetches_all, (DESCRIBE_GROUP, DESCRIBED_TOPICS)),),
-        refusal=_refuse,
+        refusal=_reject,
         errors=(
             at("Topics.Partitions.ErrorCode", *OF_AN_OFFSET),
             at("ErrorCode", *COORDINATOR, *OF_A_READER, READS, Errors.UNSUPPORTED_VERSION),

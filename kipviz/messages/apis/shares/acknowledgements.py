@@ -273,7 +273,7 @@ def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> St
     return {"ErrorCode": m.error, "Responses": _results(each, around)}
 
 
-def refuse_acknowledgements(
+def reject_acknowledgements(
     request: model.ShareAcknowledge, error: Errors
 ) -> model.ShareAcknowledgeResponse:
     """Return the response to a request that is rejected: with one error, or with that of each partition."""
@@ -302,7 +302,7 @@ def _staged_partition(part: model.TxnPartitionAcknowledgements) -> tuple[str, St
     return part.partition, row | {"Deliveries": told} if told else row
 
 
-def refuse_staging(
+def reject_staging(
     request: model.TxnShareAcknowledge, error: Errors
 ) -> model.TxnShareAcknowledgeResponse:
     """Return the response to a staging that is rejected with all of its partitions."""
@@ -332,7 +332,7 @@ APIS: tuple[Api, ...] = (
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.BROKER,
         needs=(READ_GROUP, READ_TOPIC),
-        refusal=refuse_acknowledgements,
+        refusal=reject_acknowledgements,
         errors=(
             at(
                 "ErrorCode",
@@ -363,7 +363,7 @@ APIS: tuple[Api, ...] = (
             Need(Operation.READ, Resource.GROUP, "as ShareAcknowledge", "our inference"),
             Need(Operation.READ, Resource.TOPIC, "as ShareAcknowledge", "our inference"),
         ),
-        refusal=refuse_staging,
+        refusal=reject_staging,
         errors=(
             at(
                 "ErrorCode",

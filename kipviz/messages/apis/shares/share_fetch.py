@@ -170,7 +170,7 @@ def _share_fetched(m: model.ShareFetchResponse, around: Around) -> Struct:
     return {"ErrorCode": m.error, "Responses": around.by_topic_ids(found, "Partitions")}
 
 
-def refuse_fetch(partition: str, error: Errors) -> model.ShareFetchResponse:
+def reject_fetch(partition: str, error: Errors) -> model.ShareFetchResponse:
     """Return the response to a rejected fetch: with the error of the whole fetch, or with that of its partition."""
     if error in OF_THE_FETCH or not partition:
         return model.ShareFetchResponse(error)
@@ -198,7 +198,7 @@ APIS: tuple[Api, ...] = (
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.ONE_LEADER,
         needs=(READ_GROUP, READ_EACH),
-        refusal=lambda m, error: refuse_fetch(m.first.partition if m.partitions else "", error),
+        refusal=lambda m, error: reject_fetch(m.first.partition if m.partitions else "", error),
         errors=(
             at(
                 "ErrorCode",
