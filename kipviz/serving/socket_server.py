@@ -59,6 +59,18 @@ def raise_files_max() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+def _bind(port: int) -> socket.socket:
+    """Return a socket that is bound to a port on loopback; 0 is any free port."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((HOST, port))
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
 class SocketServer:
     """Listeners and connections; it listens from the beginning, and answers once it is started.
 
@@ -79,6 +91,8 @@ class SocketServer:
         self._moved = moved
         self._selector = selectors.DefaultSelector()
         self._listeners: dict[int, socket.socket] = {}
+        # The bound ports of brokers that are down: they refuse connections, and no other program takes the port.
+        self._reserved: dict[int, socket.socket] = {}
         self.ports: dict[int, int] = {}
         self._paused_until = 0.0
         for broker in brokers:
@@ -137,7 +151,8 @@ class SocketServer:
                     self._close_idle()
                     self._moved.notify_all()
         finally:
-            for sock in (*self._sockets.values(), *self._listeners.values()):
+            listeners = (*self._listeners.values(), *self._reserved.values())
+            for sock in (*self._sockets.values(), *listeners):
                 sock.close()
             self._selector.close()
             self._wake_in.close()
@@ -178,10 +193,12 @@ class SocketServer:
             self.stopping = True
 
     def _listen(self, broker: int, port: int) -> None:
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-        listener.listen(1_024)
+        listener = self._reserved.pop(broker, None) or _bind(port)
+        try:
+            listener.listen(1_024)
+        except OSError:
+            listener.close()
+            raise
         listener.setblocking(False)
         self._listeners[broker] = listener
         self.ports[broker] = listener.getsockname()[1]
@@ -192,10 +209,11 @@ class SocketServer:
         """Handle an event; an error closes the connection of the event, and no other."""
         try:
             self._event(key, events)
-        except Exception as mistake:
-            if not isinstance(key.data, Caller):
-                raise
-            self._cluster.refuse(key.data, why_not_handled(mistake))
+        except Exception as mistake:  # noqa: BLE001  an error ends no server
+            if isinstance(key.data, Caller):
+                self._cluster.refuse(key.data, why_not_handled(mistake))
+            else:
+                self._cluster.lines.append(f"a new connection: {why_not_handled(mistake)}")
 
     def _event(self, key: selectors.SelectorKey, events: int) -> None:
         place = key.data
@@ -228,14 +246,21 @@ class SocketServer:
                 sock.close()
                 self._refuse_connection(broker, room)
                 continue
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            caller = self._cluster.connect(broker)
-            self._sockets[caller] = sock
-            self._buffers[caller] = bytearray()
-            self._wanted[caller] = selectors.EVENT_READ
-            self._active_at[caller] = monotonic()
-            self._selector.register(sock, selectors.EVENT_READ, caller)
+            try:
+                self._add_connection(broker, sock)
+            except Exception:
+                sock.close()
+                raise
+
+    def _add_connection(self, broker: int, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        caller = self._cluster.connect(broker)
+        self._selector.register(sock, selectors.EVENT_READ, caller)
+        self._sockets[caller] = sock
+        self._buffers[caller] = bytearray()
+        self._wanted[caller] = selectors.EVENT_READ
+        self._active_at[caller] = monotonic()
 
     def _refuse_connection(self, broker: int, room: int) -> None:
         """Log one line for as long as there is no room."""
@@ -369,9 +394,21 @@ class SocketServer:
                 if not self._paused_until:
                     self._selector.unregister(listener)
                 listener.close()
+                with contextlib.suppress(OSError):
+                    self._reserved[broker] = _bind(self.ports[broker])
         for broker in up:
             if broker not in self._listeners:
-                self._listen(broker, self.ports[broker])
+                self._listen_again(broker)
+
+    def _listen_again(self, broker: int) -> None:
+        """Listen for a broker that has started; if its port is taken, try again at each turn."""
+        lines, port = self._cluster.lines, self.ports[broker]
+        try:
+            self._listen(broker, port)
+        except OSError as wrong:
+            line = f"broker {broker} cannot listen on port {port} yet: {wrong.strerror}"
+            if not lines or lines[-1] != line:
+                lines.append(line)
 
     def _settle_caller(self, caller: Caller) -> None:
         if caller.out:

@@ -230,3 +230,51 @@ def test_a_command_takes_as_many_file_descriptors_as_it_may_have():
     )
     assert done.stdout == "300\n"
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] != 100
+
+
+def refuses(server, broker):
+    with pytest.raises(ConnectionRefusedError):
+        connect(server, broker)
+    return True
+
+
+def test_the_port_of_a_crashed_broker_is_kept_for_it(server):
+    port = server.cluster.desk.ports[1]
+    server.crash(1)
+    until(lambda: 1 in server._sockets._reserved)
+    assert refuses(server, 1)
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((LOOPBACK, port))
+    server.start(1)
+    until(lambda: not server._sockets._reserved)
+    connect(server).close()
+    assert server.log == ()
+
+
+def test_a_port_that_another_program_has_taken_is_tried_again(server):
+    server.crash(1)
+    until(lambda: 1 in server._sockets._reserved)
+    server._sockets._reserved.pop(1).close()
+    with socket.create_server((LOOPBACK, server.cluster.desk.ports[1])):
+        server.start(1)
+        until(lambda: server.log)
+        assert serves(server)  # the other brokers go on
+    (line,) = server.log
+    assert line.endswith("yet: Address already in use")
+    until(lambda: 1 in server._sockets._listeners)
+    connect(server).close()
+
+
+def test_an_error_while_a_connection_is_accepted_ends_no_server(server, monkeypatch):
+    fails = iter((True,))
+
+    def connect_once(broker, real=server.cluster.connect):
+        if next(fails, False):
+            raise OSError("it is gone already")
+        return real(broker)
+
+    monkeypatch.setattr(server.cluster, "connect", connect_once)
+    with connect(server):
+        until(lambda: server.log)
+    assert server.log[0].startswith("a new connection: ")
+    assert serves(server)
