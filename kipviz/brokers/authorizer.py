@@ -162,7 +162,9 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
             partitions = (part.partition for part in m.partitions)
         case OffsetFetch():
             partitions = (p for each in m.groups for p in each.partitions or ())
-        case Fetch() | ListOffsets() | DescribeProducers():
+        case Fetch():
+            partitions = (each.partition for each in m.partitions)
+        case ListOffsets() | DescribeProducers():
             partitions = (m.partition,)
         case _:
             assert_never(m)

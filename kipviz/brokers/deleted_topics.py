@@ -44,7 +44,7 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
     said: Any = message
     if isinstance(message, Produce):
         topics = tuple(topic_of(batch.partition) for batch in message.partition_data)
-    elif isinstance(message, ShareAcknowledge | ShareFetch):
+    elif isinstance(message, Fetch | ShareAcknowledge | ShareFetch):
         topics = tuple(topic_of(part.partition) for part in message.partitions)
     else:
         topics = (topic_of(said.partition),)
@@ -54,24 +54,32 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
 def error_of(message: Message, image: Image) -> Errors:
     """Return the error of a request about a partition that does not exist, or NONE if it exists.
 
-    The roles that handle share groups' requests check this themselves, because of the share session. The handler of a
-    Produce for several partitions checks each of them.
+    The roles that handle share groups' requests check this themselves, because of the share session. The handlers of a
+    Produce and of a Fetch for several partitions check each of them.
     Clause: KafkaApis.handleProduceRequest, handleFetchRequest, handleListOffsetRequest, handleDescribeProducersRequest.
     """
     if isinstance(message, Produce):
         batches = message.partition_data
         several = len(batches) > 1
         return Errors.NONE if several else produce_error(message, batches[0], image)
-    by_id = isinstance(message, Fetch) and _by_id(message)
-    if not by_id and not api_of(message).by_name:
+    if isinstance(message, Fetch):
+        partitions = message.partitions
+        several = len(partitions) > 1
+        return Errors.NONE if several else fetch_error(message, partitions[0].partition, image)
+    if not api_of(message).by_name:
         return Errors.NONE
     partition: str = message.partition  # type: ignore[attr-defined]
-    return _missing_error(partition, image, by_id=by_id)
+    return _missing_error(partition, image, by_id=False)
 
 
 def produce_error(request: Produce, batch: PartitionProduceData, image: Image) -> Errors:
     """Return the error of a batch whose partition does not exist, or NONE if it exists."""
     return _missing_error(batch.partition, image, by_id=_by_id(request))
+
+
+def fetch_error(request: Fetch, partition: str, image: Image) -> Errors:
+    """Return the error of a partition of a Fetch that does not exist, or NONE if it exists."""
+    return _missing_error(partition, image, by_id=_by_id(request))
 
 
 def _missing_error(partition: str, image: Image, *, by_id: bool) -> Errors:

@@ -41,6 +41,7 @@ from kipviz.brokers.local_calls import (
 from kipviz.brokers.logs import (
     add_partitions_manager,
     add_to_transaction,
+    fetch_requests,
     log_timers,
     partition_leader,
     produce_requests,
@@ -77,7 +78,7 @@ from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ListGroups
 from kipviz.messages.groups.several_groups import groups_of, names_several
-from kipviz.messages.logs.producing import Produce, ProduceResponse
+from kipviz.messages.logs.producing import Fetch, Produce, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
@@ -111,6 +112,7 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
         several_transactions,
         kafka_apis,
         produce_requests,
+        fetch_requests,
         partition_leader,
         group_coordinator,
         offset_fetches,
@@ -169,9 +171,9 @@ def _by_name_or_anybody(m: Any, image: Image) -> str:
     return _by_anybody(m, image) if m.transactional_id is None else _by_transactional_id(m, image)
 
 
-def _by_partition_of_first_batch(m: Any, image: Image) -> str:
-    partition: str = m.partition_data[0].partition
-    return partition
+def _by_first_part(m: Produce | Fetch, image: Image) -> str:
+    parts = m.partition_data if isinstance(m, Produce) else m.partitions
+    return parts[0].partition
 
 
 def _by_first_partition(m: Any, image: Image) -> str:
@@ -191,7 +193,7 @@ PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
     Shard.GROUPS: _by_first_group,
     Shard.KEY: _by_key,
     Shard.PARTITION: _by_partition,
-    Shard.PARTITIONS: _by_partition_of_first_batch,
+    Shard.PARTITIONS: _by_first_part,
     Shard.ONE_LEADER: _by_first_of_partitions,
     Shard.FIRST_PARTITION: _by_first_partition,
     Shard.ANY: _by_anybody,
@@ -227,6 +229,8 @@ def _is_parted(message: Message) -> bool:
         return len(message.transactions) > 1
     if isinstance(message, Produce):
         return len(message.partition_data) > 1
+    if isinstance(message, Fetch):
+        return len(message.partitions) > 1
     return names_several(message)
 
 

@@ -27,6 +27,10 @@ from kipviz.messages.groups.several_groups import (
     narrow_to_groups,
 )
 from kipviz.messages.logs.producing import (
+    Fetch,
+    FetchPartition,
+    FetchResponse,
+    PartitionData,
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
@@ -55,11 +59,17 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
 # The responses that may be for one part of a request.
-OF_PARTS = (ProduceResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
+OF_PARTS = (ProduceResponse, FetchResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 # What a request names for a partition.
-P = TypeVar("P", PartitionProduceData, PartitionAcknowledgements, TxnPartitionAcknowledgements)
+P = TypeVar(
+    "P",
+    PartitionProduceData,
+    FetchPartition,
+    PartitionAcknowledgements,
+    TxnPartitionAcknowledgements,
+)
 
 
 def narrowed(message: Message, image: Image) -> Message:
@@ -68,6 +78,8 @@ def narrowed(message: Message, image: Image) -> Message:
         return _coordinated_together(message, image)
     if isinstance(message, Produce) and len(message.partition_data) > 1:
         return message.but(partition_data=_led_together(message.partition_data, image))
+    if isinstance(message, Fetch) and len(message.partitions) > 1:
+        return message.but(partitions=_led_together(message.partitions, image))
     if isinstance(message, TxnShareAcknowledge | ShareFetch) and len(message.partitions) > 1:
         return message.but(partitions=_led_together(message.partitions, image))
     return message
@@ -104,7 +116,7 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
         case Produce():
             kept = (b for b in message.partition_data if topic_of(b.partition) not in topics)
             return message.but(partition_data=tuple(kept))
-        case ShareFetch():
+        case Fetch() | ShareFetch():
             may_read = (p for p in message.partitions if topic_of(p.partition) not in topics)
             return message.but(partitions=tuple(may_read))
         case _:
@@ -114,9 +126,9 @@ def without(message: Message, topics: tuple[str, ...]) -> Message:
 def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | None]:
     """Store the response for one part of a request; with the last one, return the whole response.
 
-    The parts are partitions of a Produce request, except those of unauthorized topics, or transactions whose markers
-    are written, or that a question is about. Source: DelayedProduce, KafkaApis.handleWriteTxnMarkersRequest,
-    handleAddPartitionsToTxnRequest.
+    The parts are partitions of a Produce or Fetch request, except those of unauthorized topics, or transactions whose
+    markers are written, or that a question is about. Source: DelayedProduce, KafkaApis.handleFetchRequest,
+    handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
     """
     request = serving.message
     assert isinstance(answer, OF_PARTS), answer
@@ -129,6 +141,8 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
         return serving, _of_markers(request, serving.answers)
     if isinstance(request, AddPartitionsToTxn):
         return serving, _of_transactions(request, serving.answers)
+    if isinstance(request, Fetch):
+        return serving, _of_fetched(request, serving.answers, serving.refused)
     assert isinstance(request, Produce)
     return serving, _of_batches(request, serving.answers, serving.refused)
 
@@ -143,6 +157,10 @@ def _in_parts(message: Message) -> bool:
         return len(message.results) > 1
     if isinstance(message, ProduceResponse):
         return len(message.partition_responses) > 1
+    if isinstance(message, FetchResponse):
+        return len(message.responses) > 1
+    if isinstance(message, Fetch):
+        return len(message.partitions) > 1
     return isinstance(message, Produce) and len(message.partition_data) > 1
 
 
@@ -157,6 +175,17 @@ def _of_batches(
     there = {each.partition: each for answer in answers for each in answer.partition_responses}
     results = tuple(there[partition] for partition in asked)
     return ProduceResponse(results, request.correlation_id)
+
+
+def _of_fetched(
+    request: Fetch, answers: tuple[Any, ...], refused: tuple[str, ...]
+) -> Message | None:
+    """Return the response with the results of all authorized partitions, in the request's order, once all are there."""
+    asked = tuple(p.partition for p in request.partitions if topic_of(p.partition) not in refused)
+    if len(answers) < len(asked):
+        return None
+    there = {each.partition: each for answer in answers for each in answer.responses}
+    return FetchResponse(tuple(there[partition] for partition in asked))
 
 
 def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
@@ -202,6 +231,14 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
                 for batch in request.partition_data
             )
             return answer.but(partition_responses=tuple(results))
+        case FetchResponse():
+            assert isinstance(request, Fetch)
+            read = {each.partition: each for each in answer.responses}
+            found = (
+                read.get(each.partition) or PartitionData(each.partition, REFUSED)
+                for each in request.partitions
+            )
+            return answer.but(responses=tuple(found))
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             if answer.error:

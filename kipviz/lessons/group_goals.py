@@ -128,7 +128,7 @@ def _reads_while_it_joins(moment: Moment) -> bool:
         isinstance(event, MessageDelivered)
         and isinstance(event.message, FetchResponse)
         and event.source in consumers
-        and bool(event.message.records)
+        and any(part.records for part in event.message.responses)
         and consumers[event.source].membership.joining is not None
         for event in moment.events
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import FetchedGroup, OffsetFetchResponse
 from kipviz.messages.groups.several_groups import GroupsResponse, results_of, with_results
-from kipviz.messages.logs.producing import ProduceResponse
+from kipviz.messages.logs.producing import FetchResponse, ProduceResponse
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import (
     ShareAcknowledgeResponse,
@@ -35,6 +35,8 @@ def error_in(message: object) -> Errors | None:
         return message.results[0].error
     if error is None and isinstance(message, ProduceResponse):
         return message.partition_responses[0].error
+    if error is None and isinstance(message, FetchResponse):
+        return message.responses[0].error
     return error
 
 

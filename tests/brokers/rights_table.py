@@ -43,7 +43,7 @@ from kipviz.messages.groups.groups import (
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.list_offsets import ListOffsets
-from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
+from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
@@ -87,7 +87,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 KAFKA_APIS = {
     "Produce": "WRITE TRANSACTIONAL_ID; WRITE TOPIC each",
     OF_A_PLAIN_ONE: "WRITE TOPIC each",
-    "Fetch": "READ TOPIC",
+    "Fetch": "READ TOPIC each",
     "ListOffsets": "DESCRIBE TOPIC",
     "Metadata": "DESCRIBE TOPIC each",
     "FindCoordinator": "DESCRIBE TRANSACTIONAL_ID",
@@ -146,7 +146,7 @@ REQUESTS: dict[str, Message] = {
         TxnHeartbeat("t", 9, 0),
         WriteTxnMarkers((TxnMarker(9, 0, True, ("out-0",), 0),)),
         Produce("t", (PartitionProduceData("out-0", 9, 0, 0, ()),)),
-        Fetch("out-0", 0, 1, read_committed=True),
+        Fetch((FetchPartition("out-0", 0),), 1, read_committed=True),
         ListOffsets("out-0", -1),
         fetch_offset("g", "out-0"),
         OffsetCommit("g", "m", 1, (GroupOffset("out-0", 1),)),

@@ -34,7 +34,7 @@ from kipviz.messages.apis.transactions.added_partitions import OF_A_CLIENT
 from kipviz.messages.apis.transactions.producer_ids import NAMELESS
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
-from kipviz.messages.logs.producing import FetchResponse
+from kipviz.messages.logs.producing import FetchResponse, PartitionData
 from kipviz.messages.message_errors import error_in, error_of_response
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions.admin import (
@@ -292,7 +292,9 @@ def test_a_producer_that_may_not_have_its_name_can_ask_again_later(error):
     assert (again.manager.state, again.error) == (ProducerState.INITIALIZING, "")
 
 
-@pytest.mark.parametrize("answer", [response_of(GROUP, "p-0"), FetchResponse(TOPIC, "p-0")])
+@pytest.mark.parametrize(
+    "answer", [response_of(GROUP, "p-0"), FetchResponse((PartitionData("p-0", TOPIC),))]
+)
 def test_poll_throws_what_a_consumer_is_refused(answer):
     me = kafka_consumer.poll(assigned_consumer_of("r/consumer", "g", "m", "p-0", 5))
     me, _ = kafka_consumer.sent(me, kafka_consumer.next_request(me), 1)

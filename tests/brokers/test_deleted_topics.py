@@ -17,7 +17,7 @@ from kipviz.driving.desk import TOPIC_IDS, Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset, TransactionMoved
 from kipviz.messages.groups.membership import Assignment, ConsumerGroupHeartbeat
-from kipviz.messages.logs.producing import Fetch
+from kipviz.messages.logs.producing import Fetch, FetchPartition
 from kipviz.messages.message_errors import error_in
 from kipviz.records.share_group_members import ShareGroupStatePartitionsRecord
 from kipviz.records.share_group_state import ShareTombstone
@@ -116,7 +116,7 @@ def test_a_loading_coordinator_is_not_told_and_keeps_what_it_finds():
 def test_a_fetch_that_waits_hears_that_the_topic_is_gone():
     leader = PartitionLeader("src-0", 0)
     desk = Desk(pl, leader, leaders={"src-0": 1})
-    assert desk.ask(pl.on_fetch, Fetch("src-0", 0, 1, True)) is None
+    assert desk.ask(pl.on_fetch, Fetch((FetchPartition("src-0", 0),), 1, True)) is None
     del desk.leaders["src-0"]
     done = pl.on_resigned(desk.role, desk.on)
     assert [error_in(r.message) for r in done.replies] == [Errors.UNKNOWN_TOPIC_OR_PARTITION]

@@ -21,6 +21,7 @@ from kipviz.messages.logs.list_offsets import (
 )
 from kipviz.messages.logs.producing import (
     Fetch,
+    FetchPartition,
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
@@ -202,7 +203,16 @@ def test_a_marker_is_reported_when_it_is_replicated(desk):
 
 
 def fetch(desk, offset=0, *, committed=True, most=10, source="c"):
-    return desk.ask(pl.on_fetch, Fetch(HERE, offset, most, committed), source)
+    request = Fetch((FetchPartition(HERE, offset),), most, committed)
+    return read(desk.ask(pl.on_fetch, request, source))
+
+
+def read(answer):
+    """Return the result for the only partition of a response, None without a response."""
+    if answer is None:
+        return None
+    (part,) = answer.responses
+    return part
 
 
 def test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborted(desk):
@@ -216,7 +226,7 @@ def test_a_read_committed_consumer_reads_below_the_lso_and_skips_what_was_aborte
     produce(desk, epoch=1)
     enlisted(desk, epoch=1)
     mark(desk, epoch=2, commit=True)
-    committed = desk.answer_to(ReplyTo("c", 1, 0))
+    committed = read(desk.answer_to(ReplyTo("c", 1, 0)))
     assert [(r.offset, r.value) for r in committed.records] == [(3, "1:0")]
     assert committed.next_offset == 5  # the position stands behind the marker
 
@@ -227,12 +237,12 @@ def test_a_fetch_from_outside_of_the_log_is_refused_where_its_consumer_wants_to_
 ):
     """LocalLog.read, UnifiedLog.checkLogStartOffset: the end itself is inside."""
     desk.logs[HERE] = delete_records(plain_log(3), 2)
-    request = Fetch(HERE, offset, 10, read_committed=True, wait=False)
-    answer = desk.ask(pl.on_fetch, request)
+    request = Fetch((FetchPartition(HERE, offset),), 10, read_committed=True, wait=False)
+    answer = read(desk.ask(pl.on_fetch, request))
     assert answer.error is (Errors.NONE if fits else Errors.OFFSET_OUT_OF_RANGE)
     desk.simplified = SimplifiedConsumers(without_reset=("app-1",))
-    assert desk.ask(pl.on_fetch, request, "app-1/consumer").error is Errors.NONE
-    assert desk.ask(pl.on_fetch, request, "app-2/consumer").error is answer.error
+    assert read(desk.ask(pl.on_fetch, request, "app-1/consumer")).error is Errors.NONE
+    assert read(desk.ask(pl.on_fetch, request, "app-2/consumer")).error is answer.error
 
 
 def test_where_a_partition_begins_and_ends_depends_on_who_asks(desk):
@@ -321,7 +331,8 @@ def test_a_fetch_looks_at_the_end_that_its_isolation_level_reads_to(desk, commit
     produce(desk)
     enlisted(desk)
     produce(desk, first=1)
-    fetched = desk.ask(pl.on_fetch, Fetch(HERE, 0, 10, read_committed=committed, wait=False))
+    request = Fetch((FetchPartition(HERE, 0),), 10, read_committed=committed, wait=False)
+    fetched = read(desk.ask(pl.on_fetch, request))
     assert len(fetched.records) == (0 if committed else 2)
     assert [(c.name, c.found) for c in desk.checks if c.name == name] == [
         (name, 0 if committed else 2)

@@ -18,7 +18,7 @@ from kipviz.scenarios.library import scenario
 
 RUNS = "seeded runs"
 ASKED = (*EVERY_PROPERTY, property_named("commit only when requested"))
-STATES_MAX, SEEDS_MAX = 100_000, 200
+STATES_MAX, SEEDS_MAX = 100_000, 400
 
 
 class Breaks(NamedTuple):

@@ -258,6 +258,15 @@ def test_the_offsets_of_every_partition_of_a_member_go_into_its_transaction():
     assert (request.offsets, request.member_id, request.member_epoch) == (AT, "C1.1", 3)
 
 
+def test_the_offsets_of_a_batch_are_those_of_each_partition_that_it_has_records_of():
+    batch = (*RECORDS, FetchedRecord("src-1", 6, "c", 1))
+    me = process(C.SEND_OFFSETS, C.POLL, state=S.IN_TRANSACTION, consumer=classic_member())
+    (request,) = step(me.but(records=batch))[0].producer.manager.queue
+    assert request.offsets == AT
+    (request,) = step(me.but(records=RECORDS))[0].producer.manager.queue
+    assert request.offsets == AT[:1]
+
+
 def test_a_member_of_a_classic_group_commits_every_position_and_leaves():
     me, _ = step(process(C.COMMIT_SYNC, C.UNSUBSCRIBE, consumer=classic_member()))
     assert (me.waiting, me.consumer.done, me.consumer.offsets.committing) == (True, False, AT)

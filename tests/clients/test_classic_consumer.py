@@ -32,7 +32,7 @@ from kipviz.messages.groups.groups import (
     OffsetFetch,
     fetch_offset,
 )
-from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse, PartitionData
 from kipviz.records.classic_groups import Subscription
 from tests.clients.parts import changed, classic_member_of
 from tests.messages.offset_fetches import response_of
@@ -126,7 +126,9 @@ def test_what_it_was_given_it_reads_from_the_committed_offset_on():
     me, request = send(me)
     assert isinstance(request, Fetch)
     record = FetchedRecord("src-0", 5, "a")
-    me = kafka_consumer.on_response(me, FetchResponse(E.NONE, "src-0", (record,), 6))
+    me = kafka_consumer.on_response(
+        me, FetchResponse((PartitionData("src-0", E.NONE, (record,), 6),))
+    )
     assert (me.done, me.records, me.position) == (True, (record,), 6)
 
 
@@ -257,7 +259,7 @@ def test_an_answer_about_a_generation_that_was_given_up_is_not_taken():
             "OffsetFetch: GROUP_AUTHORIZATION_FAILED",
         ),
         (
-            FetchResponse(E.TOPIC_AUTHORIZATION_FAILED, "src-0", (), -1),
+            FetchResponse((PartitionData("src-0", E.TOPIC_AUTHORIZATION_FAILED, (), -1),)),
             "Fetch: TOPIC_AUTHORIZATION_FAILED",
         ),
     ],

@@ -21,7 +21,13 @@ from kipviz.messages.logs.list_offsets import (
     ListOffsets,
     ListOffsetsResponse,
 )
-from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import (
+    Fetch,
+    FetchedRecord,
+    FetchPartition,
+    FetchResponse,
+    PartitionData,
+)
 from tests.clients.parts import assigned_consumer_of
 from tests.messages.offset_fetches import response_of
 
@@ -45,13 +51,13 @@ def test_a_poll_looks_the_position_up_first_and_always_wants_stable_offsets():
     request, me = polling()
     assert request == fetch_offset("g", "src-0", require_stable=True)
     me = c.on_response(me, response_of(Errors.NONE, "src-0", 7))
-    assert c.next_request(me) == Fetch("src-0", 7, 10, read_committed=True)
+    assert c.next_request(me) == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
 
 
 def test_a_group_without_an_offset_starts_with_the_first_record():
     _, me = polling()
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
-    assert c.next_request(me).offset == 0
+    assert c.next_request(me).partitions == (FetchPartition("src-0", 0),)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +77,13 @@ def test_an_offset_that_is_not_to_be_had_yet_is_asked_for_again(error):
 
 def test_the_position_goes_on_behind_what_was_fetched_and_hidden():
     _, me = polling(7)
-    me = c.on_response(me, FetchResponse(Errors.NONE, "src-0", RECORDS, 9))
+    me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.NONE, RECORDS, 9),)))
     assert (me.records, me.position, me.done) == (RECORDS, 9, True)
 
 
 def test_a_fetch_from_a_broker_that_leads_no_more_is_repeated():
     request, me = polling(7)
-    me = c.on_response(me, FetchResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
+    me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.NOT_LEADER_OR_FOLLOWER),)))
     assert c.next_request(me) == request
 
 
@@ -85,13 +91,13 @@ def test_what_was_on_a_broken_connection_is_asked_again_and_nothing_else():
     request, me = polling(7)
     assert c.on_disconnected(me, 3) == me
     assert c.next_request(c.on_disconnected(me, 5)) == request
-    idle = c.on_response(me, FetchResponse(Errors.NONE, "src-0", RECORDS, 8))
+    idle = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.NONE, RECORDS, 8),)))
     assert c.on_disconnected(idle, 5) == idle
 
 
 def test_after_an_abort_the_committed_offset_is_looked_up_again():
     _, me = polling(7)
-    me = c.on_response(me, FetchResponse(Errors.NONE, "src-0", RECORDS, 8))
+    me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.NONE, RECORDS, 8),)))
     request = c.next_request(c.poll(c.forget_positions(me)))
     assert isinstance(request, OffsetFetch)
 
@@ -99,7 +105,9 @@ def test_after_an_abort_the_committed_offset_is_looked_up_again():
 def test_records_that_arrive_after_an_abort_are_dropped():
     """Another thread may abort during poll(). Source: FetchCollector.initialize, which ignores an outdated position."""
     _, me = polling(7)
-    me = c.on_response(c.forget_positions(me), FetchResponse(Errors.NONE, "src-0", RECORDS, 8))
+    me = c.on_response(
+        c.forget_positions(me), FetchResponse((PartitionData("src-0", Errors.NONE, RECORDS, 8),))
+    )
     assert (me.records, me.done) == ((), False)
     assert isinstance(c.next_request(me), OffsetFetch)
 
@@ -147,22 +155,24 @@ def test_without_a_committed_offset_it_asks_where_the_log_begins_or_ends(policy,
     me = c.on_response(me, ListOffsetsResponse(Errors.NOT_LEADER_OR_FOLLOWER, "src-0"))
     assert c.next_request(me) == ListOffsets("src-0", timestamp, read_committed=True), "asked again"
     me = c.on_response(me, ListOffsetsResponse(Errors.NONE, "src-0", 40))
-    assert c.next_request(me) == Fetch("src-0", 40, 10, read_committed=True)
+    assert c.next_request(me) == Fetch((FetchPartition("src-0", 40),), 10, read_committed=True)
 
 
 def test_a_position_that_the_log_has_no_more_is_reset():
     me, request = resetting("earliest", 7)
-    assert request == Fetch("src-0", 7, 10, read_committed=True)
-    me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
+    assert request == Fetch((FetchPartition("src-0", 7),), 10, read_committed=True)
+    me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
     assert (me.done, c.next_request(me)) == (False, ListOffsets("src-0", EARLIEST_TIMESTAMP))
     assert c.next_request(c.poll(c.forget_positions(me))) == fetch_offset("g", "src-0")
 
 
 def test_without_a_policy_poll_throws_and_the_position_stays():
     me, _ = resetting("none", 7)
-    me = c.on_response(me, FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0"))
+    me = c.on_response(me, FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),)))
     assert (me.done, me.error) == (True, "OffsetOutOfRangeException: src-0@7")
-    assert c.next_request(c.poll(me)) == Fetch("src-0", 7, 10, read_committed=True)
+    assert c.next_request(c.poll(me)) == Fetch(
+        (FetchPartition("src-0", 7),), 10, read_committed=True
+    )
     me, _ = resetting("none")
     me = c.on_response(me, response_of(Errors.NONE, "src-0", -1))
     assert me.error == "NoOffsetForPartitionException: src-0"

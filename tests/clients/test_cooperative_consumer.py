@@ -9,7 +9,13 @@ from kipviz.clients.timers import FetchWait
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from kipviz.messages.groups.classic_groups import JoinGroup, JoinGroupResponse, SyncGroup
-from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import (
+    Fetch,
+    FetchedRecord,
+    FetchPartition,
+    FetchResponse,
+    PartitionData,
+)
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from tests.clients.test_assignors import BOUNCED, STICKY, rejoining
 from tests.clients.test_classic_consumer import fresh, send
@@ -33,8 +39,9 @@ def joined(generation: int = 2) -> JoinGroupResponse:
 def came_back(me: ClassicConsumer) -> ClassicConsumer:
     """The same consumer after a fetch has given records to its poll()."""
     me, request = send(me)
-    assert request == Fetch("src-0", 5, 2, read_committed=True, wait=False)
-    got = FetchResponse(E.NONE, "src-0", (FetchedRecord("src-0", 5, "b"),), 6)
+    wanted = (FetchPartition("src-0", 5), FetchPartition("src-1", 7))
+    assert request == Fetch(wanted, 2, read_committed=True, wait=False)
+    got = FetchResponse((PartitionData("src-0", E.NONE, (FetchedRecord("src-0", 5, "b"),), 6),))
     me = kafka_consumer.on_response(me, got)
     assert (me.polling, me.done, me.subscription.positions["src-0"]) == (False, True, 6)
     return me
@@ -73,14 +80,18 @@ def test_between_two_polls_a_commit_is_told_that_the_group_rebalances() -> None:
 
 def test_a_partition_that_has_nothing_rests_while_the_join_group_waits() -> None:
     me, _ = send(waiting())
-    me, _ = send(kafka_consumer.on_response(me, FetchResponse(E.NONE, "src-0", (), 5)))
-    me = kafka_consumer.on_response(me, FetchResponse(E.NONE, "src-1", (), 7))
+    me, _ = send(
+        kafka_consumer.on_response(me, FetchResponse((PartitionData("src-0", E.NONE, (), 5),)))
+    )
+    me = kafka_consumer.on_response(me, FetchResponse((PartitionData("src-1", E.NONE, (), 7),)))
     assert kafka_consumer.timers(me) == (FetchWait(),)
     assert isinstance(kafka_consumer.next_request(kafka_consumer.on_timer(me, FetchWait())), Fetch)
 
 
 def test_with_the_connection_goes_the_join_group_and_what_is_fetched_from_others_stays() -> None:
-    me, _ = kafka_consumer.sent(waiting(), Fetch("src-0", 5, 2, read_committed=True), 5)
+    me, _ = kafka_consumer.sent(
+        waiting(), Fetch((FetchPartition("src-0", 5),), 2, read_committed=True), 5
+    )
     me = kafka_consumer.on_disconnected(me, 4)
     assert (me.membership.joining, me.backing_off, me.state) == (None, True, S.PREPARING_REBALANCE)
     assert isinstance(me.on_wire, Fetch)
@@ -131,13 +142,13 @@ def test_in_the_story_records_come_while_the_join_group_waits_at_the_broker() ->
     """Twice: once with the first JoinGroup on its way, once with the second one waiting for the other."""
     trace, _ = played("kip-429-cooperative", "kafka")
     got = [
-        event.message.records[0].value
+        event.message.responses[0].records[0].value
         for node in nodes(trace)
         for event in node.events
         if isinstance(event, MessageDelivered)
         and isinstance(event.message, FetchResponse)
         and event.source == "app-1/consumer"
-        and event.message.records
+        and any(part.records for part in event.message.responses)
         and node.world.applications["app-1"].consumer.membership.joining is not None
     ]
     assert got == ["b", "e"]

@@ -14,12 +14,19 @@ from kipviz.messages.groups.membership import (
     ConsumerGroupHeartbeat,
     ConsumerGroupHeartbeatResponse,
 )
-from kipviz.messages.logs.producing import Fetch, FetchedRecord, FetchResponse
+from kipviz.messages.logs.producing import (
+    Fetch,
+    FetchedRecord,
+    FetchPartition,
+    FetchResponse,
+    PartitionData,
+)
 from tests.clients.parts import changed, member_of
 from tests.messages.offset_fetches import response_of
 
 S = MemberState
 BOTH = ("src-0", "src-1")
+FROM_THE_START = (FetchPartition("src-0", 0), FetchPartition("src-1", 0))
 
 
 def fresh(**changes):
@@ -31,6 +38,13 @@ def send(me):
     assert request is not None
     me, request = kafka_consumer.sent(me, request, 4)
     return me, request
+
+
+def sent_for(me, partition):
+    """Send the next Fetch as it is sent to the leader of one partition alone."""
+    request = kafka_consumer.next_request(me)
+    mine = tuple(each for each in request.partitions if each.partition == partition)
+    return kafka_consumer.sent(me, request.but(partitions=mine), 4)
 
 
 def told(epoch, *partitions, error=Errors.NONE):
@@ -68,34 +82,92 @@ def test_it_looks_up_every_position_as_a_member_and_then_fetches_without_waiting
     assert request == fetch_offset("g", "src-0", member_id="C1", member_epoch=2)
     me = reading(*BOTH)
     me, request = send(me)
-    assert request == Fetch("src-0", 0, 2, read_committed=True, wait=False)
+    assert request == Fetch(FROM_THE_START, 2, read_committed=True, wait=False)
 
 
-def test_an_empty_answer_lets_the_next_partition_have_its_turn_until_all_rest():
+def test_an_empty_answer_lets_the_partitions_of_other_leaders_have_their_turn_until_all_rest():
     me = reading(*BOTH)
-    for partition in BOTH:
-        me, request = send(me)
-        assert request.partition == partition
-        me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, partition, (), 0))
+    for at, partition in enumerate(BOTH):
+        assert kafka_consumer.next_request(me).partitions == FROM_THE_START[at:]
+        me, _ = sent_for(me, partition)
+        me = kafka_consumer.on_response(
+            me, FetchResponse((PartitionData(partition, Errors.NONE, (), 0),))
+        )
     assert kafka_consumer.next_request(me) is None
     assert kafka_consumer.timers(me) == (HeartbeatInterval(), FetchWait())
     assert isinstance(kafka_consumer.next_request(kafka_consumer.on_timer(me, FetchWait())), Fetch)
 
 
 def test_the_next_poll_has_no_records_yet_and_asks_what_had_nothing_before():
-    me, _ = send(reading(*BOTH))
-    me, _ = send(kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-0", (), 0)))
+    me, _ = sent_for(reading(*BOTH), "src-0")
+    me, _ = send(
+        kafka_consumer.on_response(me, FetchResponse((PartitionData("src-0", Errors.NONE, (), 0),)))
+    )
     record = FetchedRecord("src-1", 200, "c")
-    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    me = kafka_consumer.on_response(
+        me, FetchResponse((PartitionData("src-1", Errors.NONE, (record,), 201),))
+    )
     assert (me.done, me.records, me.fetcher.resting) == (True, (record,), ("src-0",))
     me, request = send(kafka_consumer.poll(me))
-    assert (me.done, me.records, request.partition) == (False, (), "src-0")
+    assert (me.done, me.records) == (False, ())
+    assert request.partitions == (FetchPartition("src-0", 0), FetchPartition("src-1", 201))
+
+
+def fetched(*parts, most=2):
+    """A member that has asked both partitions, after the response."""
+    me, _ = send(changed(reading(*BOTH), max_records=most))
+    return kafka_consumer.on_response(me, FetchResponse(parts))
+
+
+def records(partition, *offsets):
+    """The result of a partition that had records at these offsets."""
+    found = tuple(FetchedRecord(partition, offset, f"r{offset}") for offset in offsets)
+    return PartitionData(partition, Errors.NONE, found, offsets[-1] + 1)
+
+
+def refused(partition, error):
+    return PartitionData(partition, error)
+
+
+def test_poll_returns_the_records_of_all_partitions():
+    me = fetched(records("src-0", 5), records("src-1", 7))
+    assert ([r.offset for r in me.records], me.done, me.polling) == ([5, 7], True, False)
+    assert me.subscription.read_so_far == (GroupOffset("src-0", 6), GroupOffset("src-1", 8))
+
+
+@pytest.mark.parametrize(("most", "taken", "at"), [(1, [5], (6, 0)), (3, [5, 6, 7], (7, 8))])
+def test_poll_returns_at_most_max_poll_records_and_the_next_one_fetches_the_others(most, taken, at):
+    me = fetched(records("src-0", *(5, 6)[:most]), records("src-1", 7, 8), most=most)
+    assert [r.offset for r in me.records] == taken
+    assert tuple(each.offset for each in me.subscription.read_so_far) == at
+
+
+def test_an_error_of_one_partition_is_thrown_only_if_no_other_one_had_records():
+    """Source: FetchCollector.collectFetch: the error stays for the next poll()."""
+    denied = refused("src-0", Errors.TOPIC_AUTHORIZATION_FAILED)
+    thrown = fetched(denied, records("src-1", 7))
+    assert (thrown.done, thrown.error) == (True, "Fetch: TOPIC_AUTHORIZATION_FAILED")
+    assert (thrown.records, thrown.subscription.positions["src-1"]) == ((), 0)
+    later = refused("src-1", Errors.TOPIC_AUTHORIZATION_FAILED)
+    kept = fetched(records("src-0", 7), later)
+    assert (kept.done, kept.error, kept.owned) == (True, "", BOTH)
+    assert kafka_consumer.next_request(kafka_consumer.poll(kept)).partitions == (
+        FetchPartition("src-0", 8),
+        FetchPartition("src-1", 0),
+    )
+
+
+def test_a_partition_that_is_led_elsewhere_keeps_no_other_one_from_being_read():
+    me = fetched(refused("src-0", Errors.NOT_LEADER_OR_FOLLOWER), records("src-1", 7))
+    assert ([r.offset for r in me.records], me.subscription.positions["src-0"]) == ([7], 0)
 
 
 def test_records_end_the_poll_and_move_the_position_of_their_partition():
     me, _ = send(reading("src-1"))
     record = FetchedRecord("src-1", 200, "c")
-    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-1", (record,), 201))
+    me = kafka_consumer.on_response(
+        me, FetchResponse((PartitionData("src-1", Errors.NONE, (record,), 201),))
+    )
     assert (me.done, me.partition, me.position, me.polling) == (True, "src-1", 201, False)
 
 
@@ -142,7 +214,9 @@ def test_records_of_a_partition_that_was_taken_in_between_are_thrown_away():
     me, _ = send(reading(*BOTH))
     me = changed(me, positions=me.subscription.positions.without("src-0"), owned=("src-1",))
     record = FetchedRecord("src-0", 100, "a")
-    me = kafka_consumer.on_response(me, FetchResponse(Errors.NONE, "src-0", (record,), 101))
+    me = kafka_consumer.on_response(
+        me, FetchResponse((PartitionData("src-0", Errors.NONE, (record,), 101),))
+    )
     assert not me.done
     assert not me.records
 
@@ -221,7 +295,7 @@ def test_what_would_go_next_can_be_looked_at_before_it_goes():
         ),
         (
             reading(*BOTH),
-            FetchResponse(Errors.TOPIC_AUTHORIZATION_FAILED, "src-0", (), -1),
+            FetchResponse((PartitionData("src-0", Errors.TOPIC_AUTHORIZATION_FAILED, (), -1),)),
             "Fetch: TOPIC_AUTHORIZATION_FAILED",
         ),
     ],

@@ -20,12 +20,12 @@ from kipviz.messages.logs.list_offsets import (
     ListOffsetsResponse,
     dated,
 )
-from kipviz.messages.logs.producing import Fetch, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from tests.clients.parts import changed, stable_member
 from tests.messages.offset_fetches import response_of
 
 BOTH = pytest.mark.parametrize("protocol", [ConsumerMembership, ConsumerCoordinator])
-BEYOND = FetchResponse(Errors.OFFSET_OUT_OF_RANGE, "src-0")
+BEYOND = FetchResponse((PartitionData("src-0", Errors.OFFSET_OUT_OF_RANGE),))
 UNKNOWN = response_of(Errors.NONE, "src-0", -1)
 
 
@@ -52,7 +52,7 @@ def test_a_group_that_has_read_nothing_asks_the_log_where_to_begin(protocol, pol
     assert (asked.timestamp, asked.read_committed) == (timestamp, True)
     fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
-    assert fetch.offset == 103
+    assert fetch.partitions[0].fetch_offset == 103
 
 
 @BOTH
@@ -91,7 +91,7 @@ def test_without_a_policy_a_member_reads_from_the_first_record_at_once(protocol)
     me, _ = answered(polling(protocol, ""), OffsetFetch, UNKNOWN)
     fetch = kafka_consumer.next_request(me)
     assert isinstance(fetch, Fetch)
-    assert fetch.offset == 0
+    assert fetch.partitions[0].fetch_offset == 0
 
 
 @BOTH
@@ -115,7 +115,7 @@ def test_by_duration_asks_for_a_time_and_again_for_a_later_one(protocol):
     me = kafka_consumer.on_timer(me, ResetWait())
     found = ListOffsetsResponse(Errors.NONE, "src-0", 7, 26_000)
     me, _ = answered(me, ListOffsets, found)
-    assert kafka_consumer.next_request(me).offset == 7
+    assert kafka_consumer.next_request(me).partitions == (FetchPartition("src-0", 7),)
     assert ResetWait() not in kafka_consumer.timers(me)
 
 
@@ -125,7 +125,7 @@ def test_a_partition_without_a_position_keeps_no_other_one_from_being_read(proto
     me = polling(protocol, "by_duration:PT5S", positions=at, unfound=("src-0",))
     me = changed(me, owned=("src-0", "src-1"))
     fetch = kafka_consumer.next_request(me)
-    assert (fetch.partition, fetch.offset) == ("src-1", 4)
-    me, _ = answered(me, Fetch, FetchResponse(Errors.NONE, "src-1", (), 4))
+    assert fetch.partitions == (FetchPartition("src-1", 4),)
+    me, _ = answered(me, Fetch, FetchResponse((PartitionData("src-1", Errors.NONE, (), 4),)))
     assert FetchWait() in kafka_consumer.timers(me)
     assert kafka_consumer.next_request(me) is None

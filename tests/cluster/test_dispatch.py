@@ -13,7 +13,7 @@ from kipviz.cluster.actions import CrashBroker
 from kipviz.cluster.specs.spec import FaultBudget, Placement
 from kipviz.cluster.world import has_active_coordinator, host_roles, leadership, role_key
 from kipviz.messages.groups.groups import GroupOffset, TxnOffsetCommit, fetch_offset
-from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
+from kipviz.messages.logs.producing import Fetch, FetchPartition, PartitionProduceData, Produce
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
     EndTxn,
@@ -50,7 +50,7 @@ def produce(*partitions: str) -> Produce:
         (fetch_offset(G, "src-0"), role_key(5, GROUP)),
         (produce("src-0"), role_key(5, "src-0")),
         (produce("src-0", "output-A-0"), (5, "kafka_apis", "")),
-        (Fetch("src-0", 0, 1, read_committed=True), role_key(5, "src-0")),
+        (Fetch((FetchPartition("src-0", 0),), 1, read_committed=True), role_key(5, "src-0")),
         (fetches("M1", 0, "src-0", 10), (5, "share_partition_leader", "")),
         (acknowledges("g1", "M1", 1, "src-0", ()), (5, "share_partition_leader", "")),
     ],

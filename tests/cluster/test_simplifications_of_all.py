@@ -40,7 +40,7 @@ SHOWN = {
     "test_a_group_of_nobody_has_the_target_of_its_own_epoch_and_no_one_waits_for_the_next",
     "log.retention.ms": "brokers/test_log_retention.py::test_it_takes_times_in_records_and_is_off_unless_it_is_set",
     "Metadata, FindCoordinator": f"{HERE}::test_a_client_sends_to_the_leader_of_the_moment_and_asks_nobody_who_that_is",
-    "FetchResponse": f"{HERE}::test_a_fetch_of_a_regular_consumer_is_about_one_partition",
+    "FetchSessionHandler, FetchBuffer": f"{HERE}::test_each_fetch_names_every_partition_of_a_broker",
     "InFlightBatch": f"{HERE}::test_records_that_were_acquired_together_stand_alone",
     "ReplicaFetcherThread": f"{HERE}::test_all_followers_have_a_record_at_once",
     "group.protocol": f"{HERE}::test_a_group_of_two_protocols_is_refused",
@@ -72,16 +72,15 @@ def test_a_client_sends_to_the_leader_of_the_moment_and_asks_nobody_who_that_is(
     assert sent(cluster, Metadata) == []
 
 
-def test_a_fetch_of_a_regular_consumer_is_about_one_partition() -> None:
-    """Kafka's consumer asks a broker for all partitions that it leads, in one request of a fetch session."""
-    cluster = goes_on(Cluster(group(protocol="consumer", max_records=2)), 4)
-    asked = [fetch.partition for fetch in sent(cluster, Fetch)]
-    assert {"src-0", "src-1"} <= set(asked), asked
-    found = [answer for answer in sent(cluster, FetchResponse) if answer.records]
-    assert [{record.partition for record in answer.records} for answer in found] == [
-        {"src-0"},
-        {"src-1"},
-    ]
+def test_each_fetch_names_every_partition_of_a_broker() -> None:
+    """Kafka's consumer names those that changed since the last request of its fetch session, and fetches ahead."""
+    cluster = goes_on(Cluster(group(protocol="consumer", max_records=1)), 4)
+    asked = [tuple(p.partition for p in fetch.partitions) for fetch in sent(cluster, Fetch)]
+    assert ("src-0", "src-1") in asked, asked
+    first = next(answer for answer in sent(cluster, FetchResponse) if answer.responses[0].records)
+    assert [len(part.records) for part in first.responses] == [1, 1]
+    again = sent(cluster, Fetch)[sent(cluster, FetchResponse).index(first) + 1]
+    assert [p.partition for p in again.partitions] == ["src-0", "src-1"]
 
 
 def test_records_that_were_acquired_together_stand_alone() -> None:

@@ -36,7 +36,9 @@ from kipviz.messages.groups.groups import (
 from kipviz.messages.logs.producing import (
     Fetch,
     FetchedRecord,
+    FetchPartition,
     FetchResponse,
+    PartitionData,
     PartitionProduceData,
     PartitionProduceResponse,
     Produce,
@@ -177,7 +179,7 @@ def test_a_draft_by_hand() -> None:
 
 
 def test_what_the_model_does_not_carry_is_marked() -> None:
-    message = Fetch("src-0", 100, 2, read_committed=True)
+    message = Fetch((FetchPartition("src-0", 100),), 2, read_committed=True)
     told = {s.path: s.told for s in bytes_of(message, AROUND).spans}
     assert told["FetchRequest.IsolationLevel"]
     assert told["FetchRequest.Topics[].Partitions[].FetchOffset"]
@@ -299,7 +301,7 @@ def test_each_partition_of_a_share_answer_has_its_own_errors() -> None:
 
 
 def test_a_topic_without_an_id_gets_the_id_of_zeros() -> None:
-    (topic,) = body(Fetch("elsewhere-3", 0, 1, read_committed=False))["Topics"]
+    (topic,) = body(Fetch((FetchPartition("elsewhere-3", 0),), 1, read_committed=False))["Topics"]
     assert topic["TopicId"] == "A" * 22
     assert topic["Partitions"][0]["Partition"] == 3
 
@@ -411,14 +413,14 @@ def test_one_request_asks_about_several_transactions() -> None:
 
 def test_fetched_records_keep_their_offsets_and_do_not_say_who_wrote_them() -> None:
     records = (FetchedRecord("src-0", 100, "a"), FetchedRecord("src-0", 103, "b"))
-    message = FetchResponse(Errors.NONE, "src-0", records, 104)
+    message = FetchResponse((PartitionData("src-0", Errors.NONE, records, 104),))
     raw = body(message)["Responses"][0]["Partitions"][0]["Records"]
     (batch,) = list_of(raw)
     assert [(r.offset, r.value) for r in batch] == [(100, b"a"), (103, b"b")]
     told = {s.path.rpartition(".")[2]: s.told for s in bytes_of(message, AROUND).spans}
     assert not told["producerId"]
     assert told["baseOffset"]
-    empty = FetchResponse(Errors.NONE, "src-0", (), 100)
+    empty = FetchResponse((PartitionData("src-0", Errors.NONE, (), 100),))
     assert body(empty)["Responses"][0]["Partitions"][0]["Records"] == b""
 
 

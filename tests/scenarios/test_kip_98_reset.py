@@ -11,6 +11,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.message_errors import error_in
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import BadChange, changed, settings
@@ -32,7 +33,7 @@ def test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told():
     assert consumer(world).error == ""
     assert committed_outputs(world) == {"src-0@100": 1}
     errors = [
-        getattr(event.message, "error", Errors.NONE)
+        error_in(event.message)
         for node in nodes(played(STORY, "kafka")[0])
         for event in node.events
         if isinstance(event, MessageSent)
@@ -107,7 +108,7 @@ def test_a_member_that_joins_goes_by_its_policy_too(protocol, policy, seeds):
             for event in outcome.events:
                 message = getattr(event, "message", None)
                 asked += isinstance(message, ListOffsets)
-                refused += getattr(message, "error", None) is Errors.OFFSET_OUT_OF_RANGE
+                refused += error_in(message) is Errors.OFFSET_OUT_OF_RANGE
         ended.add(outcome.world.applications["app-1"].ended)
     if policy == "none":
         assert not asked

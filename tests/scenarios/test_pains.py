@@ -6,6 +6,7 @@ import pytest
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended, CallReturned, MessageDelivered, RecordsMoved
+from kipviz.messages.logs.producing import FetchResponse
 from kipviz.messages.message_errors import error_in
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
@@ -110,7 +111,9 @@ def test_the_default_reader_has_a_ghost_and_a_duplicate():
         if isinstance(e, MessageDelivered)
         and e.source == "default/consumer"
         and e.way == "response"
-        for record in getattr(e.message, "records", ())
+        if isinstance(e.message, FetchResponse)
+        for part in e.message.responses
+        for record in part.records
     ]
     assert got == ["f(a)", "f(a)"]
     assert [r.value for r in trace.world.applications["reader"].consumer.records] == ["f(a)"]

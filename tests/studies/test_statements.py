@@ -111,7 +111,7 @@ def test_the_stored_verdict_of_a_story_is_what_the_story_gives(text: Text, each:
         (
             kept("s", "c.", "kip-848-no-listener", "kafka"),
             BREAKS_PLAYED,
-            "breaks in the story after 101 steps",
+            "breaks in the story after 98 steps",
         ),
         (
             seen("s", "c.", "kip-1289-share-commit", "repaired", lambda *_: True),

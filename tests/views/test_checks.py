@@ -307,7 +307,7 @@ def test_a_member_that_is_gone_decides_under_kafka_and_is_not_held_against_the_c
 
 
 def test_a_stale_member_epoch_is_the_last_check_and_has_both_epochs():
-    found = rows_at("kip-1319-stale", "kafka", 66)
+    found = rows_at("kip-1319-stale", "kafka", 63)
     assert found[-1] == ("member epoch", "request 2 · group 3 → STALE_MEMBER_EPOCH")
 
 

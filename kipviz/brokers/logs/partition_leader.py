@@ -61,6 +61,7 @@ from kipviz.messages.logs.producing import (
     Fetch,
     FetchedRecord,
     FetchResponse,
+    PartitionData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
@@ -184,9 +185,8 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     return done.but(state=_remembering(done.state, waiting.producer_id, on))
 
 
-@takes(Fetch)
 def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
-    """Return records below the LSO (read_committed) or below the high watermark.
+    """Return records of one partition below the LSO (read_committed) or below the high watermark.
 
     CHECKS: that the log has the offset, unless the consumer has no auto.offset.reset here (profile small). ANSWERS: when
     there are records, or at once if the fetch may not wait; OFFSET_OUT_OF_RANGE before the log's start and after its
@@ -197,7 +197,7 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
     checks = _fetch_checks(log, request, any_offset=on.simplified.reads_on(reply_to.source))
     error = error_of(checks)
     if error is not Errors.NONE:
-        answer = FetchResponse(error, me.shard)
+        answer = FetchResponse((PartitionData(me.shard, error),))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
     others = tuple(p for p in me.parked if p.reply_to.source != reply_to.source)
     return _serve(me.but(parked=(*others, ParkedFetch(request, reply_to))), on).after(checks)
@@ -206,7 +206,8 @@ def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
 @in_order
 def _fetch_checks(log: logs.PartitionLog, request: Fetch, *, any_offset: bool) -> Iterator[Check]:
     """Check that the log has the offset, if it has to, and report where reading ends."""
-    offset = request.offset
+    (wanted,) = request.partitions
+    offset = wanted.fetch_offset
     if not any_offset:
         span = (log.start_offset, log.end_offset)
         there = span[0] <= offset <= span[1]
@@ -286,7 +287,8 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     """
     error, _ = deleted_topics.why_lost(me.shard, on.image)
     owed = resigned(me.waiting, error)
-    parked = tuple(Reply(p.reply_to, FetchResponse(error, me.shard)) for p in me.parked)
+    lost = PartitionData(me.shard, error)
+    parked = tuple(Reply(p.reply_to, FetchResponse((lost,))) for p in me.parked)
     moved = (moved_check(me.shard, on, error),)
     replies = (*owed.replies, *parked)
     done = Effects(None, replies=replies, local=owed.local, checks=moved if replies else ())
@@ -298,21 +300,22 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
 def _serve(me: PartitionLeader, on: Context) -> Effects:
     replies, parked = [], []
     for fetch in me.parked:
-        answer = _read(me, fetch.request, on)
-        if answer.records or not fetch.request.wait:
-            replies.append(Reply(fetch.reply_to, answer))
+        read = _read(me, fetch.request, on)
+        if read.records or not fetch.request.wait:
+            replies.append(Reply(fetch.reply_to, FetchResponse((read,))))
         else:
             parked.append(fetch)
     return Effects(me.but(parked=tuple(parked)), replies=tuple(replies))
 
 
-def _read(me: PartitionLeader, request: Fetch, on: Context) -> FetchResponse:
+def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
     """Read on over markers and aborted records, which advance the position but are not returned."""
     log = on.log(me.shard)
     up_to = log.last_stable_offset if request.read_committed else log.high_watermark
     records: list[FetchedRecord] = []
-    position = request.offset
-    for batch in logs.read(log, request.offset, up_to):
+    (wanted,) = request.partitions
+    position = wanted.fetch_offset
+    for batch in logs.read(log, position, up_to):
         hidden = bool(batch.control) or (request.read_committed and logs.is_aborted(log, batch))
         for i in range(batch.count):
             offset = batch.base_offset + i
@@ -323,7 +326,7 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> FetchResponse:
                 assert isinstance(record, DataRecord)
                 records.append(FetchedRecord(me.shard, offset, record.value))
             position = offset + 1
-    return FetchResponse(Errors.NONE, me.shard, tuple(records), position)
+    return PartitionData(me.shard, Errors.NONE, tuple(records), position)
 
 
 def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:

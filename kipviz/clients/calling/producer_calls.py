@@ -126,11 +126,14 @@ def _reader(me: Application) -> RegularConsumer | ShareConsumer:
 
 
 def send_offsets(me: Application, line: Line, rules: ClientRules) -> Application:
-    """Add the position after the batch to the transaction."""
+    """Add the positions after the batch to the transaction, one for each partition of its records."""
     consumer = _reader(me)
     offsets: tuple[GroupOffset, ...]
     if line.target == EVERY_PARTITION and joins_group(consumer):
         offsets = consumer.subscription.read_so_far
+    elif isinstance(consumer, Consumer):
+        last = {record.partition: record.offset for record in me.records}
+        offsets = tuple(GroupOffset(partition, at + 1) for partition, at in last.items())
     else:
         offsets = (GroupOffset(consumer.partition, me.records[-1].offset + 1),)
     holder, now = holder_of(me, line), _member_of(consumer)

@@ -6,7 +6,7 @@ WHO: a client process. WHERE IN KAFKA: AsyncKafkaConsumer with ConsumerMembershi
 KIPS: KIP-848 (group.protocol=consumer), KIP-447 (stable offsets, groupMetadata()).
 PARTS: `membership` is a `ConsumerMembership`; every consumer has the other parts (`consumer`).
 DURABILITY: none; the next life of the process is another member, with the same instance id if it is static.
-NOT MODELLED: fetching ahead of poll(), several partitions in one Fetch or OffsetFetch, automatic commits; one request
+NOT MODELLED: fetching ahead of poll(), several partitions in one OffsetFetch, automatic commits; one request
   at a time is in flight. A Fetch without records is answered at once, and fetch.max.wait.ms passes here.
 """
 

@@ -3,7 +3,8 @@
 WHERE IN KAFKA: CommitRequestManager and FetchRequestManager (KIP-848), ConsumerCoordinator and Fetcher
 (classic).
 Unless a spec states auto.offset.reset, a consumer without a position starts at the earliest record at once.
-NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; that
+NOT MODELLED: that the wait for another reset counts from when the request was sent; here it is from its answer; the
+  FetchBuffer: what poll() leaves over is fetched again, the first partition before the others; that
   fetch.max.wait.ms ends a broker's wait for records. One request at a time is in flight, so a Fetch that waits at its
   broker would hold up the heartbeats of a member: it is answered at once, and the consumer waits. With assign() there
   are no heartbeats, and the broker waits until it has records.
@@ -26,7 +27,7 @@ from kipviz.messages.groups.groups import (
     fetch_offset,
 )
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
-from kipviz.messages.logs.producing import Fetch, FetchResponse
+from kipviz.messages.logs.producing import Fetch, FetchPartition, FetchResponse, PartitionData
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 
@@ -58,16 +59,11 @@ def next_read(me: Consumer[Any], who: tuple[str, int] = NOBODY) -> Message | Non
             return _ask_for_offset(me, partition, who)
         if mine.positions[partition] == ASKED and partition not in mine.unfound:
             return where_to(partition, mine.auto_offset_reset, committed=committed)
-    for partition in mine.owned:
-        if partition not in (*me.fetcher.resting, *mine.unfound):
-            return Fetch(
-                partition,
-                mine.positions[partition],
-                me.fetcher.max_records,
-                read_committed=committed,
-                wait=mine.user_assigned,
-            )
-    return None
+    ended = (*me.fetcher.resting, *mine.unfound)
+    wanted = tuple(FetchPartition(p, mine.positions[p]) for p in mine.owned if p not in ended)
+    if not wanted:
+        return None
+    return Fetch(wanted, me.fetcher.max_records, read_committed=committed, wait=mine.user_assigned)
 
 
 def _ask_for_offset(me: Consumer[Any], partition: str, who: tuple[str, int]) -> Message:
@@ -85,7 +81,7 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
     None means that the response is an error about the member itself.
     """
     error = error_of_response(answer)
-    if error in NOT_ALLOWED:
+    if error in NOT_ALLOWED and not isinstance(answer, FetchResponse):
         return throw_out_of_poll(me, type(answer).__name__.removesuffix("Response"), error)
     match answer:
         case OffsetFetchResponse():
@@ -166,18 +162,42 @@ def on_committed(me: C, answer: OffsetCommitResponse) -> C:
 
 
 def on_records(me: C, answer: FetchResponse) -> C:
-    """Return records to poll(), or stop asking an empty partition for a while."""
-    mine, partition = me.subscription, answer.partition
-    if answer.error is Errors.OFFSET_OUT_OF_RANGE and partition in mine.positions:
+    """Return the records of all partitions to poll(), up to max.poll.records.
+
+    What is left over is fetched again by the next poll(). An error is thrown only if there are no records; otherwise
+    the next poll() finds it again. Source: FetchCollector.collectFetch, which keeps both in its FetchBuffer.
+    """
+    for part in answer.responses:
+        if me.polling:
+            me = _on_part(me, part)
+    return me.but(polling=False, done=True) if me.records and me.polling else me
+
+
+def _on_part(me: C, part: PartitionData) -> C:
+    """Add the records of a partition to those of poll(), or stop asking an empty partition for a while."""
+    mine, partition = me.subscription, part.partition
+    if part.error is not Errors.NONE and me.records:
+        return me
+    if part.error in NOT_ALLOWED:
+        return throw_out_of_poll(me, "Fetch", part.error)
+    if partition not in mine.positions:
+        return me
+    if part.error is Errors.OFFSET_OUT_OF_RANGE:
         at = mine.positions[partition]
         return _reset(me, partition, f"OffsetOutOfRangeException: {partition}@{at}")
-    if answer.error is not Errors.NONE or partition not in mine.positions:
+    if part.error is not Errors.NONE:
         return me
-    read = me.but(subscription=mine.at(partition, answer.next_offset))
-    if not answer.records:
+    if not part.records:
         resting = (*me.fetcher.resting, partition)
+        read = me.but(subscription=mine.at(partition, part.next_offset))
         return read.but(fetcher=me.fetcher.but(resting=resting))
-    return read.but(partition=partition, records=answer.records, polling=False, done=True)
+    taken = part.records[: me.fetcher.max_records - len(me.records)]
+    if not taken:
+        return me
+    whole = len(taken) == len(part.records)
+    position = part.next_offset if whole else taken[-1].offset + 1
+    read = me.but(subscription=mine.at(partition, position))
+    return read.but(partition=partition, records=(*me.records, *taken))
 
 
 def timers(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:

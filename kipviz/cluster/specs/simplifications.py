@@ -418,10 +418,10 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.MODEL,
         "",
-        "FetchResponse",
-        "a Fetch response to a regular consumer has records of several partitions",
-        "a Fetch response to a regular consumer has records of one partition",
-        "fetch sessions of regular consumers (KIP-227)",
+        "FetchSessionHandler, FetchBuffer",
+        "a regular consumer keeps a fetch session with each broker, and buffers what it fetches ahead of poll()",
+        "a regular consumer names all of its partitions in each Fetch, and fetches in poll() alone",
+        "fetch sessions of regular consumers (KIP-227), and several Fetch requests in flight",
         "FetchSessionHandler; KIP-227",
     ),
     Simplification(

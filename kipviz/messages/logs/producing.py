@@ -65,17 +65,23 @@ class ProduceResponse(Message, frozen=True):
     correlation_id: int = 0
 
 
-class Fetch(Message, frozen=True):
-    """A consumer fetches records from an offset on.
+class FetchPartition(Value, frozen=True):
+    """A partition of a Fetch request, and the offset from which on its records are fetched."""
 
-    Without `wait` it is answered at once, even without records (MaxWaitMs 0). NOT MODELLED: fetch sessions, several
-    partitions in one request, followers' fetches.
+    partition: str
+    fetch_offset: int
+
+
+class Fetch(Message, frozen=True):
+    """A consumer fetches records from partitions that one broker leads: up to `max_records` from each.
+
+    Without `wait` it is answered at once, even without records (MaxWaitMs 0). NOT MODELLED: fetch sessions, followers'
+    fetches, sizes in bytes.
     """
 
     API_KEY: ClassVar[int] = 1
     VERSION: ClassVar[int] = 18
-    partition: str
-    offset: int
+    partitions: tuple[FetchPartition, ...]
     max_records: int
     read_committed: bool
     wait: bool = True
@@ -90,17 +96,26 @@ class FetchedRecord(Value, frozen=True):
     delivery_count: int = 0
 
 
-class FetchResponse(Message, frozen=True):
-    """Records below the high watermark, or below the last stable offset under read_committed.
+class PartitionData(Value, frozen=True):
+    """The records of one partition below the high watermark, or below the last stable offset under read_committed.
 
     The client's filter of aborted records has been applied; `next_offset` is the position after it. NOT MODELLED: the
-    list of aborted transactions in the response.
+    list of aborted transactions.
+    """
+
+    partition: str
+    error: Errors
+    records: tuple[FetchedRecord, ...] = ()
+    next_offset: int = -1
+
+
+class FetchResponse(Message, frozen=True):
+    """The result for each partition of a Fetch request.
+
+    NOT MODELLED: the error of the whole response, which is about fetch sessions.
     """
 
     API_KEY: ClassVar[int] = 1
     VERSION: ClassVar[int] = 18
     IS_RESPONSE: ClassVar[bool] = True
-    error: Errors
-    partition: str
-    records: tuple[FetchedRecord, ...] = ()
-    next_offset: int = -1
+    responses: tuple[PartitionData, ...]

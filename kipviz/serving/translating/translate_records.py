@@ -1,8 +1,7 @@
 """Produce, Fetch and ListOffsets: a client's fields and bytes to the model's messages, and back.
 
-A client's Fetch is about several partitions, the model's about one. So the partitions are fetched one after the other,
-without waiting, and the long poll belongs to the whole request (DelayedFetch). No fetch session is opened: the answer
-has session 0, and the client names its partitions each time.
+A Fetch is answered without waiting, and the long poll belongs to the whole request (DelayedFetch). No fetch session is
+opened: the answer has session 0, and the client names its partitions each time.
 
 Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetchMessages.
 """
@@ -16,6 +15,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import BY_TIME, ListOffsets, ListOffsetsResponse
 from kipviz.messages.logs.producing import (
     Fetch,
+    FetchPartition,
     FetchResponse,
     PartitionProduceData,
     PartitionProduceResponse,
@@ -169,10 +169,10 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
         return not known or any(_has(each, desk, committed=committed) for each in known)
 
     def answer(replies: Replies) -> Struct:
-        errors = {}
-        for each, reply in zip(known, replies, strict=True):
+        told: dict[str, Errors] = {}
+        for reply in replies:
             assert isinstance(reply, FetchResponse)
-            errors[each.topic, each.index] = reply.error
+            told |= {part.partition: part.error for part in reply.responses}
         size_left = said.get("MaxBytes", 0x7FFFFFFF)
         topics = []
         for place, topic in enumerate(said["Topics"]):
@@ -180,7 +180,7 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
             for each in wanted:
                 if each.topic != place:
                     continue
-                error = errors.get((place, each.index), Errors.UNKNOWN_TOPIC_ID)
+                error = told.get(each.partition, Errors.UNKNOWN_TOPIC_ID)
                 part = _encode_fetched(each, error, desk, committed=committed, size_left=size_left)
                 size_left -= len(part["Records"])
                 found.append(part)
@@ -188,10 +188,10 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
             topics.append(named | {"Partitions": tuple(found)})
         return {"Responses": tuple(topics)}
 
-    messages = tuple(
-        Fetch(each.partition, each.offset, RECORDS_MAX, committed, wait=False) for each in known
-    )
-    return Asked(messages, answer, ready, said["MaxWaitMs"] if said["MinBytes"] > 0 else 0)
+    partitions = tuple(FetchPartition(each.partition, each.offset) for each in known)
+    message = Fetch(partitions, RECORDS_MAX, committed, wait=False)
+    wait_ms = said["MaxWaitMs"] if said["MinBytes"] > 0 else 0
+    return Asked((message,) if known else (), answer, ready, wait_ms)
 
 
 def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:

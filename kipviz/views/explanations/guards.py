@@ -307,7 +307,7 @@ def _answered_client(app: Application, source: str, message: Message) -> Iterato
             yield "epoch", f"response {told} · client {own}"
         return
     if isinstance(message, FetchResponse):
-        yield "records received", str(len(message.records))
+        yield "records received", str(sum(len(part.records) for part in message.responses))
     if isinstance(message, ShareFetchResponse):
         found = sum(len(part.records) for part in message.responses)
         yield "records received", str(found)

@@ -520,15 +520,17 @@ def _explain_delay(world: World, source: str, broker: int, message: Message) -> 
 
 
 def _nothing_to_read(world: World, message: Fetch) -> Reason:
-    log = world.logs[message.partition]
+    # A fetch of several partitions does not wait at its broker.
+    (wanted,) = message.partitions
+    log, offset = world.logs[wanted.partition], wanted.fetch_offset
     see = ((f"log:{log.name}", "LSO"),)
     lso = log.last_stable_offset
-    if lso < log.high_watermark and max(message.offset, log.start_offset) >= lso:
+    if lso < log.high_watermark and max(offset, log.start_offset) >= lso:
         reason = _unstable(world, log)
         text = (
-            f"It fetches committed records from offset {message.offset} on, and the last stable "
+            f"It fetches committed records from offset {offset} on, and the last stable "
             f"offset of {log.name} stays at {lso}. {reason.text}"
         )
         return reason.but(text=text, see=(*see, *reason.see))
-    text = f"It has read {log.name} up to offset {message.offset}, and nothing has been written there yet."
+    text = f"It has read {log.name} up to offset {offset}, and nothing has been written there yet."
     return Reason(text, f"a producer writes to {log.name}.", IDLE, see)

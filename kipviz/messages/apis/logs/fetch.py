@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, Never, OnlyRecorded, at
-from kipviz.messages.apis.rights import READ_TOPIC
+from kipviz.messages.apis.rights import READ_EACH
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
@@ -173,20 +173,33 @@ FETCH_RESPONSE = Schema(
 
 
 def _fetch(m: model.Fetch, around: Around) -> Struct:
-    partition = {"Partition": index_of(m.partition), "FetchOffset": m.offset}
+    wanted = (
+        (each.partition, {"Partition": index_of(each.partition), "FetchOffset": each.fetch_offset})
+        for each in m.partitions
+    )
     return {
         "IsolationLevel": int(m.read_committed),
-        "Topics": around.by_topic_id(m.partition, "Partitions", **partition),
+        "Topics": around.by_topic_ids(wanted, "Partitions"),
     }
 
 
 def _encode_response(m: model.FetchResponse, around: Around) -> Struct:
-    result = {
-        "PartitionIndex": index_of(m.partition),
-        "ErrorCode": m.error,
-        "Records": batch_of(m.records),
+    found = ((part.partition, _encode_part(part)) for part in m.responses)
+    return {"Responses": around.by_topic_ids(found, "Partitions")}
+
+
+def _encode_part(part: model.PartitionData) -> Struct:
+    return {
+        "PartitionIndex": index_of(part.partition),
+        "ErrorCode": part.error,
+        "Records": batch_of(part.records),
     }
-    return {"Responses": around.by_topic_id(m.partition, "Partitions", **result)}
+
+
+def refused_in_each(request: model.Fetch, error: Errors) -> model.FetchResponse:
+    """Return the response to a Fetch request that has an error for each of its partitions."""
+    results = (model.PartitionData(each.partition, error) for each in request.partitions)
+    return model.FetchResponse(tuple(results))
 
 
 def batch_of(records: tuple[model.FetchedRecord, ...]) -> Encoded:
@@ -217,9 +230,9 @@ APIS: tuple[Api, ...] = (
         ),
         response_bytes=Kind(FETCH_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,
-        shard=Shard.PARTITION,
-        needs=(READ_TOPIC,),
-        refusal=lambda m, error: model.FetchResponse(error, m.partition),
+        shard=Shard.PARTITIONS,
+        needs=(READ_EACH,),
+        refusal=refused_in_each,
         errors=(
             at(
                 "ErrorCode",
@@ -253,7 +266,7 @@ APIS: tuple[Api, ...] = (
                     ("UNKNOWN_TOPIC_OR_PARTITION",),
                 ),
                 Never("consumers read from leaders", ("REPLICA_NOT_AVAILABLE",)),
-                Never("a fetch names one topic", ("INCONSISTENT_TOPIC_ID",)),
+                Never("a partition's log has the id of its topic", ("INCONSISTENT_TOPIC_ID",)),
                 Never("batches are not compressed", ("UNSUPPORTED_COMPRESSION_TYPE",)),
             ),
         ),
