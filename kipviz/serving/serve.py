@@ -60,6 +60,7 @@ class Server:
         rules: Iterable[str] = (),
         time: str = CLOCK,
         idle_s: float = IDLE_S,
+        drafts: Iterable[int] = (),
     ) -> None:
         if time not in (CLOCK, MODEL):
             raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
@@ -74,8 +75,12 @@ class Server:
         max_idle_s = MAX_IDLE_S if by_clock else 0.0
         self._sockets = SocketServer(spec.brokers, self._moved, idle_s, max_idle_s)
         clock = wall_ms if by_clock else no_time
-        self.cluster = ServedCluster(model, self._sockets.ports, by, clock)
-        self.cluster.rules += [rule(words) for words in rules]
+        try:
+            self.cluster = ServedCluster(model, self._sockets.ports, by, clock, drafts)
+            self.cluster.rules += [rule(words) for words in rules]
+        except ValueError:
+            self._sockets.stop()
+            raise
         self._time_outs = TimeOuts(self.cluster, by_clock=by_clock)
         self._sockets.start(self.cluster, self._time_outs)
         atexit.register(self.stop)
@@ -398,6 +403,7 @@ def serve(
     rules: Iterable[str] = (),
     time: str = CLOCK,
     idle_s: float = IDLE_S,
+    drafts: Iterable[int] = (),
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
 
@@ -411,6 +417,8 @@ def serve(
         time: "clock": long polls and transaction.timeout.ms end by this machine's clock. "model": you end them with
             `end_polls` and `time_out`. A client's own timeouts use its own clock in both cases.
         idle_s: the server stops after this many seconds without a connection.
+        drafts: the numbers of KIPs whose requests brokers announce although they are drafts: 939 (InitProducerId 6) and
+            1289 (TxnShareAcknowledge, with the draft's key 93). Without it they announce what Kafka 4.4.0 has.
 
     Example:
         >>> import kipviz
@@ -419,6 +427,8 @@ def serve(
         3
 
     Raises:
-        ValueError: if the cluster or a rule is invalid, in one sentence.
+        ValueError: if the cluster, a rule or a draft is invalid, in one sentence.
     """
-    return Server(given, design_name=design, by=by, rules=rules, time=time, idle_s=idle_s)
+    return Server(
+        given, design_name=design, by=by, rules=rules, time=time, idle_s=idle_s, drafts=drafts
+    )

@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from kipviz.brokers.share_leaders import share_timers
+from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.actions import (
@@ -20,6 +22,7 @@ from kipviz.cluster.actions import (
     Deliver,
     Load,
     LoseConnection,
+    Refresh,
     Replicate,
     TimeOutTransaction,
 )
@@ -41,13 +44,19 @@ from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
+from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
 from kipviz.serving.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
-from kipviz.serving.translating.apis import API_VERSIONS_RANGE, APIS, announced, answer_frame
+from kipviz.serving.translating.apis import (
+    API_VERSIONS_RANGE,
+    announced,
+    answer_frame,
+    apis_with,
+)
 from kipviz.serving.translating.batch_bytes import KeptBatches
 from kipviz.serving.translating.reply_context import Desk, Refused
 from kipviz.serving.translating.translate_cluster import (
@@ -69,6 +78,7 @@ CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
 MISTAKE = "kipviz could not handle its request:"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
+TXN_SHARE_ACKNOWLEDGE = 93  # the key that KIP-1289 gives it
 WAYS = ("request", "response")
 
 
@@ -87,6 +97,10 @@ class ServedCluster:
         ports: the port of each broker.
         by: "running", or "hand": then every delivery waits for `take`.
         clock: the time in ms since 1970 for answers to operators.
+        drafts: the KIPs whose draft requests are served, too.
+
+    Raises:
+        ValueError: if `by` is neither, or a draft has no request.
     """
 
     def __init__(
@@ -95,11 +109,16 @@ class ServedCluster:
         ports: dict[int, int],
         by: str = RUNNING,
         clock: Clock = no_time,
+        drafts: Iterable[int] = (),
     ) -> None:
         if by not in (RUNNING, BY_HAND):
             raise ValueError(f"whose turn it is: {RUNNING!r} or {BY_HAND!r}, not {by!r}")
         self.model = model
         self.by = by
+        self._apis = apis_with(drafts)
+        # Whether acknowledgements can be staged, and the end of a share-partition's log when it was last asked.
+        self._stages = TXN_SHARE_ACKNOWLEDGE in self._apis
+        self._refreshed: dict[str, int] = {}
         self.trace = Trace.start(model, PROPERTIES)
         self.rules: list[Rule] = []
         self.callers = Callers()
@@ -177,7 +196,7 @@ class ServedCluster:
         if key == API_VERSIONS:
             self._tell_versions(caller, frame, version)
             return
-        api = APIS.get(key)
+        api = self._apis.get(key)
         if api is None:
             raise Refused(f"the brokers of the model take no request with API key {key}")
         if not api.lowest <= version <= api.highest:
@@ -217,7 +236,7 @@ class ServedCluster:
         else:
             error, version = Errors.UNSUPPORTED_VERSION, 0
         features = self.world.image.features
-        told = refused_versions(error) if error else api_versions(announced(), features)
+        told = refused_versions(error) if error else api_versions(announced(self._apis), features)
         caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
 
     def _go_on(self, caller: Caller, current: Current) -> None:
@@ -316,6 +335,7 @@ class ServedCluster:
         names = dict.fromkeys(host_of(source) for source in here)
         self.callers.break_all()
         self._judged.clear()
+        self._refreshed.clear()
         self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
         self._busy = {place for place, c in pairs(self.world.connections) if any(_ways(c))}
@@ -339,6 +359,8 @@ class ServedCluster:
             NotEnabled: if the action is not possible now.
         """
         before = self.world
+        if isinstance(action, Refresh):
+            self._refreshed[action.key] = self._end_of_state(action.key)
         if self.steps < STEPS_MAX:
             self.trace = self.trace.take(action)
             self.desk.world, events = self.trace.world, self.trace.events
@@ -458,6 +480,18 @@ class ServedCluster:
                 yield Load(*key)
             elif key[1] == "group_coordinator":
                 yield from (DelayOver(*key, delay) for delay in role_delays.delays(role))
+            elif self._stages and isinstance(role, ShareLeader):
+                yield from self._refreshes(key[0], role)
+
+    def _refreshes(self, broker: int, leader: ShareLeader) -> Iterator[Refresh]:
+        """Yield the queries for the outcome of staged acknowledgements; again only when their coordinator's log has grown."""
+        for key in share_timers.refreshes(leader, self.model.context(self.world, broker)):
+            if self._refreshed.get(key) != self._end_of_state(key):
+                yield Refresh(broker, key)
+
+    def _end_of_state(self, key: str) -> int:
+        log = self.world.logs.get(self.world.image.home_of(SHARE_GROUP_STATE, key))
+        return -1 if log is None else log.end_offset
 
     def message_of(self, action: Deliver) -> str:
         """Return the name of the message that a delivery delivers."""

@@ -133,6 +133,9 @@ class SocketServer:
     def stop(self) -> None:
         """Close every connection and listener."""
         self.stopping = True
+        if self.thread.ident is None:
+            self._close_all()  # it was never started
+            return
         self.wake()
         if threading.current_thread() is not self.thread:
             self.thread.join(timeout=5)
@@ -151,12 +154,15 @@ class SocketServer:
                     self._close_idle()
                     self._moved.notify_all()
         finally:
-            listeners = (*self._listeners.values(), *self._reserved.values())
-            for sock in (*self._sockets.values(), *listeners):
-                sock.close()
-            self._selector.close()
-            self._wake_in.close()
-            self._wake_out.close()
+            self._close_all()
+
+    def _close_all(self) -> None:
+        listeners = (*self._listeners.values(), *self._reserved.values())
+        for sock in (*self._sockets.values(), *listeners):
+            sock.close()
+        self._selector.close()
+        self._wake_in.close()
+        self._wake_out.close()
 
     def _end_what_is_over(self) -> bool:
         """End long polls and transactions; an error ends no server."""

@@ -39,6 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '"crash the coordinator at PREPARE_COMMIT"',
     )
     parser.add_argument(
+        "--draft",
+        type=count,
+        action="append",
+        default=[],
+        metavar="KIP",
+        help="announce the requests of a draft, too: 939 or 1289",
+    )
+    parser.add_argument(
         "--idle", type=count, default=600, metavar="S", help="stop after S idle seconds (600)"
     )
     parser.add_argument(
@@ -69,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             rules=arguments.rule,
             time=arguments.time,
             idle_s=float(arguments.idle),
+            drafts=arguments.draft,
         )
     except ValueError as wrong:
         raise Refused(str(wrong)) from None

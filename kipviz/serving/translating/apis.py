@@ -5,6 +5,7 @@ Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kipviz.messages.apis.cluster import acls, coordinators, metadata
@@ -170,12 +171,44 @@ APIS: dict[int, Api] = {
         _api(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE, _o.describe_acls),
     )
 }
+# What a draft adds, by the number of its KIP; brokers announce it only where somebody asks for it. The other drafts
+# have no request that could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
+DRAFTS: dict[int, Api] = {
+    939: _api(
+        producer_ids.INIT_PRODUCER_ID_REQUEST,
+        producer_ids.INIT_PRODUCER_ID_RESPONSE,
+        _t.init_producer_id,
+    ),
+    1289: _api(
+        acknowledgements.TXN_SHARE_ACKNOWLEDGE_REQUEST,
+        acknowledgements.TXN_SHARE_ACKNOWLEDGE_RESPONSE,
+        _s.txn_share_acknowledge,
+    ),
+}
 API_VERSIONS_RANGE = _range(translate_cluster.API_VERSIONS_REQUEST)
 
 
-def announced() -> tuple[tuple[int, int, int], ...]:
+def apis_with(drafts: Iterable[int]) -> dict[int, Api]:
+    """Return the requests that are served, by key: those of Kafka 4.4.0 and those of some drafts.
+
+    Raises:
+        ValueError: if a draft is unknown, or has no request.
+    """
+    found = dict(APIS)
+    for kip in drafts:
+        api = DRAFTS.get(kip)
+        if api is None:
+            known = " and ".join(f"KIP-{number}" for number in DRAFTS)
+            raise ValueError(
+                f"the drafts whose requests can be served are {known}, by their numbers; {kip!r} is none of them"
+            )
+        found[api.request.key] = api
+    return found
+
+
+def announced(apis: Mapping[int, Api]) -> tuple[tuple[int, int, int], ...]:
     """Return (key, lowest, highest version) of every request, in the order of the keys."""
-    found = [(key, api.lowest, api.highest) for key, api in APIS.items()]
+    found = [(key, api.lowest, api.highest) for key, api in apis.items()]
     found.append((translate_cluster.API_VERSIONS, *API_VERSIONS_RANGE))
     return tuple(sorted(found))
 

@@ -21,6 +21,8 @@ from kipviz.messages.shares.share_groups import (
     ShareAcknowledge,
     ShareFetch,
     ShareFetchResponse,
+    TxnPartitionAcknowledgements,
+    TxnShareAcknowledge,
 )
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.wire.codec import Struct
@@ -116,6 +118,40 @@ def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
         assert found is not None
         lost = () if found["ErrorCode"] else _unknown(said, desk)
         return found | {"Responses": found["Responses"] + lost}
+
+    return Asked(asked.messages, answer)
+
+
+def txn_share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
+    """Stage acknowledgements of a share group in a transaction (KIP-1289, a draft)."""
+    parts = tuple(
+        TxnPartitionAcknowledgements(
+            f"{desk.topic_named(topic)}-{part['PartitionIndex']}",
+            _acknowledgements(part),
+            tuple((each["Offset"], each["DeliveryCount"]) for each in part.get("Deliveries", ())),
+        )
+        for topic in said["Topics"]
+        for part in topic["Partitions"]
+        if desk.topic_named(topic)
+    )
+    unknown = _unknown(said, desk)
+    if not parts:
+        return Asked((), lambda _: {"ErrorCode": Errors.NONE, "Responses": unknown})
+    message = TxnShareAcknowledge(
+        said["TransactionalId"] or "",
+        said["GroupId"],
+        said["ProducerId"],
+        said["ProducerEpoch"],
+        said["MemberId"],
+        said["MemberEpoch"],
+        parts,
+    )
+    asked = as_written(message, desk)
+
+    def answer(replies: Replies) -> Struct | None:
+        found = asked.answer(replies)
+        assert found is not None
+        return found | {"Responses": found["Responses"] + unknown}
 
     return Asked(asked.messages, answer)
 

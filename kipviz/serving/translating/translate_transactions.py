@@ -20,24 +20,33 @@ from kipviz.messages.transactions.transactions import (
     InitProducerIdResponse,
     TxnPartitions,
 )
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
 from kipviz.messages.wire.codec import Struct
 from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
 
 
 def init_producer_id(said: Struct, version: int, desk: Desk) -> Asked:
-    """Ask for a producer id and epoch."""
-    message = InitProducerId(
+    """Ask for a producer id and epoch; version 6 (KIP-939) also for a transaction without a time limit, or a kept one."""
+    identity = (
         said["TransactionalId"],
         said["TransactionTimeoutMs"],
         said.get("ProducerId", -1),
         said.get("ProducerEpoch", -1),
         version,
     )
+    message = (
+        InitProducerId(*identity)
+        if version < InitProducerId2Pc.VERSION
+        else InitProducerId2Pc(*identity, said["Enable2Pc"], said["KeepPreparedTxn"])
+    )
 
     def answer(replies: Replies) -> Struct:
         (told,) = replies
         assert isinstance(told, InitProducerIdResponse)
         found = {"ProducerId": told.producer_id, "ProducerEpoch": told.producer_epoch}
+        if isinstance(told, InitProducerId2PcResponse):
+            found["OngoingTxnProducerId"] = told.ongoing_txn_producer_id
+            found["OngoingTxnProducerEpoch"] = told.ongoing_txn_producer_epoch
         return {"ErrorCode": told.error, **found}
 
     return Asked((message,), answer)
