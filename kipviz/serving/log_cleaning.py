@@ -1,11 +1,13 @@
 """The logs of a served cluster that runs for days: what is superseded or very old is removed, so memory is bounded.
 
 A saved run replays its kept steps, so logs are cleaned only after those, between two steps. Of an internal topic a
-batch goes if each of its records has a later record with the same key (LogCleaner, cleanup.policy=compact). A batch of
-a transaction stays, and so does a record of a group's membership. Of a user's partition the oldest batches go, as with
-log.retention.bytes, if there are more than `BATCHES_MAX`.
+batch goes if each of its records has a later record with the same key (LogCleaner, cleanup.policy=compact); so do the
+batches of an aborted transaction, and a marker of which no batch is left. A record of a group's membership stays. Of
+`__share_group_state` what is redundant goes (ShareCoordinatorService.performRecordPruning); a share-partition
+that is not used keeps its last snapshot and all that follows it, because snapshots are not repeated here. Of a user's
+partition the oldest batches go, as with log.retention.bytes, if there are more than `BATCHES_MAX`.
 
-Source: LogCleaner, Cleaner.buildOffsetMap; UnifiedLog.deleteRetentionSizeBreachedSegments.
+Source: LogCleaner, Cleaner.buildOffsetMap, CleanedTransactionMetadata; UnifiedLog.deleteRetentionSizeBreachedSegments.
 """
 
 from __future__ import annotations
@@ -16,16 +18,21 @@ from typing import Any
 from kipviz.brokers.groups import group_state
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.logs.partition_log import PartitionLog, delete_records
+from kipviz.brokers.share_coordinators.share_state_maintenance import (
+    first_vote_needed,
+    last_redundant_offset,
+)
 from kipviz.brokers.transactions import transaction_state_manager
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.world import World
 from kipviz.core.log import Log
-from kipviz.records.batches import Batch
+from kipviz.records.batches import ABORT
 from kipviz.records.classic_groups import GroupMetadataRecord
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
     INTERNAL_TOPICS,
+    SHARE_GROUP_STATE,
     TRANSACTION_STATE,
     topic_of,
 )
@@ -53,7 +60,8 @@ class LogCleaning:
                 if size > BATCHES_MAX:
                     logs = logs.set(partition, self._shorten(log))
             elif size >= 2 * self._sizes.get(partition, 0) + 2 * TAIL:
-                cleaned = compact(log)
+                pruned = topic_of(partition) == SHARE_GROUP_STATE
+                cleaned = prune(log) if pruned else compact(log)
                 self._sizes[partition] = len(cleaned.batches)
                 logs = logs.set(partition, cleaned)
         return world if logs is world.logs else world.but(logs=logs)
@@ -69,26 +77,61 @@ class LogCleaning:
         return delete_records(log, up_to)
 
 
+def prune(log: PartitionLog) -> PartitionLog:
+    """Return a log of share-partitions' states without the records before the oldest snapshot that is still needed."""
+    up_to = min(last_redundant_offset(log), first_vote_needed(log))
+    return delete_records(log, up_to) if up_to > log.start_offset else log
+
+
 def compact(log: PartitionLog) -> PartitionLog:
     """Return an internal log without the batches that later ones supersede; its coordinator's state is the same."""
+    batches, ends = log.batches, _find_ends(log)
+    data = [at for at, batch in enumerate(batches) if not batch.control]
+    # The records of a transaction count from its marker on.
+    data.sort(key=lambda at: (ends.get(at, at), at), reverse=True)
+    oldest_young = len(batches) - TAIL
     seen: set[Key] = set()
-    kept: list[Batch] = []
-    for at in range(len(log.batches) - 1, -1, -1):
-        batch = log.batches[at]
-        keys = _keys(batch)
-        young = len(kept) < TAIL or batch.last_offset >= log.high_watermark
+    kept: set[int] = set()
+    for at in data:
+        keys = _keys(log, at, ends)
+        young = at >= oldest_young or batches[at].last_offset >= log.high_watermark
         if young or keys is None or not seen.issuperset(keys):
-            kept.append(batch)
+            kept.add(at)
         seen.update(keys or ())
-    kept.reverse()
-    cleaned = log.but(batches=Log.of(kept))
+    decided = {end for at, end in ends.items() if at in kept}
+    kept |= {
+        at
+        for at, batch in enumerate(batches)
+        if batch.control and (at >= oldest_young or at in decided)
+    }
+    cleaned = log.but(batches=Log.of(batches[at] for at in sorted(kept)))
     # What a new coordinator would read has to be what it would have read; otherwise the log stays as it is.
     return cleaned if _replay(cleaned) == _replay(log) else log
 
 
-def _keys(batch: Batch) -> tuple[Key, ...] | None:
-    """Return the keys of a batch's records; None if it has to stay and supersedes nothing."""
-    if batch.control or batch.transactional or batch.producer_id >= 0:
+def _find_ends(log: PartitionLog) -> dict[int, int]:
+    """Return the place of the marker that ends the transaction of each batch, as far as one is replicated."""
+    ends: dict[int, int] = {}
+    open_batches: dict[int, list[int]] = {}
+    for at, batch in enumerate(log.batches):
+        if batch.control:
+            begun = open_batches.pop(batch.producer_id, ())
+            if batch.last_offset < log.high_watermark:
+                ends.update(dict.fromkeys(begun, at))
+        elif batch.transactional:
+            open_batches.setdefault(batch.producer_id, []).append(at)
+    return ends
+
+
+def _keys(log: PartitionLog, at: int, ends: dict[int, int]) -> tuple[Key, ...] | None:
+    """Return the keys of a batch's records, () if it was aborted; None if it has to stay and supersedes nothing."""
+    batch = log.batches[at]
+    if batch.transactional:
+        if at not in ends:
+            return None
+        if log.batches[ends[at]].control == ABORT:
+            return ()
+    elif batch.producer_id >= 0:
         return None
     keys = tuple(_key(record) for record in batch.records)
     return None if () in keys else keys

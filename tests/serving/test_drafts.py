@@ -1,4 +1,4 @@
-"""The requests of drafts: brokers announce and take them only where somebody asks for them."""
+"""The requests of drafts: brokers announce and take them only on request."""
 
 import os
 from random import Random

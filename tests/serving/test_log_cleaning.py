@@ -20,13 +20,14 @@ KAFKA = design("kafka")
 SPEC = to_serve(cluster_of(["orders"]))
 MODEL = ClusterModel(SPEC, KAFKA.broker_rules(), KAFKA.client_rules())
 TOPIC_ID = dict(SPEC.topic_ids)["orders"]
+TXN_OFFSET_COMMIT, SHARE_HEARTBEAT, SHARE_FETCH = 28, 76, 78
 
 
 class Producer:
     """A producer with transactions, and commits of offsets, by frames."""
 
-    def __init__(self):
-        self.cluster = ServedCluster(MODEL, {1: 9001, 2: 9002, 3: 9003})
+    def __init__(self, model=MODEL):
+        self.cluster = ServedCluster(model, {1: 9001, 2: 9002, 3: 9003})
         self.callers = {}
         self.producer = (-1, -1)
 
@@ -91,6 +92,55 @@ class Producer:
         )
         assert told["Topics"][0]["Partitions"][0]["ErrorCode"] == 0
 
+    def commit_in_transaction(self, offset, *, commit=True):
+        pid, epoch = self.producer
+        who = {"ProducerId": pid, "ProducerEpoch": epoch, "TransactionalId": "t"}
+        home = self.cluster.world.image.home_of("__consumer_offsets", "g")
+        part = {"PartitionIndex": 0, "CommittedOffset": offset, "CommittedMetadata": None}
+        told = self.ask(
+            self.cluster.world.image.leader_of(home),
+            TXN_OFFSET_COMMIT,
+            **who,
+            GroupId="g",
+            GenerationIdOrMemberEpoch=-1,
+            MemberId="",
+            Topics=({"TopicId": TOPIC_ID, "Partitions": (part,)},),
+        )
+        assert told["Topics"][0]["Partitions"][0]["ErrorCode"] == 0
+        told = self.ask(self.coordinator(), raw.END_TXN, **who, Committed=commit)
+        assert told["ErrorCode"] == 0
+        self.producer = (told["ProducerId"], told["ProducerEpoch"])
+
+    def committed(self):
+        home = self.cluster.world.image.home_of("__consumer_offsets", "g")
+        fetched = self.ask(
+            self.cluster.world.image.leader_of(home),
+            raw.OFFSET_FETCH,
+            Groups=({"GroupId": "g", "Topics": None},),
+            RequireStable=True,
+        )
+        (topic,) = fetched["Groups"][0]["Topics"]
+        return [part["CommittedOffset"] for part in topic["Partitions"]]
+
+    def share(self, epoch, *acknowledged):
+        """Fetch for a member of a share group, acknowledge, and return the first and last acquired offset."""
+        partition = {"PartitionIndex": 0, "AcknowledgementBatches": acknowledged}
+        told = self.ask(
+            self.cluster.world.image.leader_of("orders-0"),
+            SHARE_FETCH,
+            GroupId="s",
+            MemberId="m",
+            ShareSessionEpoch=epoch,
+            MaxWaitMs=0,
+            MinBytes=1,
+            MaxRecords=500,
+            BatchSize=500,
+            Topics=({"TopicId": TOPIC_ID, "Partitions": (partition,)},),
+        )
+        assert told["ErrorCode"] == 0
+        runs = [r for t in told["Responses"] for p in t["Partitions"] for r in p["AcquiredRecords"]]
+        return (runs[0]["FirstOffset"], runs[-1]["LastOffset"]) if runs else None
+
     def sizes(self):
         logs = self.cluster.world.logs
         return {partition: len(log.batches) for partition, log in logs.items() if log.batches}
@@ -126,14 +176,79 @@ def test_the_logs_of_a_long_run_are_bounded_and_a_new_coordinator_knows_what_the
     run.cluster.run()
     run.start()
     run.transact("after the crash")
-    fetched = run.ask(
-        run.cluster.world.image.leader_of(groups),
-        raw.OFFSET_FETCH,
-        Groups=({"GroupId": "g", "Topics": None},),
-        RequireStable=True,
+    assert run.committed() == [59]
+    assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
+
+
+def test_offsets_committed_in_transactions_are_superseded_and_those_of_aborted_ones_go(small):
+    run = Producer()
+    run.start()
+    groups = run.cluster.world.image.home_of("__consumer_offsets", "g")
+    for number in range(60):
+        run.commit_in_transaction(number, commit=number % 3 > 0)
+    assert run.committed() == [59]
+    assert run.sizes()[groups] <= 40, run.sizes()
+    run.commit(7)  # a plain commit after the transactions counts
+    for number in range(60, 90):
+        run.commit_in_transaction(number, commit=False)
+    assert run.committed() == [7]
+    assert run.sizes()[groups] <= 40, run.sizes()
+    leader = run.cluster.world.image.leader_of(groups)
+    run.cluster.take(MoveLeader(groups, leader % 3 + 1))
+    run.cluster.run()
+    assert run.committed() == [7]
+    run.commit_in_transaction(90)
+    assert run.committed() == [90]
+
+
+def test_a_transaction_that_is_open_keeps_its_offsets_and_its_marker_decides_them(
+    small, monkeypatch
+):
+    run = Producer()
+    run.start()
+    groups = run.cluster.world.image.home_of("__consumer_offsets", "g")
+    for number in range(10):
+        run.commit_in_transaction(number)
+    log = run.cluster.world.logs[groups]
+    without_the_last_marker = log.but(batches=log.batches.truncate(len(log.batches) - 1))
+    monkeypatch.setattr(log_cleaning, "TAIL", 0)
+    cleaned = compact(without_the_last_marker)
+    assert [batch.control for batch in cleaned.batches] == ["", "COMMIT", ""]
+    assert [batch.control for batch in compact(log).batches] == ["", "COMMIT"]
+
+
+def test_the_state_of_share_groups_is_pruned_and_a_new_leader_knows_what_is_acknowledged(small):
+    often = SPEC.but(settings=SPEC.settings.but(updates_per_snapshot=5))
+    run = Producer(ClusterModel(often, KAFKA.broker_rules(), KAFKA.client_rules()))
+    run.start()
+    run.transact("first")
+    told = run.ask(
+        run.cluster.world.image.leader_of(
+            run.cluster.world.image.home_of("__consumer_offsets", "s")
+        ),
+        SHARE_HEARTBEAT,
+        GroupId="s",
+        MemberId="m",
+        MemberEpoch=0,
+        SubscribedTopicNames=("orders",),
     )
-    (topic,) = fetched["Groups"][0]["Topics"]
-    assert [part["CommittedOffset"] for part in topic["Partitions"]] == [59]
+    assert told["ErrorCode"] == 0
+    acquired = run.share(0)
+    for epoch in range(1, 61):
+        assert acquired is not None, epoch
+        first, last = acquired
+        run.transact(f"v{epoch}")
+        accept = {"FirstOffset": first, "LastOffset": last, "AcknowledgeTypes": (1,)}
+        acquired = run.share(epoch, accept)
+    states = {p: size for p, size in run.sizes().items() if p.startswith("__share_group_state")}
+    assert states
+    assert all(size <= 30 for size in states.values()), states
+    leader = run.cluster.world.image.leader_of("orders-0")
+    run.cluster.take(MoveLeader("orders-0", leader % 3 + 1))
+    run.cluster.run()
+    again = run.share(0)
+    assert again is not None
+    assert again[0] == acquired[0]
     assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
 
 

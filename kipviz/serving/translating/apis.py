@@ -171,8 +171,8 @@ APIS: dict[int, Api] = {
         _api(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE, _o.describe_acls),
     )
 }
-# What a draft adds, by the number of its KIP; brokers announce it only where somebody asks for it. The other drafts
-# have no request that could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
+# What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
+# could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
 DRAFTS: dict[int, Api] = {
     939: _api(
         producer_ids.INIT_PRODUCER_ID_REQUEST,
