@@ -8,7 +8,7 @@ delivered. All of them are actions, so a run can be saved and replayed without i
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
 from kipviz.brokers.share_leaders import share_timers
@@ -73,6 +73,7 @@ KEPT_BYTES_MAX = 64 * 1024 * 1024
 LINES_MAX = 1_000
 REQUESTS_MAX = 10_000
 CLIENT_LINES_MAX = 5_000
+LOST_AT_ONCE_MAX = 3
 CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
 # The beginning of a line about an error in kipviz, not in the client.
 MISTAKE = "kipviz could not handle its request:"
@@ -130,6 +131,8 @@ class ServedCluster:
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
+        # How often a rule has lost the connections of one place since `run` was called.
+        self._lost: Counter[tuple[str, int]] = Counter()
         # The connections that have a message, and the world for which all long polls were looked at.
         self._busy: set[tuple[str, int]] = set()
         self._looked: World | None = None
@@ -415,7 +418,12 @@ class ServedCluster:
             self.callers.touch(caller)
 
     def run(self) -> None:
-        """Take the steps that the cluster takes by itself, until only held deliveries are left."""
+        """Take the steps that the cluster takes by itself, until only held deliveries are left.
+
+        A rule that loses each message of a kind meets the same one again, because a broker repeats it: after some times
+        it waits for the next call, as it would for a broker's retry.backoff.ms.
+        """
+        self._lost.clear()
         while True:
             action = self._next() if self.by == RUNNING else None
             if action is not None:
@@ -457,7 +465,11 @@ class ServedCluster:
                 if verdict == HOLD:
                     continue
                 if verdict == LOSE:
-                    return LoseConnection(action.source, action.broker)
+                    place = (action.source, action.broker)
+                    if self._lost[place] >= LOST_AT_ONCE_MAX:
+                        continue
+                    self._lost[place] += 1
+                    return LoseConnection(*place)
             return action
         return None
 
