@@ -168,7 +168,7 @@ def test_a_page_of_nbconvert_shows_the_still_picture(tmp_path, visit):
     file = tmp_path / "run.html"
     file.write_text(html, encoding="utf-8")
     shown = visit(file.as_uri())
-    pictures = shown.locator(".jp-RenderedHTML img[alt^='message 0 of ']")
+    pictures = shown.locator(".jp-RenderedHTML img[alt^='step 0 of ']")
     assert pictures.count() == 2
     for picture in pictures.all():
         expect(picture).to_have_js_property("complete", True)
