@@ -160,32 +160,23 @@ def test_a_client_that_never_reads_costs_one_response_and_what_it_sent_is_not_re
 
 
 def test_a_client_that_sends_thousands_of_requests_at_once_keeps_nobody_waiting(server):
-    count = 3_000
+    count = 30_000
     with connect(server) as client:
-        sending = threading.Thread(
-            target=lambda: client.sendall(encode_frame(METADATA, 1, Topics=None) * count)
-        )
+        sending = threading.Thread(target=send_in_vain, args=(client, count))
         sending.start()
         client.recv(1)
-        begun = time.monotonic()
         assert serves(server)
         server.clients()
-        took = time.monotonic() - begun
-        read = 1
-        begun = time.monotonic()
-        one = len(_answer_of(server))
-        while read < count * one:
-            read += len(client.recv(1 << 20))
-        whole = time.monotonic() - begun
+        # Each request is three steps or more: another client was served before all of them were answered.
+        assert server.cluster.steps < 3 * count
+        client.shutdown(socket.SHUT_RDWR)
         sending.join()
-    assert took < whole  # it was served in between, not after all of them
 
 
-def _answer_of(server):
-    with connect(server) as client:
-        client.sendall(encode_frame(METADATA, 1, Topics=None))
-        size = client.recv(4)
-        return size + client.recv(int.from_bytes(size, "big"))
+def send_in_vain(client, count):
+    """Send requests until the connection is closed, without an error where that comes first."""
+    with contextlib.suppress(OSError):
+        client.sendall(encode_frame(METADATA, 1, Topics=None) * count)
 
 
 def test_unfinished_requests_are_bounded_together(server, monkeypatch):
