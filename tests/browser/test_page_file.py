@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.seeded_run import Task
@@ -67,7 +68,7 @@ def test_an_address_opens_a_page_at_a_step_and_leads_to_another_one(show):
     shown.keyboard.press("Shift+ArrowRight")
     assert said(shown) == payload["steps"][8]["sentence"]
     shown.evaluate("() => { location.hash = '#step=3' }")
-    shown.wait_for_timeout(100)
+    expect(shown.locator(".kv-place")).to_contain_text("message 3 of")
     shown.keyboard.press("Shift+ArrowRight")
     assert said(shown) == payload["steps"][4]["sentence"]
 
