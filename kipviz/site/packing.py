@@ -16,7 +16,14 @@ from itertools import pairwise
 from typing import Any
 
 # Parts that are not visible before the whole run has loaded, each with its placeholder.
-LATER: dict[str, Any] = {"wire": {}, "choices": [], "asks": {}, "settings": []}
+LATER: dict[str, Any] = {
+    "wire": {},
+    "choices": [],
+    "asks": {},
+    "settings": [],
+    "holds": [],
+    "moments": [],
+}
 MARKS = ("~o", "~l", "~d")
 # The entry of a column for an object that lacks the field.
 ABSENT = "~"

@@ -18,8 +18,6 @@ from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.scenarios.library import is_scenario
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
-from kipviz.widgets.live.live_lines import FollowedServer
-from kipviz.widgets.live.live_stepper import LiveStepper
 from kipviz.widgets.stepping.autosave import Keeper, recovered
 from kipviz.widgets.stepping.lines import Lab
 from kipviz.widgets.stepping.stepper import Stepper
@@ -117,6 +115,10 @@ def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> S
         )
     if isinstance(given, Run):
         return _open_left(given, views)
+    # Only here: a browser without a server has no sockets, and nothing to follow.
+    from kipviz.widgets.live.live_lines import FollowedServer
+    from kipviz.widgets.live.live_stepper import LiveStepper
+
     if isinstance(given, FollowedServer):
         return LiveStepper(given, views)
     return _open_left(given.run(), views)
