@@ -6,6 +6,7 @@ them to the response with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from kipviz.brokers.context import Image
@@ -70,6 +71,9 @@ P = TypeVar(
     PartitionAcknowledgements,
     TxnPartitionAcknowledgements,
 )
+
+# The result for a partition of a request that is served in parts.
+R = TypeVar("R", PartitionProduceResponse, PartitionData)
 
 
 def narrowed(message: Message, image: Image) -> Message:
@@ -168,24 +172,31 @@ def _of_batches(
     request: Produce, answers: tuple[Any, ...], refused: tuple[str, ...]
 ) -> Message | None:
     """Return the response with the results of all authorized batches, in the request's order, once all are there."""
-    batches = (b for b in request.partition_data if topic_of(b.partition) not in refused)
-    asked = tuple(batch.partition for batch in batches)
-    if len(answers) < len(asked):
-        return None
-    there = {each.partition: each for answer in answers for each in answer.partition_responses}
-    results = tuple(there[partition] for partition in asked)
-    return ProduceResponse(results, request.correlation_id)
+    found = (result for answer in answers for result in answer.partition_responses)
+    results = _order_results(request.partition_data, tuple(found), refused)
+    return None if results is None else ProduceResponse(results, request.correlation_id)
 
 
 def _of_fetched(
     request: Fetch, answers: tuple[Any, ...], refused: tuple[str, ...]
 ) -> Message | None:
     """Return the response with the results of all authorized partitions, in the request's order, once all are there."""
-    asked = tuple(p.partition for p in request.partitions if topic_of(p.partition) not in refused)
-    if len(answers) < len(asked):
+    found = (result for answer in answers for result in answer.responses)
+    results = _order_results(request.partitions, tuple(found), refused)
+    return None if results is None else FetchResponse(results)
+
+
+def _order_results(
+    parts: Iterable[PartitionProduceData | FetchPartition],
+    results: tuple[R, ...],
+    refused: tuple[str, ...],
+) -> tuple[R, ...] | None:
+    """Return the results of all authorized parts of a request, in its order, or None if one is missing."""
+    asked = [part.partition for part in parts if topic_of(part.partition) not in refused]
+    if len(results) < len(asked):
         return None
-    there = {each.partition: each for answer in answers for each in answer.responses}
-    return FetchResponse(tuple(there[partition] for partition in asked))
+    there = {result.partition: result for result in results}
+    return tuple(there[partition] for partition in asked)
 
 
 def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
@@ -225,20 +236,14 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
             return answer
         case ProduceResponse():
             assert isinstance(request, Produce)
-            there = {each.partition: each for each in answer.partition_responses}
-            results = (
-                there.get(batch.partition) or PartitionProduceResponse(batch.partition, REFUSED)
-                for batch in request.partition_data
+            results = _add_refused(
+                request.partition_data, answer.partition_responses, PartitionProduceResponse
             )
-            return answer.but(partition_responses=tuple(results))
+            return answer.but(partition_responses=results)
         case FetchResponse():
             assert isinstance(request, Fetch)
-            read = {each.partition: each for each in answer.responses}
-            found = (
-                read.get(each.partition) or PartitionData(each.partition, REFUSED)
-                for each in request.partitions
-            )
-            return answer.but(responses=tuple(found))
+            found = _add_refused(request.partitions, answer.responses, PartitionData)
+            return answer.but(responses=found)
         case ShareFetchResponse():
             assert isinstance(request, ShareFetch)
             if answer.error:
@@ -251,3 +256,13 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
             return answer.but(responses=(first, *rest, *lost))
         case _:
             raise AssertionError(f"{type(answer).__name__} has one error for all of it")
+
+
+def _add_refused(
+    parts: Iterable[PartitionProduceData | FetchPartition],
+    results: tuple[R, ...],
+    refuse: Callable[[str, Errors], R],
+) -> tuple[R, ...]:
+    """Return a result for each part of a request, in its order: an error for each without one."""
+    there = {result.partition: result for result in results}
+    return tuple(there.get(p.partition) or refuse(p.partition, REFUSED) for p in parts)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -58,5 +58,4 @@ def partition_checks(request: Fetch, partition: str, on: Context) -> Iterator[Ch
     yield Check(
         "topic there", None, there, deleted_topics.fetch_error(request, partition, on.image)
     )
-    leader = on.image.leader_of(partition)
-    yield compare("leader", on.broker, leader, leader == on.broker, Errors.NOT_LEADER_OR_FOLLOWER)
+    yield deleted_topics.leader_check(partition, on)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers import deleted_topics
-from kipviz.brokers.checks import Check, compare, error_of, in_order, looked_at
+from kipviz.brokers.checks import Check, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
@@ -111,9 +111,7 @@ def batch_checks(request: Produce, batch: PartitionProduceData, on: Context) -> 
     """Check a batch before the coordinator is asked: its partition exists and is led here, and it is not fenced."""
     there = batch.partition in on.image.leaders
     yield Check("topic there", None, there, deleted_topics.produce_error(request, batch, on.image))
-    leader = on.image.leader_of(batch.partition)
-    here = leader == on.broker
-    yield compare("leader", on.broker, leader, here, Errors.NOT_LEADER_OR_FOLLOWER)
+    yield deleted_topics.leader_check(batch.partition, on)
     log = on.log(batch.partition)
     yield from add_to_transaction.fence_checks(request, batch.identity, log, on)
 
