@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 import kipviz
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.serving.test_frames import frame
 from tests.soaking.raw_client import METADATA, Client, Connection, Tally, encode_frame
 
@@ -40,13 +40,6 @@ def server():
 
 def connect(server, broker=1):
     return socket.create_connection((LOOPBACK, server.cluster.desk.ports[broker]), timeout=10)
-
-
-def until(what):
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def serves(server):

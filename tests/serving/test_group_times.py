@@ -11,7 +11,7 @@ from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
 from kipviz.messages.wire.codec import encode
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.timing import group_times
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.soaking import raw_client as raw
 from tests.soaking.raw_client import Client, Tally
 
@@ -64,13 +64,6 @@ class Member:
     def beat(self):
         who = {"MemberId": self.member, "GenerationId": self.generation}
         return self.client.ask(1, raw.HEARTBEAT, GroupId="g", **who)["ErrorCode"]
-
-
-def until(what):
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def test_a_classic_member_that_sends_no_heartbeat_is_removed_after_the_session_it_asked_for(server):

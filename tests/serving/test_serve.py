@@ -1,7 +1,6 @@
 """A real client, kafka-python, in the simulated cluster; and what is no client at all."""
 
 import socket
-import time
 import warnings
 
 import pytest
@@ -19,7 +18,7 @@ from kipviz.serving.translating.translate_cluster import (
     CLUSTER_ID,
     REBOOTSTRAP_REQUIRED,
 )
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it reads its own files by an old function
@@ -72,13 +71,6 @@ def read(server, isolation="read_committed"):
         return found
     finally:
         consumer.close()
-
-
-def until(what):
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def test_a_transaction_commits_and_its_very_bytes_are_read(server):

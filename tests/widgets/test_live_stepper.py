@@ -3,7 +3,6 @@
 import contextlib
 import json
 import logging
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +15,7 @@ from kipviz.widgets.live import live_lines
 from kipviz.widgets.live.live_stepper import LiveStepper
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.stepping.sharing import SPANS
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -64,13 +63,6 @@ def commit(producer, value=b"once"):
     producer.begin_transaction()
     producer.send("orders", value).get(PATIENCE)
     producer.commit_transaction()
-
-
-def until(what):
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def caught_up(stepper, server):
