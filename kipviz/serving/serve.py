@@ -217,12 +217,6 @@ class Server:
         """Whether the server has stopped; its run can still be shown."""
         return self._sockets.stopping
 
-    @property
-    def news(self) -> News:
-        """What a page that follows the run compares: it changes with every step, client and log line."""
-        with self._lock:
-            return self._find_news()
-
     def _find_news(self) -> News:
         cluster = self.cluster
         return (
@@ -234,7 +228,10 @@ class Server:
         )
 
     def wait_news(self, known: News | None, seconds: float) -> News:
-        """Wait until `news` is no longer what is known, for at most some seconds, and return it."""
+        """Wait until something is new, for at most some seconds, and return what is known then.
+
+        What is known changes with every step, client and log line; None knows nothing.
+        """
         with self._moved:
             self._moved.wait_for(lambda: self._find_news() != known, seconds)
             return self._find_news()

@@ -154,8 +154,7 @@ class ServedCluster:
         if caller not in self.callers:
             return
         self.callers.remove(caller)
-        for way in WAYS:
-            self._judged.pop((caller.source, caller.broker, way), None)
+        self._forget_judged(caller.source, caller.broker)
         connection = self.world.connections.get((caller.source, caller.broker))
         if connection is not None and connection.open:
             self.take(LoseConnection(caller.source, caller.broker))
@@ -239,7 +238,11 @@ class ServedCluster:
         else:
             error, version = Errors.UNSUPPORTED_VERSION, 0
         features = self.world.image.features
-        told = refused_versions(error) if error else api_versions(announced(self._apis), features)
+        told = (
+            refused_versions(error, low, high)
+            if error
+            else api_versions(announced(self._apis), features)
+        )
         caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
 
     def _go_on(self, caller: Caller, current: Current) -> None:
@@ -410,8 +413,7 @@ class ServedCluster:
 
     def _mark_broken(self, event: ConnectionLost) -> None:
         # What the client asks again is another message, although it may be an equal one.
-        for way in (REQUEST, "response"):
-            self._judged.pop((event.source, event.broker, way), None)
+        self._forget_judged(event.source, event.broker)
         caller = self.callers.find(event.source, event.broker)
         if caller is not None:
             caller.broken = True
@@ -527,6 +529,10 @@ class ServedCluster:
         verdict = verbs[0] if verbs else ""
         self._judged[place] = (message, verdict)
         return verdict
+
+    def _forget_judged(self, source: str, broker: int) -> None:
+        for way in WAYS:
+            self._judged.pop((source, broker, way), None)
 
     def forget_judgements(self) -> None:
         """Judge all messages again, because the rules have changed."""

@@ -116,10 +116,10 @@ def _open_served(given: object, views: tuple[OwnView, ...], *, alone: bool) -> S
     if isinstance(given, Run):
         return _open_left(given, views)
     # Only here: a browser without a server has no sockets, and nothing to follow.
-    from kipviz.widgets.live.live_lines import FollowedServer
+    from kipviz.serving.serve import Server
     from kipviz.widgets.live.live_stepper import LiveStepper
 
-    if isinstance(given, FollowedServer):
+    if isinstance(given, Server):
         return LiveStepper(given, views)
     return _open_left(given.run(), views)
 

@@ -110,10 +110,9 @@ def why_not_met(said: Struct, version: int, broker: int) -> int:
     return Errors.NONE
 
 
-def refused_versions(error: int) -> Struct:
+def refused_versions(error: int, low: int, high: int) -> Struct:
     """Return an answer to ApiVersions with an error; of a version that is too new it tells the range."""
-    low, _, high = API_VERSIONS_REQUEST.versions.partition("-")
-    mine = {"ApiKey": API_VERSIONS, "MinVersion": int(low), "MaxVersion": int(high)}
+    mine = {"ApiKey": API_VERSIONS, "MinVersion": low, "MaxVersion": high}
     return {
         "ErrorCode": error,
         "ApiKeys": (mine,) if error == Errors.UNSUPPORTED_VERSION else (),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from threading import RLock
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.message import Message
 from kipviz.scenarios.served_scenario import ServedScenario, renumbered
-from kipviz.serving.serve import News, WentOn
+from kipviz.serving.serve import Server, WentOn
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.live.longer_payload import lengthen
@@ -37,40 +37,6 @@ FOLLOWED_MAX = 2_000
 # How often a step is tried again because the clients took one meanwhile.
 TRIES = 20
 NO_PREDICTIONS: Part = {"texts": [], "questions": []}
-
-
-@runtime_checkable
-class FollowedServer(Protocol):
-    """What a stepper needs of the server of `kipviz.serve`, to follow it and to act on its cluster."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether it has stopped."""
-
-    @property
-    def news(self) -> News:
-        """What changes with every step, client and log line."""
-
-    def wait_news(self, known: News | None, seconds: float) -> News:
-        """Wait until `news` is no longer what is known."""
-
-    def run(self) -> Run:
-        """Return its run as it is now."""
-
-    def clients(self) -> tuple[tuple[str, str, int, int], ...]:
-        """Return the connections of its clients."""
-
-    def held(self) -> tuple[Deliver, ...]:
-        """Return the deliveries that wait for a decision."""
-
-    def waiting(self) -> int:
-        """Return how many steps wait for a decision, by hand those that are no delivery, too."""
-
-    def take(self, action: ClusterAction, *, at: int | None = None) -> int:
-        """Take a step, unless there is a newer one than `at`."""
-
-    def back(self, step: int) -> None:
-        """Return to an earlier step."""
 
 
 class Growth(msgspec.Struct, frozen=True):
@@ -90,7 +56,7 @@ class LiveLines(Lab):
 
     def __init__(
         self,
-        server: FollowedServer,
+        server: Server,
         views: tuple[OwnView, ...],
         find_place: Callable[[], Place],
         grown: Callable[[Growth], None],

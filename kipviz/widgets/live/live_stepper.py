@@ -10,8 +10,9 @@ from typing import Any
 
 import traitlets
 
+from kipviz.serving.serve import Server
 from kipviz.views.role_cards.own_view import OwnView
-from kipviz.widgets.live.live_lines import FOLLOWED_MAX, FollowedServer, Growth, LiveLines, Place
+from kipviz.widgets.live.live_lines import FOLLOWED_MAX, Growth, LiveLines, Place
 from kipviz.widgets.pages import payload as payloads
 from kipviz.widgets.pages.score import Score
 from kipviz.widgets.stepping.stepper import Stepper
@@ -42,7 +43,7 @@ class LiveStepper(Stepper):
 
     lab: LiveLines
 
-    def __init__(self, server: FollowedServer, views: tuple[OwnView, ...] = ()) -> None:
+    def __init__(self, server: Server, views: tuple[OwnView, ...] = ()) -> None:
         """Show the server's run, at its newest step, and follow it from now on."""
         self._closed = Event()
         lab = LiveLines(server, views, self._find_place, self._grow)
