@@ -49,12 +49,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--real", type=int, default=1, help="how many of each real client")
     parser.add_argument("--check-every", type=float, default=CHECK_EVERY_S, metavar="S")
+    parser.add_argument(
+        "--pace", type=float, default=0.0, metavar="S", help="each client rests up to S seconds"
+    )
     parser.add_argument("--into", type=Path, default=Path(".soak"), help="for what is kept")
     parser.add_argument("--summary", type=Path, help="write the summary into this file as JSON")
     parser.add_argument("--record", action="store_true", help="append the run to record.json")
     parser.add_argument("--commit", default="", help="the commit that the record names")
     given = parser.parse_args()
-    made = Soak(given.seed, given.into, say, real=given.real, check_every_s=given.check_every)
+    made = Soak(
+        given.seed,
+        given.into,
+        say,
+        real=given.real,
+        check_every_s=given.check_every,
+        pace_s=given.pace,
+    )
     # Like ^C, so that a soak in the background ends with its summary, too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     summary = made.run(given.seconds)

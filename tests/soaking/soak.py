@@ -37,6 +37,7 @@ SAY_EVERY_S = 60.0
 FAULT_EVERY_S = 0.25
 BACK_EVERY_CHECKS = 5
 PROGRESS_EVERY_CHECKS = 8
+PROGRESS_EVERY_RESTS = 4  # of the longest kind
 # A plateau: what the kept steps, the kept bytes and the lists of a server may take, and the logs after it.
 MEMORY_MAX_MB = 500.0
 GROWTH_MAX_MB = 150  # in the second half of a soak
@@ -55,6 +56,7 @@ class Summary:
     """What a soak did, as it is printed and recorded."""
 
     seed: int
+    pace_s: float = 0.0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     requests: int = 0
@@ -79,7 +81,7 @@ class Summary:
         faults = sum((self.faults or {}).values())
         what = self.failure or "no failure"
         return (
-            f"seed {self.seed}: {self.seconds:,.0f} s, {self.requests:,} requests, {self.committed:,} commits, "
+            f"seed {self.seed}, pace {self.pace_s:g} s: {self.seconds:,.0f} s, {self.requests:,} requests, {self.committed:,} commits, "
             f"{self.aborted:,} aborts, {self.plain:,} plain records, {faults:,} faults, {self.backs} times back, "
             f"{self.killed_clients} clients killed, {self.checks} checks of {self.compared:,} transactions and batches, "
             f"{self.memory_mb:.0f} MB, {self.cpu_seconds:,.0f} s of CPU time: {what}"
@@ -97,6 +99,7 @@ class Soak:
         *,
         real: int = 1,
         check_every_s: float = CHECK_EVERY_S,
+        pace_s: float = 0.0,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._say, self._check_every_s = folder, say, check_every_s
@@ -104,10 +107,12 @@ class Soak:
         self.server = ServerProcess(folder / f"soak-{seed}.err")
         self._faults = Faults(self.server, Random(f"{seed}/faults"))
         self._tally, self._ledger = Tally(), Ledger()
-        self._summary = Summary(seed)
+        self._summary = Summary(seed, pace_s)
         self.interrupted = False
         self._read_to = dict.fromkeys(PLACES, 0)
         self._pieces: dict[str, int] = {}
+        self._progress_after_s = PROGRESS_EVERY_RESTS * pace_s
+        self._progress_seen = (0, time.monotonic())
         self._client = Client(self.server.ports, "probe", self._tally)
         programs = ["kafka_python"]
         if importlib.util.find_spec("confluent_kafka") is not None:
@@ -125,6 +130,8 @@ class Soak:
                 for number, program in enumerate(programs * real)
             ),
         ]
+        for worker in self._workers:
+            worker.pace_s = pace_s
 
     # -- the run --------------------------------------------------------------------------------
 
@@ -140,8 +147,7 @@ class Soak:
             self.interrupted = True
         self._take_over(begun)
         for worker in self._workers:
-            worker.ends = True
-            worker.goes_on.set()
+            worker.stop()
         for worker in self._workers:
             if isinstance(worker, RealClient):
                 worker.end()
@@ -241,16 +247,21 @@ class Soak:
         if wrong:
             raise Failed("; ".join(wrong[:5]))
         self._summary.checks += 1
-        if self._summary.checks % PROGRESS_EVERY_CHECKS == 0:
-            self._expect_progress()
+        self._look_for_progress()
         if self._summary.checks % BACK_EVERY_CHECKS == 0:
             self._back()
         for worker in self._workers:
-            worker.goes_on.set()
+            worker.resume()
         self._look()
 
-    def _expect_progress(self) -> None:
-        """Each client has come to the end of a piece of work since the last time."""
+    def _look_for_progress(self) -> None:
+        """Now and then: each client has come to the end of a piece of work since the last time."""
+        now = time.monotonic()
+        checks, seen = self._progress_seen
+        rests = now - seen < self._progress_after_s
+        if rests or self._summary.checks - checks < PROGRESS_EVERY_CHECKS:
+            return
+        self._progress_seen = (self._summary.checks, now)
         for worker in self._workers:
             if worker.pieces == self._pieces.get(worker.name, 0):
                 why = worker.rejections.most_common(3)
@@ -259,8 +270,7 @@ class Soak:
 
     def _pause(self) -> None:
         for worker in self._workers:
-            worker.goes_on.clear()
-            worker.paused.clear()
+            worker.pause()
         for worker in self._workers:
             if not worker.paused.wait(SETTLED_S) and not worker.failure:
                 raise Failed(f"{worker.name} does not come to an end of its piece of work")

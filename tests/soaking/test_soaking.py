@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from tests.patience import until
 from tests.soaking import __main__ as program
 from tests.soaking.ledger import ABORTED, COMMITTED, UNKNOWN, Ledger
-from tests.soaking.soak import Soak, Summary
+from tests.soaking.raw_client import Tally
+from tests.soaking.soak import Failed, Soak, Summary
+from tests.soaking.workers import Worker
 
 PLACE = ("orders", 0)
 
@@ -33,6 +38,76 @@ def test_many_clients_and_random_faults_for_two_minutes(tmp_path):
     summary = soak(tmp_path, 120.0, 21)
     assert summary.committed > 20
     assert summary.backs > 0
+
+
+class Counting(Worker):
+    def work(self):
+        pass
+
+
+def count_pieces(pace_s, seconds):
+    worker = Counting("counting", 7, {}, Tally(), Ledger())
+    worker.pace_s = pace_s
+    worker.start()
+    time.sleep(seconds)
+    return worker
+
+
+def test_a_client_with_a_pace_rests_between_pieces_of_work_and_a_pause_ends_its_rest():
+    worker = count_pieces(1_000.0, 0.1)
+    assert worker.pieces == 1
+    worker.pause()
+    assert worker.paused.wait(5.0)
+    assert worker.pieces == 1
+    worker.resume()
+    until(lambda: worker.pieces == 2)
+    worker.stop()
+    worker.join(5.0)
+    assert not worker.is_alive()
+
+
+def test_a_client_without_a_pace_does_not_rest():
+    worker = count_pieces(0.0, 0.1)
+    worker.stop()
+    worker.join(5.0)
+    assert worker.pieces > 100
+
+
+def test_all_clients_of_a_soak_have_its_pace_and_its_summary_says_it(tmp_path):
+    made = Soak(3, tmp_path, print, real=0, pace_s=2.5)
+    try:
+        assert {worker.pace_s for worker in made._workers} == {2.5}
+        assert "seed 3, pace 2.5 s: " in made._summary.line()
+        assert asdict(made._summary)["pace_s"] == 2.5
+    finally:
+        made.server.end()
+
+
+@pytest.mark.parametrize(
+    ("pace_s", "checks", "waited_s", "fails"),
+    [
+        (0.0, 8, 0.0, True),
+        (0.0, 7, 0.0, False),
+        (60.0, 8, 239.0, False),  # four of the longest rests are not over yet
+        (60.0, 8, 240.0, True),
+    ],
+)
+def test_clients_with_a_pace_have_more_time_for_a_piece_of_work(
+    tmp_path, monkeypatch, pace_s, checks, waited_s, fails
+):
+    made = Soak(3, tmp_path, print, real=0, pace_s=pace_s)
+    try:
+        made._summary.checks = checks
+        begun = time.monotonic()
+        monkeypatch.setattr(made, "_progress_seen", (0, begun - waited_s))
+        monkeypatch.setattr("tests.soaking.soak.time.monotonic", lambda: begun)
+        if fails:
+            with pytest.raises(Failed, match="makes no progress any more"):
+                made._look_for_progress()
+        else:
+            made._look_for_progress()
+    finally:
+        made.server.end()
 
 
 @pytest.mark.parametrize(

@@ -26,30 +26,37 @@ NO_MEMBER = ""
 
 
 class Worker(threading.Thread):
-    """One client: it repeats its work until it is stopped, and pauses only between two pieces of work."""
+    """One client: it repeats its work until it is stopped, and pauses only between two pieces of work.
+
+    After each piece of work it rests for up to `pace_s` seconds.
+    """
 
     def __init__(self, name: str, seed: int, ports: dict[int, int], tally: Tally, ledger: Ledger):
         super().__init__(name=name, daemon=True)
+        self.pace_s = 0.0
         self.dice = Random(f"{seed}/{name}")
         self.client = Client(ports, name, tally)
         self.tally, self.ledger = tally, ledger
-        self.goes_on, self.paused, self.ends = threading.Event(), threading.Event(), False
-        self.goes_on.set()
+        self._goes_on, self.paused, self._ends = threading.Event(), threading.Event(), False
+        self._goes_on.set()
+        self._wakes = threading.Event()
         self.rejections: Counter[str] = Counter()
         self.failure = ""
         self.pieces = 0
 
     def run(self) -> None:
         """Work; an error of the server or of the network is part of it, anything else is a failure."""
-        while not self.ends:
-            if not self.goes_on.is_set():
+        while not self._ends:
+            if not self._goes_on.is_set():
                 self.paused.set()
-                self.goes_on.wait(1.0)
+                self._goes_on.wait(1.0)
                 continue
             self.paused.clear()
             try:
                 self.work()
                 self.pieces += 1
+                if self.pace_s:
+                    self._wakes.wait(self.dice.random() * self.pace_s)
             except Rejected as wrong:
                 self.rejections[str(wrong)] += 1
                 self.client.forget()
@@ -62,6 +69,23 @@ class Worker(threading.Thread):
                 )
                 return
         self.client.forget()
+
+    def pause(self) -> None:
+        """Ask it to pause; `paused` is set when it has come to the end of its piece of work. It does not finish a rest."""
+        self._goes_on.clear()
+        self.paused.clear()
+        self._wakes.set()
+
+    def resume(self) -> None:
+        """Let it work again."""
+        self._wakes.clear()
+        self._goes_on.set()
+
+    def stop(self) -> None:
+        """Ask it to end after its piece of work."""
+        self._ends = True
+        self._wakes.set()
+        self._goes_on.set()
 
     def work(self) -> None:
         """Do one piece of work."""
