@@ -5,7 +5,7 @@ CreateAcls, client telemetry, SASL and TLS; fetch sessions; metadata and leader 
 of classic assignors. SHARE GROUPS begin at the earliest offset, as with share.auto.offset.reset=earliest; Kafka's
 default is latest.
 NOT ENDED BY THE CLOCK: log.retention.ms, unused producer ids and transactional ids. What is superseded or very old is
-removed after the kept steps (`log_cleaning`); members' records stay. A saved run replays its steps, with its clients'
+removed after the kept steps (`cleaning`). A saved run replays its steps, with its clients'
 names, versions and log lines; the bytes of its record batches are not in it. `kipviz.open(server)` follows the clients
 (`widgets.live`).
 """

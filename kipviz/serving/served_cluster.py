@@ -47,8 +47,8 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
+from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
-from kipviz.serving.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import (

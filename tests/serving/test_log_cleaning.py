@@ -2,13 +2,16 @@
 
 import pytest
 
+from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.cluster.actions import CrashBroker, MoveLeader
 from kipviz.cluster.model import ClusterModel
+from kipviz.core.table import pairs
 from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import decode, decode_head
 from kipviz.messages.wire.frame import RESPONSE_HEADER, header_version
-from kipviz.serving import log_cleaning, served_cluster
-from kipviz.serving.log_cleaning import compact
+from kipviz.serving import served_cluster
+from kipviz.serving.cleaning import compaction, log_cleaning
+from kipviz.serving.cleaning.compaction import compact
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
@@ -141,6 +144,29 @@ class Producer:
         runs = [r for t in told["Responses"] for p in t["Partitions"] for r in p["AcquiredRecords"]]
         return (runs[0]["FirstOffset"], runs[-1]["LastOffset"]) if runs else None
 
+    def beat(self, key, group, member, epoch):
+        """Send a heartbeat of a member that joins (0) or leaves (-1)."""
+        home = self.cluster.world.image.home_of("__consumer_offsets", group)
+        told = self.ask(
+            self.cluster.world.image.leader_of(home),
+            key,
+            GroupId=group,
+            MemberId=member,
+            MemberEpoch=epoch,
+            RebalanceTimeoutMs=60_000,
+            TopicPartitions=(),
+            SubscribedTopicNames=("orders",) if epoch == 0 else None,
+        )
+        assert told["ErrorCode"] == 0
+
+    def groups(self):
+        """Return the groups of all coordinators."""
+        found = {}
+        for role in self.cluster.world.roles.values():
+            if isinstance(role, GroupCoordinator):
+                found |= dict(pairs(role.groups)) | dict(pairs(role.share_groups))
+        return found
+
     def sizes(self):
         logs = self.cluster.world.logs
         return {partition: len(log.batches) for partition, log in logs.items() if log.batches}
@@ -151,6 +177,7 @@ def small(monkeypatch):
     monkeypatch.setattr(served_cluster, "STEPS_MAX", 20)
     monkeypatch.setattr(served_cluster, "CLEAN_EVERY", 10)
     monkeypatch.setattr(log_cleaning, "TAIL", 4)
+    monkeypatch.setattr(compaction, "TAIL", 4)
     monkeypatch.setattr(log_cleaning, "BATCHES_MAX", 20)
 
 
@@ -211,7 +238,7 @@ def test_a_transaction_that_is_open_keeps_its_offsets_and_its_marker_decides_the
         run.commit_in_transaction(number)
     log = run.cluster.world.logs[groups]
     without_the_last_marker = log.but(batches=log.batches.truncate(len(log.batches) - 1))
-    monkeypatch.setattr(log_cleaning, "TAIL", 0)
+    monkeypatch.setattr(compaction, "TAIL", 0)
     cleaned = compact(without_the_last_marker)
     assert [batch.control for batch in cleaned.batches] == ["", "COMMIT", ""]
     assert [batch.control for batch in compact(log).batches] == ["", "COMMIT"]
@@ -252,9 +279,30 @@ def test_the_state_of_share_groups_is_pruned_and_a_new_leader_knows_what_is_ackn
     assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
 
 
+@pytest.mark.parametrize("key", [raw.CONSUMER_HEARTBEAT, raw.SHARE_HEARTBEAT])
+def test_members_that_left_take_their_records_with_them_and_a_new_coordinator_knows_the_others(
+    small, key
+):
+    run = Producer()
+    run.beat(key, "g", "stays", 0)
+    for number in range(60):
+        run.beat(key, "g", f"m{number}", 0)
+        run.beat(key, "g", f"m{number}", -1)
+    home = run.cluster.world.image.home_of("__consumer_offsets", "g")
+    assert run.sizes()[home] <= 40, run.sizes()
+    (group,) = run.groups().values()
+    assert list(group.members) == ["stays"]
+    leader = run.cluster.world.image.leader_of(home)
+    run.cluster.take(MoveLeader(home, leader % 3 + 1))
+    run.cluster.run()
+    assert list(run.groups().values()) == [group]
+    assert not any(served_cluster.MISTAKE in line for line in run.cluster.lines)
+
+
 def test_kept_steps_have_all_their_records(monkeypatch):
     monkeypatch.setattr(served_cluster, "CLEAN_EVERY", 10)
     monkeypatch.setattr(log_cleaning, "TAIL", 4)
+    monkeypatch.setattr(compaction, "TAIL", 4)
     run = Producer()
     run.start()
     for number in range(20):
@@ -279,5 +327,5 @@ def test_a_log_whose_state_would_change_stays_as_it_is(small, monkeypatch):
     log = run.cluster.world.logs[run.cluster.world.image.home_of_transactions("t")]
     assert len(compact(log).batches) < len(log.batches)
     states = iter((1, 2))
-    monkeypatch.setattr(log_cleaning, "_replay", lambda _: next(states))
+    monkeypatch.setattr(compaction, "_replay", lambda _: next(states))
     assert compact(log) is log

@@ -1,0 +1,1 @@
+"""What keeps the memory of a served cluster bounded after its kept steps."""
