@@ -11,18 +11,20 @@ KIP = Kip(
     (
         Row(
             "Operations and resources",
-            "Every request needs an operation on each resource that it names; a denial goes first.",
+            "Every request needs an operation on each resource that it names. A matching DENY "
+            "takes precedence over every ALLOW.",
             SIMPLIFIED,
             handler="brokers.authorizer.refusal",
             scenario="pain-refused-at-start",
             test="brokers/test_rights_of_kafka_apis.py::"
             "test_every_shipped_request_needs_what_kafka_asks_for",
-            note="a principal is a process; hosts are not looked at",
+            note="a principal is a process; hosts are not checked",
             page="65-operators-and-symptoms",
         ),
         Row(
-            "What brokers answer without a right",
-            "Recorded of 4.4.0 with StandardAuthorizer: the same requests without rights, with some, with all, and denied.",
+            "Responses to requests without a right",
+            "Recorded from Kafka 4.4.0 with StandardAuthorizer: the same requests without rights, "
+            "with some of them, with all of them, and with DENY ACLs.",
             MODELLED,
             handler="recordings.request_context.admission.Admission",
             test="recordings/test_admission.py::test_every_acl_is_needed_for_the_answers",
@@ -40,18 +42,19 @@ KIP = Kip(
             page="65-operators-and-symptoms",
         ),
         Row(
-            "A right that is taken away",
-            "A right is asked for when a request arrives; what was let in before stays in.",
+            "A right that is revoked",
+            "Brokers check rights when a request arrives. What they accepted before a right was revoked stays valid.",
             SIMPLIFIED,
             handler="cluster.operating.deleted",
             scenario="kip-11-name-lost",
             test="scenarios/test_kip_11.py::test_who_loses_its_name_can_end_nothing_and_another_principal_can",
             page="10-transactions-kip-98",
-            note="all brokers learn of it at once",
+            note="all brokers learn of the change at once",
         ),
         Row(
-            "A topic that is taken away",
-            "An offset of it is refused, which is fatal for the producer; the name aborts all the same.",
+            "A topic whose READ right is revoked",
+            "The group coordinator rejects the topic's offset, and the producer treats that error "
+            "as fatal. The next process can still abort the transaction with the transactional id.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-11-source-lost",
@@ -60,8 +63,8 @@ KIP = Kip(
             page="65-operators-and-symptoms",
         ),
         Row(
-            "Several topics, some of them refused",
-            "The others are served, and the refused ones have an error of their own.",
+            "Several topics, some of them unauthorized",
+            "The request is carried out for the authorized topics. Each unauthorized topic gets an error of its own.",
             MODELLED,
             handler="cluster.topic_authorization.add_topic_errors",
             scenario="kip-11-one-of-two-topics",
@@ -70,7 +73,7 @@ KIP = Kip(
         ),
         Row(
             "Prefixes (KIP-290)",
-            "A name that ends in a star matches all names that begin so.",
+            "A resource name that ends in an asterisk matches every name with that prefix.",
             MODELLED,
             handler="brokers.authorizer.may",
             scenario="pain-refused-at-start",
@@ -79,7 +82,7 @@ KIP = Kip(
         ),
         Row(
             "DescribeAcls, and filters that delete several",
-            "An admin client lists and deletes by pattern.",
+            "An admin client lists and deletes ACLs with filters.",
             MODELLED,
             handler="brokers.acl_administration.on_delete_acls",
             scenario="kip-140-filter",
@@ -88,15 +91,16 @@ KIP = Kip(
             page="65-operators-and-symptoms",
         ),
         Row(
-            "CreateAcls, and who may (KIP-140)",
-            "ALTER on the cluster to create and delete, DESCRIBE to list; each ACL has a result of its own.",
+            "CreateAcls and its rights (KIP-140)",
+            "Creating and deleting ACLs needs ALTER on the cluster; listing them needs DESCRIBE. "
+            "Each ACL has a result of its own.",
             MODELLED,
             handler="brokers.acl_administration.on_create_acls",
             scenario="kip-140-filter",
             test="brokers/test_acl_administration.py::"
             "test_who_may_not_alter_the_cluster_changes_nothing_and_each_part_says_so",
             page="65-operators-and-symptoms",
-            note="brokers take any operation of any resource; kafka-acls.sh refuses what makes no sense",
+            note="brokers accept any operation on any resource; kafka-acls.sh rejects combinations that make no sense",
         ),
     ),
 )

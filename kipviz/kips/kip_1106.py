@@ -14,17 +14,19 @@ KIP = Kip(
     (
         Row(
             "auto.offset.reset=by_duration:<duration>",
-            "A consumer without a position asks for the first record that is not older than a duration, by its own clock.",
+            "A consumer without a position asks for the first record that is not older than the "
+            "duration, measured by its own clock.",
             MODELLED,
             handler="clients.groups.offset_reset.where_to",
             scenario=STORY,
             test="clients/test_member_reset.py::test_by_duration_asks_for_a_time_and_again_for_a_later_one",
             page=PAGE,
-            note="of members that join, where records carry times (stamps); client and brokers have one clock",
+            note="for members that join, where records have timestamps (stamps); clients and brokers share one clock",
         ),
         Row(
             "ListOffsets by a time",
-            "The leader gives the first record of that time or later below the end that the consumer may read to, else -1.",
+            "The leader returns the offset of the first record with that timestamp or a later one, "
+            "below the end that the consumer may read to. If there is none, it returns -1.",
             MODELLED,
             handler="brokers.logs.partition_log.found_at",
             scenario=STORY,
@@ -32,18 +34,19 @@ KIP = Kip(
             page=PAGE,
         ),
         Row(
-            "No record is young enough",
-            "The consumer has no position, asks again after request.timeout.ms, and passes over what is too old by then.",
+            "No record is recent enough",
+            "The consumer has no position. It asks again after request.timeout.ms and skips the "
+            "records that are too old by then.",
             MODELLED,
             handler="clients.groups.group_reading.on_told",
             scenario=STORY,
             test="scenarios/test_kip_1106.py::test_a_record_of_the_time_between_two_questions_is_read_by_nobody",
             page=PAGE,
-            note="our finding, from 4.4's sources: the duration should be longer than request.timeout.ms",
+            note="our finding from the sources of 4.4: the duration should be longer than request.timeout.ms",
         ),
         Row(
             "Validation",
-            "A client with an invalid duration does not start.",
+            "A consumer with an invalid duration does not start.",
             MODELLED,
             handler="clients.groups.offset_reset.why_no_reset",
             scenario=STORY,

@@ -7,7 +7,7 @@ from kipviz.kips.row import MODELLED, SIMPLIFIED, Row
 TEST_PLAN = (
     Row(
         "Test Plan: Unit Tests, state transitions on commit",
-        "ACQUIRED, TX_PENDING, ACKNOWLEDGED, in the repaired design.",
+        "In the repaired design a record goes from ACQUIRED to TX_PENDING to ACKNOWLEDGED.",
         MODELLED,
         handler="brokers.share_leaders.share_partition.stage",
         scenario="kip-1289-share-commit",
@@ -16,7 +16,7 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Unit Tests, state transitions on abort",
-        "ACQUIRED, TX_PENDING, AVAILABLE, in the repaired design.",
+        "In the repaired design a record goes from ACQUIRED to TX_PENDING to AVAILABLE.",
         MODELLED,
         handler="brokers.share_leaders.share_partition.stage",
         scenario="kip-1289-share-abort",
@@ -25,7 +25,7 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Unit Tests, idempotency",
-        "A staging that is sent again is accepted in the repaired design, and refused under finding K.",
+        "The repaired design accepts a staging that is sent again. Under finding K it is rejected.",
         MODELLED,
         handler="brokers.share_leaders.share_partition.stage",
         scenario="kip-1289-share-commit",
@@ -34,7 +34,8 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Unit Tests, time-out and auto-abort",
-        "The coordinator aborts a transaction that times out, and its record is free again, in the repaired design.",
+        "In the repaired design the coordinator aborts a transaction that times out, and its "
+        "record becomes available again.",
         MODELLED,
         handler="brokers.transactions.transaction_coordinator.on_timeout",
         scenario="kip-1289-corner-7",
@@ -43,7 +44,7 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Integration Tests, end-to-end commit",
-        "The outputs are committed once, in the repaired design.",
+        "In the repaired design the outputs are committed once.",
         MODELLED,
         handler="brokers.transactions.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
@@ -52,7 +53,7 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Integration Tests, end-to-end abort",
-        "No output is committed, in the repaired design.",
+        "In the repaired design no output is committed.",
         MODELLED,
         handler="brokers.transactions.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-abort",
@@ -61,7 +62,8 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Integration Tests, coordinator recovery",
-        "The transaction or the share coordinator crashes after the decision, and the repaired design completes it.",
+        "The transaction coordinator or the share coordinator crashes after the decision. The "
+        "repaired design completes the transaction.",
         MODELLED,
         handler="brokers.transactions.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
@@ -70,7 +72,7 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Integration Tests, several consumers in a network partition",
-        "The other member reads on, and the staged record of the one that is cut off is acknowledged after it.",
+        "The other member continues to read. The staged record of the isolated member is acknowledged afterwards.",
         MODELLED,
         handler="brokers.transactions.transaction_coordinator.on_end_txn",
         scenario="kip-1289-share-commit",
@@ -79,19 +81,19 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: System & Performance Tests",
-        "A transactional acknowledgement takes more messages, bytes and appends than a plain one, and no more writes of "
-        "share state.",
+        "A transactional acknowledgement costs more messages, bytes and appends than a plain one, "
+        "but no more writes of share state.",
         SIMPLIFIED,
         handler="studies.test_plan.cost.bills",
         scenario="kip-1289-share-commit",
         test="conformance/test_kip_1289_plan.py::test_system_and_performance_transactional_against_non_transactional_modes",
-        note="messages, records and bytes are counted; times are a critical path under stated round trips "
-        "and flushes, and no benchmark",
+        note="messages, records and bytes are counted; times are critical paths under stated round "
+        "trips and flushes, not benchmarks",
         page="45-review-of-a-draft-kip-1289",
     ),
     Row(
         "Test Plan: System & Performance Tests, exactly-once delivery",
-        "Six random runs of two members keep it, in the repaired design.",
+        "In the repaired design six random runs of two members deliver exactly once.",
         MODELLED,
         handler="brokers.share_leaders.share_partition.stage",
         scenario="kip-1289-two-members",
@@ -100,7 +102,8 @@ TEST_PLAN = (
     ),
     Row(
         "Test Plan: Chaos Tests, as written",
-        "As written no run with one crash around PREPARE_COMMIT is exactly once: the source's leader forgets the acknowledgement, or the lock frees the record.",
+        "As written no run with one crash around PREPARE_COMMIT is exactly once: the source's "
+        "leader loses the acknowledgement, or the lock frees the record.",
         MODELLED,
         handler="studies.test_plan.chaos.sweep",
         scenario="kip-1289-share-commit",

@@ -7,7 +7,7 @@ from kipviz.kips.row import MODELLED, Kip, Row
 BROKER = "brokers/test_transaction_liveness.py::test_"
 STORIES = "scenarios/test_kip_1309.py::test_"
 PAGE = "55-heartbeats-and-two-stores-kip-1309"
-OURS = "the page has no fields, no key and no errors, and 4.4.0 no request: those are our inference"
+OURS = "the page has no fields, no key and no errors, and 4.4.0 has no such request: they are our inference"
 
 KIP = Kip(
     1309,
@@ -16,7 +16,7 @@ KIP = Kip(
     (
         Row(
             "TxnHeartbeat",
-            "A producer with an open transaction says that it is alive.",
+            "A producer with an open transaction reports that it is alive.",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_txn_heartbeat",
             "kip-1309-dead-writer",
@@ -26,28 +26,28 @@ KIP = Kip(
         ),
         Row(
             "transaction.heartbeat.interval.ms",
-            "0 is off; the interval goes to the coordinator with InitProducerId.",
+            "0 turns heartbeats off. The producer sends the interval to the coordinator with InitProducerId.",
             MODELLED,
             "clients.transactions.producer_timers.timers",
             test="clients/test_heartbeats.py::test_a_producer_beats_only_while_a_transaction_is_open",
-            note="its place in the request, and that it is logged, are our inference",
+            note="where the request has it, and that it is logged, are our inference",
             page="55-heartbeats-and-two-stores-kip-1309",
             scenario="kip-1309-dead-writer",
         ),
         Row(
             "Abort after three intervals",
-            "The coordinator aborts a transaction whose producer was silent, as after a time-out.",
+            "The coordinator aborts a transaction whose producer sent no heartbeat, as after a timeout.",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_timer",
             "kip-1309-dead-writer",
             "studies/test_one_timeout.py::"
             "test_readers_of_a_dead_writer_wait_for_the_time_out_and_the_scan_or_for_three_intervals",
-            note="to the millisecond on a timed clock; untimed they may be over at any moment",
+            note="exact to the millisecond on a timed clock; without a clock the intervals may be over at any moment",
             page=PAGE,
         ),
         Row(
             "transaction.timeout.ms stays",
-            "Whichever runs out first aborts the transaction.",
+            "Whichever expires first aborts the transaction.",
             MODELLED,
             "brokers.transactions.transaction_coordinator.on_timeout",
             "kip-1309-dead-writer",
@@ -65,7 +65,7 @@ KIP = Kip(
         ),
         Row(
             "Prepared transactions (KIP-939)",
-            "The text does not speak of them: a slot.",
+            "The text does not mention them, so this is a slot.",
             MODELLED,
             "designs.options.liveness_options.every_transaction",
             "kip-1309-prepared",
@@ -75,7 +75,7 @@ KIP = Kip(
         ),
         Row(
             "transaction.session.timeout.ms",
-            "KIP-1310 gives KAFKA-20381 another setting, -1 for off.",
+            "For KAFKA-20381 KIP-1310 has another setting, which -1 turns off.",
             MODELLED,
             "designs.options.liveness_options.one_session_timeout",
             "kip-1309-two-settings",
@@ -95,7 +95,8 @@ KIP = Kip(
         ),
         Row(
             "No process sends heartbeats",
-            "The writer has crashed and the committer has not started: the coordinator aborts the transaction after three intervals.",
+            "The writer has crashed and the committer has not started. The coordinator aborts the "
+            "transaction after three intervals.",
             MODELLED,
             "brokers.transactions.transaction_liveness.on_timer",
             "kip-1309-nobody-beats",
@@ -104,12 +105,12 @@ KIP = Kip(
         ),
         Row(
             "The interval of a process that resumes",
-            "InitProducerId carries the interval, and a process that resumes a session sends no InitProducerId.",
+            "InitProducerId carries the interval, but a process that resumes a session sends no InitProducerId.",
             MODELLED,
             "clients.sessions.transaction_session.resume",
             "kip-1309-other-interval",
             STORIES + "a_committer_with_an_interval_of_its_own_is_given_up_while_it_lives",
-            note="no text speaks of it",
+            note="no text mentions it",
             page=PAGE,
         ),
     ),

@@ -23,8 +23,8 @@ FINDINGS = (
 
 API = (
     Row(
-        "1.1 No client type on the wire",
-        "InitProducerId, AddPartitionsToTxn, EndTxn and TxnHeartbeat carry identities, and no type of client.",
+        "1.1 No client type in requests",
+        "InitProducerId, AddPartitionsToTxn, EndTxn and TxnHeartbeat carry identities, but no client type.",
         MODELLED,
         "messages.transactions.transactions.InitProducerId",
         test="scenarios/test_session_plan.py::test_a_coordinator_cannot_tell_a_session_from_a_producer",
@@ -33,7 +33,8 @@ API = (
     ),
     Row(
         "2.1 Lifecycle",
-        "initialize(), commitTransaction() and abortTransaction() of a session send a request, beginTransaction() does not.",
+        "The initialize(), commitTransaction() and abortTransaction() of a session send a request. "
+        "beginTransaction() does not.",
         MODELLED,
         f"{SESSION}.next_request",
         SHARE,
@@ -42,7 +43,7 @@ API = (
     ),
     Row(
         "2.1 resume()",
-        "A session created from (transactional id, producer id, epoch) that another process stored.",
+        "It creates a session from the transactional id, producer id and epoch that another process stored.",
         MODELLED,
         f"{SESSION}.resume",
         test=f"{TESTS}::test_a_resumed_session_has_the_identity_that_it_was_given",
@@ -51,33 +52,34 @@ API = (
     ),
     Row(
         "2.1 prepareTransaction, completeTransaction",
-        "A session prepares a transaction that another system decides.",
+        "A session prepares a transaction, and another system decides it.",
         MODELLED,
         f"{SESSION}.complete",
         "kip-1310-complete",
         f"{TESTS}::test_a_session_completes_what_it_prepared_as_the_state_says",
-        note="what prepareTransaction() needs, transaction.two.phase.commit.enable, is not in 2.2 (finding 1310-L)",
+        note="2.2 does not list transaction.two.phase.commit.enable, which prepareTransaction() "
+        "needs (finding 1310-L)",
         page=SECOND_PAGE,
     ),
     Row(
         "2.1 initialize() after a crash",
-        "It has no argument to keep what is prepared: after a crash the two stores differ.",
+        "It has no argument that keeps a prepared transaction, so after a crash the two stores differ.",
         MODELLED,
         "scenarios.applications.session_two_phase.INITIALIZES",
         "kip-1310-small-initialize",
         "scenarios/test_session_two_phase.py::"
         "test_which_recovery_of_a_session_survives_a_crash_at_every_point[initialize]",
-        note="with keepPreparedTxn (not on the page) it holds: kip-1310-small-keeps (finding 1310-J)",
+        note="with keepPreparedTxn (not on the page) they agree: kip-1310-small-keeps (finding 1310-J)",
         page=SECOND_PAGE,
     ),
     Row(
         "2.1 addPartitionsToTransaction",
-        "The application says which partitions are in the transaction.",
+        "The application names the partitions of the transaction.",
         MODELLED,
         f"{SESSION}.add_partitions",
         "kip-1310-add-partitions",
         "scenarios/test_session_versions.py::test_what_the_application_names_is_added_before_anything_is_written",
-        note="what it is for under transaction version 2 is on no page: a slot (session_adds)",
+        note="no page says what it does under transaction version 2: a slot (session_adds)",
         page=SECOND_PAGE,
     ),
     Row(
@@ -100,7 +102,7 @@ API = (
     ),
     Row(
         "2.1 heartbeat()",
-        "The session says that it is alive (TxnHeartbeat of KIP-1309).",
+        "The session reports that it is alive (TxnHeartbeat of KIP-1309).",
         MODELLED,
         f"{SESSION}.heartbeat",
         "kip-1310-heartbeat-by-hand",
@@ -109,27 +111,27 @@ API = (
     ),
     Row(
         "2.1 close()",
-        "The session ends, and its connections; what becomes of what is open is not said.",
+        "The session and its connections end. The page does not say what happens to an open transaction.",
         MODELLED,
         f"{SESSION}.close",
         "kip-1310-close",
         f"{TESTS}::test_what_close_does_with_an_open_transaction_is_a_question_of_design",
-        note="a slot (session_close): today's producer aborts what is not prepared",
+        note="a slot (session_close): today's producer aborts a transaction that is not prepared",
         page=SECOND_PAGE,
     ),
     Row(
         "2.2 Configuration",
-        "transactional.id, transaction.timeout.ms, transaction.session.timeout.ms, bootstrap.servers, "
-        "security.*, client.id.",
+        "The configurations are transactional.id, transaction.timeout.ms, "
+        "transaction.session.timeout.ms, bootstrap.servers, security.* and client.id.",
         SIMPLIFIED,
         "cluster.specs.session_config.parse",
         test="cluster/test_session_config.py::test_a_bad_value_is_refused_in_one_sentence",
-        note="bootstrap.servers, security.* and client.id are checked, and say nothing to the model",
+        note="bootstrap.servers, security.* and client.id are validated, but do not affect the model",
         page=SECOND_PAGE,
     ),
     Row(
         "2.2 prepareTransaction() with the configurations of the page",
-        "Without transaction.two.phase.commit.enable it throws, after the database has voted.",
+        "Without transaction.two.phase.commit.enable it throws, after the database has prepared.",
         MODELLED,
         f"{BINDING}.why_not_now",
         "kip-1310-unlisted-setting",
@@ -148,17 +150,17 @@ API = (
     ),
     Row(
         "2.1 thread-safe",
-        "Calls of several threads of one process on one session.",
+        "Several threads of one process make calls on one session.",
         MODELLED,
         "clients.sessions.session_threads.entry",
         "kip-1310-two-threads-wait",
         f"{THREADS}::test_what_a_call_finds_while_another_thread_is_in_one",
         page=THIRD_PAGE,
-        note="the page has the word alone: four readings are a slot (session_threads)",
+        note="the page has only the word: four readings are a slot (session_threads)",
     ),
     Row(
         "2.1 thread-safe, and a transaction of several calls",
-        "A commit falls between two calls of another thread: in every reading the record comes again.",
+        "A commit falls between two calls of another thread. In every reading the record is delivered again.",
         MODELLED,
         "clients.workers.seen_by",
         "kip-1310-two-threads",
@@ -168,13 +170,13 @@ API = (
     ),
     Row(
         "2.1 thread-safe, and 3.2 state and batches in two objects",
-        "A send() that has looked appends its record behind the end of the transaction.",
+        "A send() that has checked the state appends its record after the end of the transaction.",
         MODELLED,
         "clients.sessions.session_threads.entry",
         "kip-1310-late-thread",
         f"{THREADS}::test_a_lock_in_the_session_alone_lets_a_record_in_behind_an_abort",
         page=THIRD_PAGE,
-        note="our inference: if the lock is in the session alone",
+        note="our inference: if only the session has a lock",
     ),
     Row(
         "2.2 No new wire protocol RPCs",
@@ -187,17 +189,17 @@ API = (
     ),
     Row(
         "2.3 transactionSession()",
-        "A producer gives the session that it has, or null if it is not transactional.",
+        "A producer returns its session, or null if it is not transactional.",
         MODELLED,
         "clients.sessions.session_calls.find_session",
         "kip-1310-accessor",
         f"{PRODUCERS}::test_a_producer_without_one_gives_null_and_nothing_can_be_called_on_that",
         page=THIRD_PAGE,
-        note="an internal session is the producer itself, whose state and calls it has",
+        note="an internal session is the producer itself, because it has the producer's state and calls",
     ),
     Row(
         "2.3 a session and a transactional.id in the producer's configs",
-        "The page does not say what both together mean.",
+        "The page does not say what both mean together.",
         MODELLED,
         "clients.sessions.session_calls.new_producer",
         "kip-1310-two-identities",
@@ -207,7 +209,7 @@ API = (
     ),
     Row(
         "2.4 acknowledgeTransactionally(session, acknowledgments)",
-        "A share consumer sends its acknowledgements with the session's identity; the commit makes them final.",
+        "A share consumer sends its acknowledgements with the session's identity, and the commit makes them final.",
         MODELLED,
         "clients.calling.staging_calls.acknowledge_transactionally",
         SHARE,
@@ -218,7 +220,7 @@ API = (
 EXTRACTION = (
     Row(
         "3.2 State mapping",
-        "The states of the TransactionManager under the session's names.",
+        "The session has the states of the TransactionManager under its own names.",
         MODELLED,
         f"{SESSION}.state_name",
         test=f"{TESTS}::test_the_state_mapping_is_the_pages",
@@ -227,7 +229,7 @@ EXTRACTION = (
     ),
     Row(
         "3.2 Responsibilities",
-        "The session ends the transaction; sequences and batches are the producer's.",
+        "The session ends the transaction. Sequences and batches belong to the producer.",
         MODELLED,
         f"{BINDING}.bound_producers",
         test=f"{TESTS}::test_a_producer_has_the_batches_and_sequences_and_its_session_the_end_of_the_transaction",
@@ -273,20 +275,27 @@ def _pair(
 USE_CASES = (
     *_pair(
         "1.2 KafkaProducer",
-        "The session initializes and commits; the producer that is bound to it sends the records.",
+        "The session initializes and commits. The producer that is bound to it sends the records.",
         "produce",
     ),
-    *_pair("1.2 Kafka Streams", "A regular group's offsets in a session's transaction.", "streams"),
+    *_pair(
+        "1.2 Kafka Streams",
+        "A session's transaction contains the offsets of a regular group.",
+        "streams",
+    ),
     *_pair(
         "4.1 Apache Flink",
         "A committer resumes a transaction by its identity and commits it.",
         "flink",
         f"{SESSION}.resume",
     ),
-    *_pair("4.4 Kafka Connect source", "Records and source offsets in one transaction.", "source"),
+    *_pair(
+        "4.4 Kafka Connect source", "Records and source offsets are in one transaction.", "source"
+    ),
     Row(
         "4.4 maybeBeginTransaction()",
-        "The page's method begins without asking whether a transaction is open, and the second call throws.",
+        "The page's method does not check whether a transaction is open before it begins one, and "
+        "the second call throws.",
         MODELLED,
         f"{BINDING}.why_not_now",
         "kip-1310-begins-twice",
@@ -296,31 +305,32 @@ USE_CASES = (
     ),
     *_pair(
         "4.6 Kafka Connect sink with share groups",
-        "Produce and acknowledge in one session; abort when something throws, and process the batch again.",
+        "The task produces and acknowledges in one session. When a call throws, it aborts and "
+        "processes the batch again.",
         "sink",
         f"{SESSION}.add_share_acks",
     ),
     *_pair(
         "4.5 Custom 2PC Coordinators",
-        "Prepare the database and then Kafka; commit Kafka and then the database.",
+        "The coordinator prepares the database and then Kafka, and commits Kafka and then the database.",
         "two-phase",
     ),
 )
 ARCHITECTURE = (
     Row(
         "4.3; 10. Rejected Alternatives",
-        "The page goes from 4.2 to 4.4, and names no alternative that was rejected.",
+        "The page continues with 4.4 after 4.2, and names no rejected alternative.",
         OPEN,
-        note="there is no text: nothing in it can be run (finding 1310-AJ)",
+        note="there is no text to run (finding 1310-AJ)",
     ),
     Row(
         "3.1 Before and After",
-        "The owner of each object, thread and connection, in both designs.",
+        "The picture shows the owner of each object, thread and connection in both designs.",
         MODELLED,
         "views.measures.ownership.picture",
         test="views/test_ownership.py::test_a_session_takes_over_the_identity_and_leaves_the_accumulator",
         page=PAGE,
-        note="drawn from runs: the page's own drawings are not in its text",
+        note="drawn from runs; the page's own drawings are not in its text",
         scenario="kip-1310-share-session",
     ),
     Row(
@@ -330,7 +340,8 @@ ARCHITECTURE = (
         f"{SESSION}.SENDERS",
         test="scenarios/test_sessions.py::test_who_sends_what_is_the_pages_table",
         page=PAGE,
-        note="FindCoordinator is looked up; AddPartitionsToTxn and AddOffsetsToTxn below version 2",
+        note="coordinators are looked up without FindCoordinator; AddPartitionsToTxn and "
+        "AddOffsetsToTxn only below version 2",
         scenario="kip-1310-streams-session",
     ),
     Row(
@@ -344,7 +355,7 @@ ARCHITECTURE = (
     ),
     Row(
         "5.1 Full Backward Compatibility",
-        "A producer with a transactional.id has a session of its own, which has the producer's state.",
+        "A producer with a transactional.id has its own session, which has the producer's state.",
         MODELLED,
         "clients.sending.producer.next_request",
         test=f"{PRODUCERS}::test_a_producer_with_a_transactional_id_gives_its_own_session_which_has_its_state",
@@ -353,13 +364,13 @@ ARCHITECTURE = (
     ),
     Row(
         "5.2 Deprecation Path",
-        "Nothing is deprecated; the author's mail says later.",
+        "Nothing is deprecated. The author's mail says that this comes later.",
         OPEN,
-        note="words only: nothing in it can be run",
+        note="only words: there is nothing to run",
     ),
     Row(
         "6.1 Authorization",
-        "The ACLs of each request.",
+        "The table lists the ACLs that each request needs.",
         MODELLED,
         "brokers.authorizer.needs_of",
         test="scenarios/test_session_plan.py::test_the_acls_of_the_page_are_those_that_requests_need",
@@ -369,7 +380,7 @@ ARCHITECTURE = (
     ),
     Row(
         "6.2 Session Sharing",
-        "One producer id and one epoch, however many clients use the session.",
+        "A session has one producer id and one epoch, no matter how many clients use it.",
         MODELLED,
         f"{BINDING}.bound_producers",
         test="scenarios/test_session_plan.py::test_sharing_a_session_multiplies_no_identity",
@@ -419,7 +430,7 @@ LEFT_OPEN = tuple(
         ),
         (
             "6.2 one epoch for all clients",
-            "A second producer's batch is taken for a repetition, and lost.",
+            "The log takes a second producer's batch for a duplicate, and its records are lost.",
             "brokers.logs.partition_log.duplicate_of",
             "silent-loss",
         ),
@@ -431,67 +442,68 @@ LEFT_OPEN = tuple(
         ),
         (
             "3.2 identity here, sequences there",
-            "The next epoch, and how the producers learn of it.",
+            "After a commit the session has the next epoch, and its producers have to learn it.",
             f"{BINDING}.bound_producers",
             "next-epoch",
         ),
         (
-            "2.4 a vote in flight",
-            "A commit before the consumer's acknowledgements are out.",
+            "2.4 an acknowledgement in flight",
+            "The session commits before the consumer has sent its acknowledgements.",
             f"{BINDING}.bound_producers",
             "late-vote",
         ),
         (
             "2.1 resume() and the writer",
-            "A resumed transaction whose writer is still alive.",
+            "A process resumes a transaction whose writer is still alive.",
             f"{SESSION}.resume",
             "live-writer",
         ),
         (
-            "3.3 who tells the session of a partition",
+            "3.3 how the session learns of a partition",
             "Below transaction version 2 a batch waits for AddPartitionsToTxn, which another object sends.",
             f"{BINDING}.bound_producers",
             "unnamed-partition",
         ),
         (
             "2.1 completeTransaction(state) of a resumed session",
-            "It starts IN_TRANSACTION, and only what is PREPARED can be completed.",
+            "It starts IN_TRANSACTION, but only a PREPARED transaction can be completed.",
             f"{BINDING}.legal_besides",
             "complete",
         ),
         (
             "4.5 after a crash: resume()",
-            "The state in the database is the identity to resume; then every crash is survived.",
+            "The process resumes the identity that is stored in the database. Then the two stores "
+            "agree after every crash.",
             "scenarios.applications.session_two_phase.RESUMES",
             "small-resumes",
         ),
         (
             "4.5 after a crash: keep what is open",
-            "KIP-939's flag for initialize(), which the page does not have.",
+            "initialize() gets KIP-939's flag, which the page does not have.",
             "scenarios.applications.session_two_phase.KEEPS",
             "small-keeps",
         ),
         (
-            "4.5 after a crash: begin anew",
-            "Kafka has committed, the database rolls back: the stores differ.",
+            "4.5 after a crash: start again",
+            "Kafka has committed and the database rolls back, so the stores differ.",
             "scenarios.applications.session_two_phase.UNDOES",
             "small-undoes",
         ),
         (
-            "4.5 after a crash: commit what is in doubt",
-            "The database may have voted before Kafka had anything: the stores differ.",
+            "4.5 after a crash: commit the transaction that is in doubt",
+            "The database may have prepared before Kafka had any record, so the stores differ.",
             "scenarios.applications.session_two_phase.COMMITS",
             "small-commits",
         ),
         (
             "4.5 an empty transaction is committed",
-            "The partition is enlisted, its record never appended, and EndTxn commits.",
+            "The partition is added to the transaction, its record is never appended, and EndTxn commits.",
             "brokers.transactions.transaction_coordinator.on_end_txn",
             "empty-commit",
         ),
         (
-            "4.5 with its votes the other way round",
-            "Kafka flushes before the database votes: then resume and commit is right.",
+            "4.5 with the two prepare steps exchanged",
+            "Kafka flushes before the database prepares. Then it is correct to resume and commit.",
             "scenarios.applications.session_two_phase.SWAPPED",
             "small-swapped",
         ),
@@ -507,7 +519,7 @@ KIP = Kip(
         *USE_CASES,
         Row(
             "4.2 Share Group Consumer",
-            "A producer and a share consumer in one transaction.",
+            "A producer and a share consumer take part in one transaction.",
             MODELLED,
             f"{BINDING}.bound_producers",
             SHARE,
@@ -516,7 +528,7 @@ KIP = Kip(
         ),
         Row(
             "4.2 with Kafka's defaults",
-            "The share consumer joins its group, and a record counts once its followers have it.",
+            "The share consumer joins its group, and a record counts once its followers have replicated it.",
             MODELLED,
             "clients.shares.share_member.join",
             "kip-1310-as-kafka-is",
@@ -525,7 +537,7 @@ KIP = Kip(
         ),
         Row(
             "4.2 today",
-            "The same as KIP-1289 has it: the producer sends the acknowledgements.",
+            "The same use case under KIP-1289: the producer sends the acknowledgements.",
             MODELLED,
             "clients.transactions.transaction_manager.send_share_acknowledgements",
             "kip-1310-share-producer",

@@ -34,7 +34,8 @@ TEST_PLAN = (
         for name, says, story, file, test in (
             (
                 "Session Lifecycle",
-                "The transitions of a session.",
+                "A session goes from UNINITIALIZED through INITIALIZING, READY, IN_TRANSACTION and "
+                "COMMITTING back to READY.",
                 "bound-calls",
                 CLIENT,
                 "test_session_lifecycle",
@@ -48,14 +49,14 @@ TEST_PLAN = (
             ),
             (
                 "Producer Fencing",
-                "Lifecycle calls of a bound producer throw.",
+                "Lifecycle calls on a bound producer throw.",
                 "bound-calls",
                 CLIENT,
                 "test_producer_fencing",
             ),
             (
                 "Backward Compatibility",
-                "A producer's methods work as today.",
+                "A producer's methods work as they do today.",
                 "streams-producer",
                 PLAN,
                 "test_backward_compatibility",
@@ -76,14 +77,14 @@ TEST_PLAN = (
             ),
             (
                 "Resume and commit from different process",
-                "Another process commits, and sends EndTxn alone.",
+                "Another process commits, and sends only EndTxn.",
                 "flink-session",
                 PLAN,
                 "test_resume_and_commit_from_different_process",
             ),
             (
                 "Legacy Producer",
-                "No story without a session ends otherwise.",
+                "Every story without a session ends as before.",
                 "streams-producer",
                 PLAN,
                 "test_legacy_producer",
@@ -104,7 +105,8 @@ TEST_PLAN = (
         f"{BINDING}.bound_producers",
         "kip-1310-share-session",
         f"{CLIENT}::test_identity_accessors",
-        note="producerId() and producerEpoch() are no methods of 2.1 (finding 1310-M): fields are compared, and nothing is called",
+        note="2.1 has no producerId() and producerEpoch() (finding 1310-M): fields are compared, "
+        "and nothing is called",
         page=THIRD_PAGE,
     ),
     Row(
@@ -114,7 +116,7 @@ TEST_PLAN = (
         f"{SESSION}.timers",
         "kip-1310-heartbeat",
         f"{CLIENT}::test_heartbeat_logic",
-        note="a third of the session time-out is the interval of KIP-1309: our inference",
+        note="that KIP-1309's interval is a third of the session timeout is our inference",
         page=PAGE,
     ),
 )

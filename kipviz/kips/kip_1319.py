@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "Public Interfaces: TxnOffsetCommit version 6",
-            "Ids instead of names, and errors of their own.",
+            "The request has topic ids instead of names, and errors of its own.",
             MODELLED,
             handler="messages.groups.groups.TxnOffsetCommit",
             scenario="kip-1319-by-id",
@@ -20,7 +20,8 @@ KIP = Kip(
         ),
         Row(
             "Broker-Side: topic ID resolution",
-            "UNKNOWN_TOPIC_ID, then what may not be read, then the partition.",
+            "The coordinator rejects unknown ids first (UNKNOWN_TOPIC_ID), then topics that may "
+            "not be read, then unknown partitions.",
             MODELLED,
             handler="brokers.groups.offset_topics.unresolved",
             scenario="kip-1319-remade",
@@ -29,7 +30,8 @@ KIP = Kip(
         ),
         Row(
             "Broker-Side: error mapping",
-            "GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH from version 6 on, ILLEGAL_GENERATION before.",
+            "Since version 6 the errors are GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH; before, it "
+            "is ILLEGAL_GENERATION.",
             MODELLED,
             handler="brokers.groups.group_coordinator.error_for_version",
             scenario="kip-1319-stale-v5",
@@ -47,7 +49,7 @@ KIP = Kip(
         ),
         Row(
             "Broker-Side: persisting topic IDs",
-            "OffsetCommitValue version 4 has the topic id; an offset with another id is ignored.",
+            "OffsetCommitValue version 4 contains the topic id. An offset with another id is ignored.",
             MODELLED,
             handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-1319-by-id",
@@ -56,7 +58,7 @@ KIP = Kip(
         ),
         Row(
             "Producer-Side: topic ID resolution",
-            "Topics are looked up within max.block.ms, and dropped after metadata.max.idle.ms.",
+            "The producer looks up topics within max.block.ms, and drops them after metadata.max.idle.ms.",
             MODELLED,
             handler="clients.transactions.topic_ids.missing",
             scenario="kip-1319-by-id",
@@ -65,7 +67,7 @@ KIP = Kip(
         ),
         Row(
             "Producer-Side: fallback",
-            "One id missing: the whole request goes by names, in version 5.",
+            "If one id is missing, the whole request uses names, in version 5.",
             MODELLED,
             handler="clients.transactions.topic_ids.named",
             scenario="kip-1319-remade-v5",
@@ -74,7 +76,7 @@ KIP = Kip(
         ),
         Row(
             "Compatibility: transaction version 1",
-            "Version 4 at most, by names: what is made again is not told apart.",
+            "Requests have version 4 at most and use names, so a re-created topic is not detected.",
             MODELLED,
             handler="clients.transactions.topic_ids.named",
             scenario="kip-1319-remade-tv1",
@@ -83,17 +85,18 @@ KIP = Kip(
         ),
         Row(
             "Producer-Side: error handling",
-            "UNKNOWN_TOPIC_ID is tried again, the other two end the transaction.",
+            "The producer retries after UNKNOWN_TOPIC_ID. The other two errors end the transaction.",
             MODELLED,
             handler="clients.sending.producer.on_timer",
             scenario="kip-1319-remade",
             test="clients/test_topic_ids.py::test_what_ends_the_transaction_waits_behind_offsets_that_nobody_waits_for",
-            note="a producer that waits for the id of a deleted topic can neither commit nor abort: found by this row (finding 1319-A)",
+            note="a producer that waits for the id of a deleted topic can neither commit nor "
+            "abort: found with this row (finding 1319-A)",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
-            "What an id protects from",
-            "An id that is looked up after the topic was made again protects from nothing: exactly once is broken.",
+            "What an id protects against",
+            "An id that is looked up after the topic was re-created protects against nothing: exactly once is broken.",
             MODELLED,
             handler="clients.transactions.topic_ids.named",
             scenario="kip-1319-remade-first",
@@ -102,24 +105,24 @@ KIP = Kip(
         ),
         Row(
             "Rejected Alternatives: names alongside ids",
-            "One request with both is redundant and ambiguous.",
+            "A request with both is redundant and ambiguous.",
             MODELLED,
             scenario="kip-1319-both",
             handler="designs.options.group_options.names_too",
             test="designs/test_topic_names.py::test_a_name_beside_the_id_takes_away_what_the_id_protects_from",
-            note="that the name counts where they disagree is our inference",
+            note="that the name wins where they disagree is our inference",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: two versions instead of one",
-            "Errors of their own in version 6, ids in version 7.",
+            "Version 6 brings the new errors, version 7 the ids.",
             MODELLED,
             scenario="kip-1319-two-versions",
             handler="clients.transactions.topic_ids.named",
             test="designs/test_topic_names.py::"
             "test_a_release_between_two_versions_says_what_is_wrong_and_loses_what_an_id_would_save",
             page="27-how-zombies-are-kept-out-kip-447",
-            note="that a release knows version 6 alone is our inference: else there is no difference",
+            note="that a release supports only version 6 is our inference: otherwise there is no difference",
         ),
     ),
 )

@@ -11,28 +11,29 @@ KIP = Kip(
     (
         Row(
             "Offsets of an empty group",
-            "They are forgotten when the group was without members for offsets.retention.minutes.",
+            "They expire once the group has had no members for offsets.retention.minutes.",
             MODELLED,
             handler="brokers.groups.group_retention.is_counted_together",
             scenario="kip-211-idle-classic",
             test="brokers/test_group_retention.py::test_of_an_empty_classic_group_everything_is_forgotten_at_once",
-            note="of the classic protocol; on a timed clock from when the group became empty, untimed at any moment; the "
-            "next check is up to offsets.retention.check.interval.ms later",
+            note="classic protocol; on a timed clock the period starts when the group becomes "
+            "empty, without a clock it may end at any moment; the next check comes up to "
+            "offsets.retention.check.interval.ms later",
             page="28-groups-that-change",
         ),
         Row(
-            "Offsets of a group of KIP-848, and of offsets alone",
-            "Each is counted from its own commit, also when the group has been empty for a moment only.",
+            "Offsets of a KIP-848 group, and offsets without a group",
+            "The period starts at each offset's own commit, even if the group has been empty for only a moment.",
             MODELLED,
             handler="brokers.groups.group_retention.timers",
             scenario="kip-211-idle-modern",
             test="brokers/test_group_retention.py::test_of_a_group_of_kip_848_and_of_offsets_alone_each_offset_is_forgotten_by_itself",
-            note="found by reading 4.4.0: KIP-848 keeps no time at which a group became empty; no issue known to us",
+            note="found by reading 4.4.0: KIP-848 does not store when a group became empty; we know of no issue",
             page="28-groups-that-change",
         ),
         Row(
             "A group with members keeps its offsets",
-            "However long ago they were committed.",
+            "Offsets do not expire while the group has members, no matter when they were committed.",
             MODELLED,
             handler="brokers.groups.group_retention.timers",
             test="brokers/test_group_retention.py::test_a_group_with_members_keeps_its_offsets_and_so_does_one_that_nothing_expires_of",
@@ -40,8 +41,9 @@ KIP = Kip(
             scenario="kip-211-forgotten",
         ),
         Row(
-            "The group goes with its last offset",
-            "A tombstone for each record of it; what is pending in a transaction keeps it.",
+            "The group is deleted with its last offset",
+            "The coordinator writes a tombstone for each record of the group. An offset that is "
+            "pending in a transaction keeps the group alive.",
             MODELLED,
             handler="brokers.groups.group_retention.on_timer",
             scenario="kip-211-forgotten",
@@ -50,7 +52,7 @@ KIP = Kip(
         ),
         Row(
             "Offsets of topics that no member subscribes to any more",
-            "They expire although the group has members.",
+            "They expire even though the group has members.",
             MODELLED,
             handler="brokers.groups.group_retention.on_timer",
             scenario="kip-211-unsubscribed",
@@ -59,7 +61,7 @@ KIP = Kip(
         ),
         Row(
             "DeleteGroups, OffsetDelete",
-            "An operator deletes a group, or offsets of it: also those that a transaction holds.",
+            "An operator deletes a group or some of its offsets, including offsets that are pending in a transaction.",
             MODELLED,
             handler="brokers.groups.group_administration.on_delete_groups",
             scenario="kip-229-deleted-in-flight",

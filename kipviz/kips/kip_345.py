@@ -12,7 +12,8 @@ KIP = Kip(
     (
         Row(
             "Rolling bounce",
-            "A static member that comes back takes its place without a rebalance (SkipAssignment for the leader).",
+            "A static member that restarts gets its earlier assignment without a rebalance "
+            "(SkipAssignment for the leader).",
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-345-restart",
@@ -30,8 +31,8 @@ KIP = Kip(
             page="26-classic-groups",
         ),
         Row(
-            "A static member that does not join again",
-            "It is kept until its session runs out, and its old generation is refused.",
+            "A static member that does not rejoin",
+            "The coordinator keeps it until its session times out, and rejects its old generation.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-447-generation",
@@ -41,7 +42,7 @@ KIP = Kip(
         ),
         Row(
             "No LeaveGroup",
-            "A static member that stops says nothing; an operator may take it out by its name.",
+            "A static member sends no LeaveGroup when it stops. An operator can remove it by its group.instance.id.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_leave_group",
             scenario="kip-345-removed",
@@ -50,7 +51,7 @@ KIP = Kip(
         ),
         Row(
             "removeMembersFromConsumerGroup, several members in one LeaveGroup",
-            "The operator's call, by member id or by group.instance.id.",
+            "An operator removes members by member id or by group.instance.id.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_leave_group",
             scenario="kip-345-removed",

@@ -11,7 +11,8 @@ KIP = Kip(
     (
         Row(
             "InitProducerId with the expected id and epoch",
-            "A producer that recovers says who it was; a repeated request gets the same answer.",
+            "A recovering producer sends its previous producer id and epoch. A retried request "
+            "gets the same response.",
             MODELLED,
             handler="brokers.transactions.transaction_metadata.next_identity",
             test="brokers/test_transaction_metadata.py::test_a_repeated_init_producer_id_gives_the_same_epoch_both_times",
@@ -20,7 +21,8 @@ KIP = Kip(
         ),
         Row(
             "Fencing of an older instance",
-            "An older instance is fenced once another one has asked without an expectation.",
+            "An older instance is fenced as soon as another one sends InitProducerId without an "
+            "expected id and epoch.",
             MODELLED,
             handler="brokers.transactions.transaction_checks.init_producer_id_checks",
             test="brokers/test_transaction_metadata.py::test_an_older_instance_is_fenced_once_another_has_asked_without_an_expectation",
@@ -37,19 +39,21 @@ KIP = Kip(
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
-            "Who asks for the next epoch",
-            "Which call ends a transaction after a batch was lost; if the batch is lost later, none does, and the producer is unusable.",
+            "The request for the next epoch",
+            "Below transaction version 2 a client that ends a transaction after losing a batch "
+            "also requests its next epoch. If the batch is lost only while the transaction is "
+            "ending, no request is sent, and the producer becomes unusable.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-360-nobody-asks",
             test="clients/test_older_transaction_versions.py::"
             "test_what_is_lost_while_the_transaction_ends_is_asked_for_by_nobody",
             page="20-requests-that-arrive-late-kip-890",
-            note="found by reading the client of 4.4.0; no issue is known to us",
+            note="found by reading the client of 4.4.0; we know of no issue",
         ),
         Row(
             "The expected epoch in ONGOING",
-            "With a transaction open only the producer id is compared, and the transaction aborted.",
+            "While a transaction is open the coordinator compares only the producer id, and aborts the transaction.",
             MODELLED,
             handler="brokers.transactions.transaction_checks.init_producer_id_checks",
             scenario="kip-360-stale-question",

@@ -20,7 +20,7 @@ KIP = Kip(
         ),
         Row(
             "OffsetFetch: wait for pending offsets",
-            "A reader that requires stable offsets receives UNSTABLE_OFFSET_COMMIT while some are pending.",
+            "A consumer that requires stable offsets receives UNSTABLE_OFFSET_COMMIT while an offset is pending.",
             MODELLED,
             handler="brokers.groups.offset_fetches.on_offset_fetch",
             scenario="kip-447-race",
@@ -29,7 +29,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: one producer per partition fences by its name",
-            "The former design: initTransactions() with the task's transactional id.",
+            "Before KIP-447, initTransactions() with the task's transactional id fences the task's previous owner.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="kip-447-task-ids",
@@ -38,7 +38,8 @@ KIP = Kip(
         ),
         Row(
             "Motivation: consume, transform and produce with members that join",
-            "A transaction copies records while partitions move between members; every setting is Kafka's default.",
+            "An application copies records in transactions while partitions move between members. "
+            "Every setting has Kafka's default.",
             MODELLED,
             handler="clients.groups.group_consumer.poll",
             scenario="kip-447-as-kafka-is",
@@ -47,18 +48,19 @@ KIP = Kip(
         ),
         Row(
             "Motivation and Rejected Alternatives, counted",
-            "A producer per task costs more with each partition, one per thread does not; several transactional ids in one "
-            "producer save objects and connections, and no request.",
+            "One producer per task costs more with each partition; one producer per thread does "
+            "not. Several transactional ids in one producer save objects and connections, but no "
+            "requests.",
             MODELLED,
             handler="studies.counting.producers.scaling",
             test="studies/test_producers.py::test_several_transactional_ids_in_one_producer_save_objects_and_connections_and_no_request",
-            note="of the last one the KIP has the name only: how it shares a sender is our inference",
+            note="for the last one the KIP has only a name: how such producers share a sender is our inference",
             scenario="kip-447-task-ids",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
             "Rejected Alternatives: Producer Pooling, counted",
-            "A pool saves objects, and no transaction.",
+            "A pool saves objects, but no transactions.",
             MODELLED,
             handler="studies.counting.producers.counted",
             test="studies/test_producers.py::test_a_pool_saves_objects_and_no_transactions",
@@ -67,7 +69,8 @@ KIP = Kip(
         ),
         Row(
             "Compatibility: two rolling bounces",
-            "A version in between that is fenced by name and by member.",
+            "During the two bounces an intermediate version can be fenced both by its "
+            "transactional id and by its member.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-447-two-bounces",
@@ -76,28 +79,30 @@ KIP = Kip(
         ),
         Row(
             "First draft: FindCoordinator and InitProducerId carry the group",
-            "One transaction coordinator for a group; the request has its id, generation and partitions.",
+            "A group has one transaction coordinator. The request carries the group's id, generation and partitions.",
             MODELLED,
             handler="brokers.transactions.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_the_assignment_is_in_the_log_before_the_identity",
-            note="FindCoordinator is looked up at once, as everywhere here; the transactional id stays, "
-            "as in the earlier wording of the draft",
+            note="the coordinator is looked up at once, without FindCoordinator, as everywhere "
+            "here; the transactional id stays, as in the draft's earlier wording",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: which transactions need to be completed",
-            "Open transactions of older generations in the caller's partitions end before it begins.",
+            "The coordinator ends open transactions of older generations in the caller's "
+            "partitions before the caller begins.",
             MODELLED,
             handler="designs.options.group_options.it_is_aborted",
             scenario="kip-447-first-draft",
             test="brokers/test_group_transactions.py::test_what_becomes_of_it_is_a_question_of_its_own",
-            note="abort at once or wait for the time-out: a slot, because the text says neither",
+            note="whether to abort them at once or to wait for their timeout is a slot, because the text says neither",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: Fencing zombie",
-            "Once a newer generation was seen, older ones are refused; they may initialise again.",
+            "Once the coordinator has seen a newer generation, it rejects requests of older ones. "
+            "Their producers may initialize again.",
             MODELLED,
             handler="brokers.transactions.producer_groups.generation_checks",
             scenario="kip-447-first-draft",
@@ -106,7 +111,7 @@ KIP = Kip(
         ),
         Row(
             "First draft: initTransactions(groupAssignment) after every rebalance",
-            "The rebalance listener initialises the producer before positions are looked up.",
+            "The rebalance listener initializes the producer before the consumer looks up its positions.",
             MODELLED,
             handler="clients.transactions.group_identity.settle",
             scenario="kip-447-first-draft",
@@ -115,17 +120,18 @@ KIP = Kip(
         ),
         Row(
             "First draft: on-disk format",
-            "A record type of its own in __transaction_state keeps what each producer was assigned.",
+            "A new record type in __transaction_state stores the partitions that each producer was assigned.",
             MODELLED,
             handler="brokers.transactions.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-two-copies",
             test="brokers/test_group_transactions.py::test_the_next_coordinator_knows_the_generations_from_the_log",
-            note="key and value are our inference; the request has no partitions in the text (finding 447-P)",
+            note="key and value are our inference; the request in the text has no partitions (finding 447-P)",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: the transaction coordinator remembers the assignment",
-            "Two copies diverge: the group's epoch restarts, the other one does not.",
+            "The two copies diverge: the group restarts at its first generation, but the "
+            "transaction coordinator remembers a later one.",
             MODELLED,
             handler="brokers.transactions.producer_groups.newest",
             scenario="kip-447-two-copies",
@@ -134,73 +140,77 @@ KIP = Kip(
         ),
         Row(
             "First draft: every interleaving",
-            "One member and one record, with a crash and a timer at every point: nothing is lost or doubled.",
+            "One member processes one record, with a crash and a timer at every point. No record "
+            "is lost or duplicated.",
             MODELLED,
             handler="brokers.transactions.group_transactions.on_init_producer_id_of_group",
             scenario="kip-447-small-first-draft",
             test="checking/test_kip_447_first_draft.py::"
             "test_a_member_of_the_first_draft_loses_and_doubles_nothing_wherever_it_dies",
-            note="two members are too many states for a search to end",
+            note="with two members there are too many states for the search to end",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "First draft: Authorization, and a group without a transactional id (a later wording)",
-            "The group's id could take the place of the transactional id, also for ACLs.",
+            "The group id could replace the transactional id, also in ACLs.",
             OPEN,
-            note="the text has InitProducerId without a transactional id, and not how AddPartitionsToTxn, "
-            "TxnOffsetCommit and EndTxn name such a transaction; here the id stays, and needs WRITE as always",
+            note="the text has InitProducerId without a transactional id, but does not say how "
+            "AddPartitionsToTxn, TxnOffsetCommit and EndTxn identify such a transaction; here "
+            "the transactional id stays, and needs WRITE as always",
         ),
         Row(
-            "ConcurrentProducerCommitException (a wording in between)",
-            "The group coordinator keeps who has committed for which partition, and aborts that one.",
+            "ConcurrentProducerCommitException (an intermediate wording)",
+            "The group coordinator stores which producer has committed for which partition, and aborts that producer.",
             OPEN,
-            note="neither draft that we were given has more of it than 'an exception to let consumer back off'",
+            note="neither draft available to us says more about it than 'an exception to let consumer back off'",
         ),
         Row(
             "CONSUMER_GROUP_AWARE_TRANSACTION, UPGRADE_FROM (drafts)",
-            "A config of Kafka Streams says which producer it uses, and keeps the old one for one more bounce.",
+            "A config of Kafka Streams selects the producer, and keeps the old one for one more bounce.",
             MODELLED,
             handler="scenarios.applications.streams.instance",
             scenario="kip-447-one-bounce",
             test="scenarios/test_streams.py::test_a_version_and_a_configuration_choose_the_producer",
-            note="one task in an instance; whether 2.4 with the config unset names its member is our inference",
+            note="an instance has one task; whether 2.4 with the config unset names its member is our inference",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Rejected Alternatives: asking for the broker's version at the start",
-            "An admin client could fetch the inter-broker protocol to choose the producer by.",
+            "An admin client could fetch the inter-broker protocol version to choose the producer.",
             OPEN,
-            note="the text rejects it as harder than expected, and does not say what an instance would ask",
+            note="the text rejects this as harder than expected, and does not say what an instance would request",
         ),
         Row(
             "Rejected Alternatives: Tricky rebalance synchronization",
-            "The text has no more than this name.",
+            "The text has only this heading.",
             OPEN,
-            note="nothing in it can be run",
+            note="there is nothing to run",
         ),
         Row(
             "Two later drafts: the group id as a producer config; initTransactions(consumer)",
-            "The identity that a commit carries, and the response to a reader of pending offsets.",
+            "The drafts differ in the identity that a commit carries and in the response to a "
+            "consumer while offsets are pending.",
             MODELLED,
             handler="designs.options.group_options.of_the_consumer_it_holds",
             scenario="kip-447-group-id-only",
             test="designs/test_group_options.py::test_what_a_reader_of_a_pending_offset_is_told",
-            note="what the middle version still says of the transaction coordinator is the first draft",
+            note="what the middle version still says about the transaction coordinator is the first draft's text",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "initTransactions(consumer) blocks until the consumer has joined (second draft)",
-            "Called once; from then on the producer asks the consumer who it is.",
+            "The application calls it once. From then on the producer gets the member's current "
+            "identity from the consumer.",
             MODELLED,
             handler="clients.transactions.group_identity.why_it_waits",
             scenario="kip-447-gate-rolling",
             test="clients/test_group_identity.py::test_in_the_second_draft_init_transactions_returns_when_the_consumer_has_joined",
-            note="by the classic protocol, the only one there was; a member of KIP-848 joins with poll()",
+            note="for the classic protocol, the only one at that time; a KIP-848 member joins in poll()",
             page="27-how-zombies-are-kept-out-kip-447",
         ),
         Row(
             "Shrink transactional.timeout (second draft)",
-            "transaction.timeout.ms is 10 s unless configured.",
+            "The default of transaction.timeout.ms is 10 s.",
             MODELLED,
             handler="scenarios.scenario.at_levels",
             test="studies/test_takeover.py::test_what_a_takeover_comes_to_under_a_design",
@@ -209,7 +219,8 @@ KIP = Kip(
         ),
         Row(
             "Offsets beside the transaction",
-            "commitSync() beside the transaction: the offset counts at once, whether the transaction commits or aborts.",
+            "commitSync() commits the offset at once, outside the transaction, whether the "
+            "transaction commits or aborts.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_offset_commit",
             scenario="kip-447-offsets-beside",
@@ -227,7 +238,7 @@ KIP = Kip(
         ),
         Row(
             "inter.broker.protocol.version as the gate (draft)",
-            "Brokers first, then clients: a newer request is refused until all brokers know it.",
+            "Brokers are upgraded first, then clients. A newer request is rejected until all brokers support it.",
             MODELLED,
             handler="designs.options.group_options.all_brokers_first",
             scenario="kip-447-gate",
@@ -236,7 +247,7 @@ KIP = Kip(
         ),
         Row(
             "Broker must be upgraded first",
-            "With an older broker in the cluster the feature stays disabled, and a client gives up.",
+            "With an older broker in the cluster the feature stays disabled, and a newer client's call fails.",
             MODELLED,
             handler="messages.cluster.releases.knows",
             scenario="kip-447-gate-rolling",
@@ -245,7 +256,7 @@ KIP = Kip(
         ),
         Row(
             "Generations of the classic protocol",
-            "TxnOffsetCommit of another generation, or of a member that was removed, is rejected.",
+            "The coordinator rejects a TxnOffsetCommit from another generation or from a removed member.",
             MODELLED,
             handler="brokers.membership.classic_group.commit_checks",
             scenario="kip-447-generation",
@@ -254,7 +265,8 @@ KIP = Kip(
         ),
         Row(
             "Both halves are needed",
-            "Without the member check or without the wait a zombie's pause does harm.",
+            "Without the member check, or without the wait for pending offsets, a process that "
+            "pauses and resumes can do harm.",
             MODELLED,
             handler="studies.counting.zombies.pauses",
             scenario="kip-447-race",
@@ -263,7 +275,7 @@ KIP = Kip(
         ),
         Row(
             "ConsumerGroupMetadata with the group's id only",
-            "Without a member id there is no check, and a zombie commits.",
+            "Without a member id there is no member check, and a zombie's commit succeeds.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-447-group-id-only",

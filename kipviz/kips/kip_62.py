@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "JoinGroup",
-            "A new member starts a rebalance; it ends when all members have rejoined.",
+            "A new member starts a rebalance, which ends when all members have rejoined.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
@@ -20,7 +20,7 @@ KIP = Kip(
         ),
         Row(
             "SyncGroup",
-            "The leader brings the assignment; it is valid when the log has it.",
+            "The group leader sends the assignment, which becomes valid once it is replicated.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_sync_group",
             scenario="kip-62-rebalance",
@@ -29,7 +29,8 @@ KIP = Kip(
         ),
         Row(
             "States of a group",
-            "EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE, DEAD, and from where each is entered.",
+            "The states are EMPTY, PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE and DEAD. "
+            "Each can be entered only from its predecessors.",
             MODELLED,
             handler="brokers.membership.classic_group.to",
             scenario="kip-62-rebalance",
@@ -38,7 +39,7 @@ KIP = Kip(
         ),
         Row(
             "Background heartbeats",
-            "A member that waits or works is alive; REBALANCE_IN_PROGRESS tells it to join again.",
+            "A member sends heartbeats while it waits or processes records. REBALANCE_IN_PROGRESS tells it to rejoin.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_heartbeat",
             scenario="kip-62-in-the-middle",
@@ -47,7 +48,7 @@ KIP = Kip(
         ),
         Row(
             "Session time-out",
-            "A member without heartbeats is removed, and the others rebalance.",
+            "The coordinator removes a member that sends no heartbeat in time, and the others rebalance.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-rebalance",
@@ -56,7 +57,7 @@ KIP = Kip(
         ),
         Row(
             "max.poll.interval.ms as rebalance time-out",
-            "A member that sends heartbeats but does not join in time is removed, too.",
+            "The coordinator also removes a member that sends heartbeats but does not rejoin in time.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_timer",
             scenario="kip-62-too-slow",
@@ -65,7 +66,7 @@ KIP = Kip(
         ),
         Row(
             "max.poll.interval.ms at the client",
-            "A consumer that does not poll in time leaves its group by itself.",
+            "A consumer that does not poll in time leaves its group.",
             MODELLED,
             handler="clients.groups.classic_consumer.on_missed_poll",
             scenario="kip-62-polls-too-late",
@@ -74,18 +75,19 @@ KIP = Kip(
         ),
         Row(
             "The leader's assignment",
-            "One consumer, not the broker, says who gets what.",
+            "The group leader, one of the consumers, computes the assignment. The broker does not.",
             SIMPLIFIED,
             handler="clients.groups.assignors.ranges",
             scenario="kip-62-rebalance",
             test="clients/test_classic_consumer.py::test_the_leader_gives_ranges_in_the_order_of_ids",
-            note="range, topic by topic, and cooperative-sticky; no racks. Where members subscribe to different topics, of "
-            "several shares that are as even Kafka may choose another",
+            note="range, topic by topic, and cooperative-sticky; no racks. If members subscribe to "
+            "different topics, Kafka may choose another of several equally even assignments",
             page="26-classic-groups",
         ),
         Row(
             "Assignors: the vote, INCONSISTENT_GROUP_PROTOCOL",
-            "The members vote for an assignor that all of them support; a consumer that supports none of these is rejected.",
+            "The members vote for an assignor that all of them support. A consumer that supports "
+            "none of these is rejected.",
             MODELLED,
             handler="brokers.membership.classic_group.chosen_protocol",
             scenario="kip-429-cooperative",
@@ -103,7 +105,7 @@ KIP = Kip(
         ),
         Row(
             "MEMBER_ID_REQUIRED (KIP-394)",
-            "A new member is given a name and has to come again with it.",
+            "The coordinator gives a new member a member id, and the member has to join again with it.",
             MODELLED,
             handler="brokers.membership.classic_membership.on_join_group",
             scenario="kip-62-rebalance",
@@ -121,17 +123,18 @@ KIP = Kip(
         ),
         Row(
             "group.max.size, GROUP_MAX_SIZE_REACHED (KIP-389)",
-            "A full group accepts no new member; between two generations the member that joins last is removed.",
+            "A full group accepts no new member. During a rebalance the member that joins last is "
+            "rejected, even if it was a member before.",
             MODELLED,
             handler="brokers.membership.classic_group.accepts",
             scenario="kip-389-full",
             test="brokers/test_classic_group_size.py::test_between_two_generations_who_comes_last_is_out_although_it_was_a_member",
-            note="a limit that is lowered while a group is larger is not there",
+            note="lowering the limit below the size of an existing group is not modelled",
             page="28-groups-that-change",
         ),
         Row(
             "The group in __consumer_offsets",
-            "One record holds the whole group; a new coordinator loads the last one.",
+            "One record holds the whole group. A new coordinator loads the last such record.",
             MODELLED,
             handler="brokers.membership.classic_group.loaded",
             scenario="kip-62-coordinator-gone",
@@ -140,7 +143,8 @@ KIP = Kip(
         ),
         Row(
             "Cooperative rebalancing (KIP-429)",
-            "Members keep the partitions that stay theirs: a partition that moves is revoked in one generation and assigned in the next.",
+            "Members keep the partitions that do not move. A partition that moves is revoked in "
+            "one generation and assigned in the next.",
             MODELLED,
             handler="clients.groups.assignors.cooperative",
             scenario="kip-429-cooperative",
@@ -155,12 +159,12 @@ KIP = Kip(
             scenario="kip-429-cooperative",
             test="clients/test_cooperative_consumer.py::test_while_a_join_group_waits_a_cooperative_consumer_fetches_what_it_has",
             page="28-groups-that-change",
-            note="to a broker that is coordinator and leader there is one connection, so there a fetch waits behind "
-            "the JoinGroup",
+            note="a member has one connection to a broker that is both coordinator and leader, so "
+            "a fetch there waits behind the JoinGroup",
         ),
         Row(
             "KIP-429: Compatibility, Deprecation, and Migration Plan",
-            "Two rolling bounces: the new assignor beside the old one, then the new one alone.",
+            "In the first rolling bounce members support both assignors, in the second only the new one.",
             MODELLED,
             handler="clients.groups.kafka_consumer.restarted",
             scenario="kip-429-two-bounces",

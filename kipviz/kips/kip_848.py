@@ -11,7 +11,7 @@ KIP = Kip(
     (
         Row(
             "Consumer Group Heartbeat",
-            "Members join with epoch 0, live by heartbeats, and leave with epoch -1.",
+            "Members join with epoch 0, stay in the group by heartbeats, and leave with epoch -1.",
             MODELLED,
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-rebalance",
@@ -20,12 +20,13 @@ KIP = Kip(
         ),
         Row(
             "Assignment Process: the target",
-            "The broker's assignor makes a target whenever the group's epoch goes up.",
+            "The broker's assignor computes a new target assignment whenever the group epoch is bumped.",
             SIMPLIFIED,
             handler="brokers.membership.consumer_group.uniform",
             scenario="kip-848-rebalance",
             test="brokers/test_consumer_group.py::test_partitions_are_shared_out_evenly_and_as_few_as_possible_move",
-            note="uniform only, no range; in the heartbeat that needs it, not in the background",
+            note="only the uniform assignor, not range; computed in the heartbeat that needs it, "
+            "not in the background",
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
@@ -37,7 +38,8 @@ KIP = Kip(
             test="brokers/test_group_membership.py::"
             "test_a_target_is_kept_for_the_assignment_interval_and_the_next_one_is_for_all_who_came",
             page="28-groups-that-change",
-            note="at once unless it is set; a new coordinator makes the next target at once; not for share groups",
+            note="without the setting the target is computed at once, and so it is by a new "
+            "coordinator; not for share groups",
         ),
         Row(
             "Reconciliation of the group",
@@ -50,7 +52,7 @@ KIP = Kip(
         ),
         Row(
             "Member Failures",
-            "A member that is silent, or does not let go in time, is taken out.",
+            "The coordinator removes a member that sends no heartbeat, or does not revoke its partitions in time.",
             MODELLED,
             handler="brokers.membership.group_membership.on_timer",
             scenario="kip-848-rebalance",
@@ -59,7 +61,8 @@ KIP = Kip(
         ),
         Row(
             "Member epochs fence",
-            "A heartbeat has the member's epoch, the one before it with what it owns then, or 0 to join again; else FENCED_MEMBER_EPOCH.",
+            "A heartbeat has to carry the member's epoch, or the previous one if the member owns "
+            "only what it may have, or 0 to rejoin. Otherwise it gets FENCED_MEMBER_EPOCH.",
             MODELLED,
             handler="brokers.membership.consumer_group.heartbeat_check",
             scenario="kip-447-zombie",
@@ -67,8 +70,9 @@ KIP = Kip(
             page="25-groups-in-a-transaction-kip-447-and-1319",
         ),
         Row(
-            "Offsets in the name of a member",
-            "The member's epoch is good for a partition that it has lost, too: without a rebalance listener exactly once is broken.",
+            "Offsets committed by a member",
+            "The member's epoch is accepted even for a partition that the member has lost. Without "
+            "a rebalance listener this breaks exactly once.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-848-no-listener",
@@ -77,7 +81,7 @@ KIP = Kip(
         ),
         Row(
             "max.poll.interval.ms at the client",
-            "A consumer that is not polled in time leaves with epoch -1, is STALE, and rejoins in poll().",
+            "A consumer that does not poll in time leaves with epoch -1, becomes STALE, and rejoins in poll().",
             MODELLED,
             handler="clients.groups.group_consumer.on_missed_poll",
             scenario="kip-848-polls-too-late",
@@ -86,7 +90,7 @@ KIP = Kip(
         ),
         Row(
             "ListGroups, DescribeGroups, ConsumerGroupDescribe",
-            "An operator lists groups of every kind, and describes regular ones by either protocol.",
+            "An operator lists groups of every type, and describes regular groups of either protocol.",
             MODELLED,
             handler="brokers.groups.group_administration.on_consumer_group_describe",
             scenario="kip-345-removed",
@@ -95,18 +99,19 @@ KIP = Kip(
         ),
         Row(
             "Several groups in one request",
-            "ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe and DeleteGroups have an array of groups, and an error "
-            "for each.",
+            "ConsumerGroupDescribe, DescribeGroups, ShareGroupDescribe and DeleteGroups carry an "
+            "array of groups, and each group has its own error.",
             MODELLED,
             handler="brokers.groups.several_groups.on_several_groups",
             scenario="kip-229-several",
             test="brokers/test_several_groups.py::test_each_group_is_asked_of_its_own_coordinator_and_the_answer_waits_for_the_last",
             page="28-groups-that-change",
-            note="OffsetFetch, too (KIP-709); the calls about offsets of share groups name one group",
+            note="so does OffsetFetch (KIP-709); the calls about share group offsets name one group",
         ),
         Row(
             "Static members",
-            "A name is released with epoch -2 (UNRELEASED_INSTANCE_ID until then), and who is back has its place.",
+            "A member releases its instance id with epoch -2; until then another member gets "
+            "UNRELEASED_INSTANCE_ID. A restarted member takes its earlier place.",
             MODELLED,
             handler="brokers.membership.static_members.instance_check",
             scenario="kip-848-static",
@@ -115,29 +120,32 @@ KIP = Kip(
         ),
         Row(
             "Static members and their offsets",
-            "A second process with a name in use is refused; offsets are checked by member id, and not by the name.",
+            "A second process with the same instance id is rejected. Offset commits are checked by "
+            "member id, not by instance id.",
             MODELLED,
             handler="brokers.membership.consumer_group.commit_checks",
             scenario="kip-848-two-of-one",
             test="brokers/test_static_members.py::test_offsets_are_checked_by_the_member_s_id_and_not_by_its_name",
             page="28-groups-that-change",
-            note="FENCED_INSTANCE_ID is for heartbeats; the classic protocol says it to offsets, too (KIP-345)",
+            note="only heartbeats get FENCED_INSTANCE_ID; in the classic protocol offset commits "
+            "get it, too (KIP-345)",
         ),
         Row(
             "group.consumer.max.size",
-            "A full group accepts no new member; existing members, known by id or static name, stay.",
+            "A full group accepts no new member. Existing members, known by member id or instance id, stay.",
             MODELLED,
             handler="brokers.membership.group_membership.on_consumer_group_heartbeat",
             scenario="kip-848-full",
             page="28-groups-that-change",
             test="brokers/test_group_membership.py::"
             "test_a_full_group_takes_nobody_in_and_keeps_whom_it_has_also_by_a_static_name",
-            note="a setting of brokers; since KAFKA-20601 a static name has its place, which group.max.size of the classic "
-            "protocol does not know (KIP-62)",
+            note="a broker setting; since KAFKA-20601 a static member keeps its place by its "
+            "instance id, which group.max.size of the classic protocol does not support "
+            "(KIP-62)",
         ),
         Row(
-            "Subscriptions of several topics, and others than before",
-            "A new subscription is a new epoch of the group; members may want different topics.",
+            "Subscriptions to several topics, and changed ones",
+            "A changed subscription bumps the group epoch. Members may subscribe to different topics.",
             MODELLED,
             handler="brokers.membership.subscriptions.is_new",
             scenario="kip-211-unsubscribed",
@@ -146,29 +154,31 @@ KIP = Kip(
         ),
         Row(
             "SubscribedTopicRegex, INVALID_REGULAR_EXPRESSION",
-            "A member brings an expression, and the broker finds the topics for it.",
+            "A member sends a regular expression, and the broker finds the matching topics.",
             SIMPLIFIED,
             handler="brokers.membership.subscriptions.resolved",
             scenario="kip-848-regex",
             test="brokers/test_subscriptions.py::test_an_expression_stands_for_the_topics_whose_whole_name_it_matches",
-            note="resolved in the heartbeat that brings it or finds other topics, where Kafka does so in the background; topics "
-            "that a member may not describe are not left out",
+            note="resolved in the heartbeat that sends it or that finds other topics, where Kafka "
+            "does it in the background; topics that the member may not describe are not left "
+            "out",
             page="28-groups-that-change",
         ),
         Row(
             "Racks",
-            "A member says in which rack it is when it joins; the log keeps it, and a description tells it.",
+            "A member sends its rack when it joins. The log stores it, and a description contains it.",
             MODELLED,
             handler="brokers.membership.subscriptions.record_of",
             scenario="kip-848-racks",
             test="brokers/test_subscriptions.py::test_a_rack_is_kept_with_the_subscription_and_another_one_is_no_new_epoch",
             page="28-groups-that-change",
-            note="no assignor of 4.4 asks for it; not modelled: that replicas which move to other racks bring a group to its "
-            "next epoch (KIP-1101), and fetching from the closest replica (KIP-392)",
+            note="no assignor of 4.4 uses it; not modelled: replicas that move to other racks bump "
+            "the group epoch (KIP-1101), and a consumer fetches from the closest replica "
+            "(KIP-392)",
         ),
         Row(
             "Client Side Assignor: PrepareAssignment, InstallAssignment",
-            "A member makes the target in place of the broker.",
+            "A member computes the target assignment in place of the broker.",
             OPEN,
             note="never shipped: 4.4.0 has no such requests, and its documentation says that client-side assignors are "
             "not supported (KAFKA-18327)",

@@ -10,8 +10,8 @@ KIP = Kip(
     "shipped: part 1 since 3.6, part 2 (transaction version 2) since 4.0",
     (
         Row(
-            "Part 2: the partition leader enlists itself",
-            "The first batch of a transaction waits until the coordinator has enlisted the partition.",
+            "Part 2: the partition leader adds its partition",
+            "The first batch of a transaction waits until the coordinator has added the partition to the transaction.",
             MODELLED,
             handler="brokers.logs.partition_leader.on_produce",
             scenario="kip-1289-group-commit",
@@ -20,7 +20,7 @@ KIP = Kip(
         ),
         Row(
             "Part 2: epoch bump with the decision",
-            "EndTxn version 5 answers with the identity of the next transaction.",
+            "EndTxn version 5 returns the producer id and epoch for the next transaction.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
@@ -29,7 +29,7 @@ KIP = Kip(
         ),
         Row(
             "Verification guard",
-            "The coordinator's yes is void once a marker came by.",
+            "A marker invalidates an earlier confirmation by the coordinator.",
             MODELLED,
             handler="brokers.logs.partition_leader.on_enlisted",
             test="brokers/test_partition_leader.py::test_a_yes_that_comes_after_the_abort_marker_is_too_late",
@@ -38,7 +38,7 @@ KIP = Kip(
         ),
         Row(
             "Verification guard: unique",
-            "A successful verification does not outlive a marker, even with the same epoch.",
+            "A successful verification becomes invalid with a marker, even if a later one has the same epoch.",
             MODELLED,
             handler="brokers.logs.add_to_transaction.number_question",
             test="brokers/test_verification.py::test_a_yes_from_before_the_marker_does_not_verify_who_asks_after_it",
@@ -47,18 +47,18 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxn 4+: several transactions in one request",
-            "A broker asks a coordinator about the transactions of several producers at once.",
+            "A broker asks a coordinator about the transactions of several producers in one request.",
             MODELLED,
             handler="brokers.logs.add_partitions_manager.on_answered",
             test="cluster/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
             scenario="kip-890-asked-together",
             page="16-what-a-sender-sends",
-            note="where a spec sets asks_together; else, as in every other story, each request that waits asks "
-            "for itself",
+            note="only with asks_together; in every other story each waiting request sends its own question",
         ),
         Row(
             "AddPartitionsToTxn 4+: two questions about one transactional id",
-            "Of two that wait the older epoch is refused; of one epoch the one that has waited makes room.",
+            "Of two waiting questions the one with the older epoch is rejected. With the same "
+            "epoch the new question replaces the waiting one.",
             MODELLED,
             handler="brokers.logs.add_partitions_manager.on_question",
             test="brokers/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",
@@ -67,20 +67,21 @@ KIP = Kip(
         ),
         Row(
             "Verification state: the lowest sequence seen",
-            "A producer that the log does not know begins with the lowest sequence that came while it was "
-            "being verified (VerificationStateEntry).",
+            "An unknown producer has to start with the lowest sequence that the leader saw while "
+            "verifying it (VerificationStateEntry).",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             test="brokers/test_lowest_sequence.py::"
             "test_what_comes_behind_a_batch_that_was_verified_in_vain_does_not_go_first",
-            note="until a batch of the producer or a marker is appended; it does not expire, and goes with the leadership. "
-            "Where remembers_verifications is not set, an entry goes at once that only other clients could notice",
+            note="the entry lasts until a batch of the producer or a marker is appended; it does "
+            "not expire, and is lost with the leadership. Without remembers_verifications an "
+            "entry that only other clients could notice is dropped at once",
             scenario="kip-890-in-vain",
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
-            "VerifyOnly: an answer for each partition",
-            "Each partition is in the transaction or is TRANSACTION_ABORTABLE.",
+            "VerifyOnly: a result for each partition",
+            "Each partition is in the transaction, or gets TRANSACTION_ABORTABLE.",
             MODELLED,
             handler="brokers.transactions.transaction_append.answer_add",
             scenario="kip-890-hanging",
@@ -89,8 +90,8 @@ KIP = Kip(
         ),
         Row(
             "Verification and epoch (KAFKA-19690)",
-            "A log compares the epoch before it looks for the verification; 4.1.0 and older do it the "
-            "other way round.",
+            "A log checks the epoch before the verification; 4.1.0 and older releases check them "
+            "in the reverse order.",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             scenario="pain-order-of-checks",
@@ -99,7 +100,8 @@ KIP = Kip(
         ),
         Row(
             "Epoch overflow",
-            "At the last epoch the next producer id is taken at prepare and used at completion.",
+            "At the last epoch the coordinator allocates the next producer id when it prepares, "
+            "and uses it at completion.",
             MODELLED,
             handler="brokers.transactions.transaction_metadata.record_of",
             scenario="kip-890-overflow",
@@ -117,7 +119,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: messages that arrive late",
-            "A request of a connection that its client gave up may still be read by the broker.",
+            "A broker may still read a request from a connection that its client has abandoned.",
             MODELLED,
             handler="cluster.turn.Turn.lose",
             scenario="kip-890-hanging",
@@ -126,7 +128,7 @@ KIP = Kip(
         ),
         Row(
             "Motivation: one epoch for many transactions",
-            "Below version 2 a late EndTxn ends the next transaction; in version 2 it does not.",
+            "Below version 2 a late EndTxn ends the next transaction. Under version 2 it does not.",
             MODELLED,
             handler="brokers.transactions.transaction_checks.end_txn_checks_below_5",
             scenario="kip-890-late-commit",
@@ -135,7 +137,8 @@ KIP = Kip(
         ),
         Row(
             "Motivation: a late record of an aborted transaction",
-            "Records appended after their marker are ended by the next marker of the same producer id.",
+            "The next marker of the same producer id ends records that were appended after their "
+            "own transaction's marker.",
             MODELLED,
             handler="brokers.logs.partition_log.append",
             scenario="kip-890-late-record",
@@ -143,8 +146,9 @@ KIP = Kip(
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
-            "Part 2: a retry of EndTxn is told from a new one",
-            "One epoch behind and the same outcome is a retry; another outcome is an error.",
+            "Part 2: a retry of EndTxn is distinguished from a new request",
+            "A request that is one epoch behind is a retry if it has the same outcome, and an "
+            "error if it has the other one.",
             MODELLED,
             handler="brokers.transactions.transaction_metadata.is_end_txn_retry",
             scenario="kip-890-too-late",
@@ -153,8 +157,8 @@ KIP = Kip(
         ),
         Row(
             "Upgrade and downgrade of clients",
-            "A client learns the level with a new connection and changes between two transactions; the "
-            "way up bumps its epoch first.",
+            "A client learns the level from a new connection, and switches between two "
+            "transactions. When it switches to version 2, it bumps its epoch first.",
             MODELLED,
             handler="clients.sending.producer.connected",
             scenario="kip-890-upgrade",
@@ -163,7 +167,8 @@ KIP = Kip(
         ),
         Row(
             "Part 1: Compatibility",
-            "An unavailable coordinator is no error: the batch is appended unverified.",
+            "If the coordinator is unavailable, the leader returns no error and appends the batch "
+            "without verification.",
             MODELLED,
             handler="cluster.dispatch.broker_response",
             scenario="kip-890-rolling",
@@ -172,7 +177,8 @@ KIP = Kip(
         ),
         Row(
             "Part 2: Upgrade, broker by broker",
-            "Version 2 is finalized when every registered broker supports it, and an older release does not revert it.",
+            "Version 2 can be finalized once every registered broker supports it. An older release "
+            "does not revert it.",
             MODELLED,
             handler="cluster.operating.why_not_registered",
             scenario="kip-890-rolling-to-2",
@@ -180,8 +186,8 @@ KIP = Kip(
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
-            "Motivation: a marker that comes late",
-            "A repeated marker ends the next transaction where its epoch is not strictly higher.",
+            "Motivation: a late marker",
+            "Where a marker's epoch does not have to be strictly higher, a repeated marker ends the next transaction.",
             MODELLED,
             handler="brokers.logs.replication.of_marker",
             scenario="kip-890-late-marker",
@@ -189,8 +195,8 @@ KIP = Kip(
             page="20-requests-that-arrive-late-kip-890",
         ),
         Row(
-            "Part 2: abort of nothing",
-            "An abort right after a commit finds a transition pending and is asked again.",
+            "Part 2: an abort without records",
+            "An abort right after a commit finds a transition in progress, and the producer retries it.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-890-empty-abort",
@@ -199,7 +205,7 @@ KIP = Kip(
         ),
         Row(
             "Part 2: a fenced producer's abort",
-            "An abort of the epoch before an abort is taken for a repetition and succeeds.",
+            "The coordinator takes an abort with the epoch before the last abort for a retry, and returns success.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-890-zombie-aborts",

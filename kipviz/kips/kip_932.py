@@ -11,7 +11,8 @@ KIP = Kip(
     (
         Row(
             "Acquisition lock",
-            "Each acquisition has a lock of its own: the end of an older one takes nothing from the next member.",
+            "Each acquisition has a lock of its own. When the lock of an earlier acquisition ends, "
+            "the next member keeps its records.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_lock_expiry",
             scenario="kip-1289-lock-expiry",
@@ -20,7 +21,7 @@ KIP = Kip(
         ),
         Row(
             "Acknowledgement types",
-            "ACCEPT, RELEASE, REJECT and gaps each become what they say, and one write carries them all.",
+            "ACCEPT, RELEASE, REJECT and gaps each lead to their own state. One write carries them all.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
             test="brokers/test_share_partition_leader.py::test_each_type_becomes_what_it_says_and_one_write_carries_them_all",
@@ -29,7 +30,7 @@ KIP = Kip(
         ),
         Row(
             "Acknowledgement batches: all or none",
-            "All batches of a request are taken, or none of them.",
+            "The leader applies all acknowledgement batches of a partition, or none of them.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
             test="brokers/test_share_partition_leader.py::test_all_batches_of_a_request_are_taken_or_none",
@@ -38,7 +39,7 @@ KIP = Kip(
         ),
         Row(
             "Acknowledgement batches: validation",
-            "A batch with a type that does not exist, or out of order, is INVALID_REQUEST for its partition.",
+            "A batch with an unknown type, or out of order, gets INVALID_REQUEST for its partition.",
             MODELLED,
             handler="brokers.share_leaders.share_validation.form_checks",
             test="brokers/test_share_partition_leader.py::test_malformed_acknowledgements_are_an_invalid_request_of_their_partition",
@@ -47,16 +48,16 @@ KIP = Kip(
         ),
         Row(
             "share.version",
-            "At level 0 a broker refuses every request of the share protocol; level 1 has share groups.",
+            "At level 0 a broker rejects every request of the share protocol. Level 1 enables share groups.",
             MODELLED,
             handler="cluster.admission.admit",
             test="cluster/test_share_versions.py::test_without_share_groups_a_request_about_them_is_refused_before_any_right_is_asked",
-            note="a spec asks for 0 or 1 (share_version); levels 2 and 3 are in the rows of KIP-1191 and KIP-1289",
+            note="a spec selects 0 or 1 (share_version); levels 2 and 3 are in the rows of KIP-1191 and KIP-1289",
             page="35-share-groups-in-operation",
         ),
         Row(
             "Delivery count limit",
-            "A record that fails too often is archived.",
+            "A record whose delivery fails at the delivery count limit is archived.",
             MODELLED,
             handler="brokers.share_leaders.share_partition",
             test="brokers/test_share_partition_leader.py::test_a_release_at_the_limit_archives",
@@ -65,7 +66,7 @@ KIP = Kip(
         ),
         Row(
             "Share sessions",
-            "Requests of one member on one broker carry a session epoch.",
+            "The requests of one member to one broker carry a share session epoch.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_fetch",
             test="brokers/test_share_partition_leader.py::test_the_session_machine",
@@ -74,7 +75,7 @@ KIP = Kip(
         ),
         Row(
             "Persister, share coordinator",
-            "The durable state of a share-partition is written to __share_group_state.",
+            "The share coordinator writes the durable state of a share-partition to __share_group_state.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-leader-change",
@@ -83,7 +84,7 @@ KIP = Kip(
         ),
         Row(
             "State epoch and leader epoch",
-            "An older leader and an older state epoch are fenced.",
+            "The share coordinator fences an older leader and an older state epoch.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_read",
             test="brokers/test_share_coordinator.py::test_an_older_leader_and_an_older_state_epoch_are_fenced",
@@ -92,7 +93,7 @@ KIP = Kip(
         ),
         Row(
             "share.acknowledgement.mode",
-            "In explicit mode every record has to be acknowledged before the next poll().",
+            "In explicit mode the application has to acknowledge every record before the next poll().",
             MODELLED,
             handler="clients.shares.share_throws.why_no_poll",
             test="clients/test_share_consumer.py::test_in_explicit_mode_every_record_has_to_be_acknowledged_before_the_next_poll",
@@ -100,8 +101,8 @@ KIP = Kip(
             scenario="pain-modes",
         ),
         Row(
-            "Acquisition lock: who holds a record",
-            "Several members read one partition, each its own records; a late acknowledgement is refused.",
+            "Acquisition lock: the owner of a record",
+            "Several members read one partition, each with its own records. A late acknowledgement is rejected.",
             MODELLED,
             handler="brokers.share_leaders.share_writes.acknowledge",
             scenario="kip-932-slow-member",
@@ -110,7 +111,7 @@ KIP = Kip(
         ),
         Row(
             "Share-partition start offset (SPSO)",
-            "It moves over records that are done, from the front; what is done behind it is kept one by one.",
+            "It advances over completed records at the front. Completed records behind it keep a state of their own.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.advance_start",
             scenario="kip-932-three-members",
@@ -119,7 +120,7 @@ KIP = Kip(
         ),
         Row(
             "Next fetch offset, redelivery",
-            "Released records are delivered before new ones; log order is not preserved.",
+            "Released records are delivered before new ones, so the order of the log is not preserved.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.caught",
             scenario="kip-932-release-order",
@@ -137,17 +138,18 @@ KIP = Kip(
         ),
         Row(
             "Poison records",
-            "A batch with many failed deliveries is split in halves, and a record travels alone at its last attempt.",
+            "A batch with many failed deliveries is split in half, and a record is delivered alone "
+            "at its last attempt.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.suspect_from",
             test="conformance/test_share_groups.py::test_14_what_fails_again_travels_in_halves_and_alone_at_its_last_attempt",
-            note="the size of a batch is that of the delivery in which its records became suspect",
+            note="a batch has the size of the delivery in which its records became suspect",
             page="30-share-groups-kip-932",
             scenario="kip-1191-poison-record",
         ),
         Row(
             "Share-partition leader change",
-            "A new leader reads what is durable, and delivers the holes in it as for the first time.",
+            "A new leader reads the durable state. It delivers records in its gaps as if for the first time.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_leadership_lost",
             scenario="kip-932-leader-change",
@@ -156,18 +158,20 @@ KIP = Kip(
         ),
         Row(
             "States of a share-partition",
-            "It is loaded, in use or fenced: a dropped share-partition processes responses but serves no request.",
+            "It is loading, in use or fenced. A share-partition that was dropped still processes "
+            "responses, but serves no requests.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.drop_state",
             scenario="kip-932-leader-change",
             test="brokers/test_share_partition_leader.py::"
             "test_a_write_that_is_under_way_when_the_leadership_is_lost_still_gets_its_answer",
             page="30-share-groups-kip-932",
-            note="EMPTY and FAILED begin and end in one step here, as nothing can come between",
+            note="EMPTY and FAILED begin and end in one step here, because nothing can happen in between",
         ),
         Row(
             "Share sessions: closing",
-            "Epoch -1, or a broken connection, gives back what a member holds; a cut network does not.",
+            "Epoch -1, or a broken connection, releases the records that a member holds. A network "
+            "partition does not.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_share_acknowledge",
             scenario="kip-932-close",
@@ -176,7 +180,7 @@ KIP = Kip(
         ),
         Row(
             "share.isolation.level",
-            "A group that reads committed records is not given aborted data, which is archived.",
+            "A read_committed group does not receive aborted records; they are archived.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.caught",
             scenario="kip-932-read-committed",
@@ -185,40 +189,43 @@ KIP = Kip(
         ),
         Row(
             "share.auto.offset.reset",
-            "Where a group without a durable start offset begins: earliest, latest or by_duration.",
+            "It decides where a group without a durable start offset begins: earliest, latest or by_duration.",
             MODELLED,
             handler="brokers.share_leaders.share_writes.on_answer",
             test="brokers/test_share_log_start.py::"
             "test_a_group_that_begins_by_duration_begins_at_the_first_record_that_is_young_enough",
-            note="where no record is young enough there is no start: the fetch fails until one comes",
+            note="if no record is recent enough there is no start offset: the fetch fails until there is one",
             scenario="kip-932-latest-skips",
             page="35-share-groups-in-operation",
         ),
         Row(
             "Log retention",
-            "A fetch before the log start offset finds that it moved: the share-partition start offset follows.",
+            "A fetch before the log start offset detects that it has moved, and the "
+            "share-partition start offset follows.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.log_start_moved",
             scenario="kip-932-deleted-held",
             test="brokers/test_share_log_start.py::"
             "test_who_reads_in_front_of_it_is_answered_with_nothing_and_no_error",
-            note="delete_records of a budget takes a batch at a time, as retention or DeleteRecords",
+            note="the fault budget delete_records deletes one batch at a time, like retention or DeleteRecords",
             page="35-share-groups-in-operation",
         ),
         Row(
-            "Log retention: what a member holds",
-            "A held record stays behind the log's start until its lock ends, and holds the start offset there.",
+            "Log retention: records that a member holds",
+            "A held record stays before the log start offset until its lock ends, and the start "
+            "offset stays there, too.",
             MODELLED,
             handler="brokers.share_leaders.share_partition.advance_start",
             scenario="kip-932-deleted-held",
             test="brokers/test_share_log_start.py::"
             "test_a_held_record_behind_the_log_s_start_keeps_the_start_offset_where_it_is",
-            note="Kafka's start offset goes back for one empty fetch where all that is in memory is behind it",
+            note="Kafka's start offset goes back for one empty fetch if everything in memory is "
+            "before the log start offset",
             page="35-share-groups-in-operation",
         ),
         Row(
             "KIP-1222: RENEW",
-            "A member asks for more time; the lock starts again and nothing becomes durable.",
+            "A member asks for more time. The lock starts again, and nothing is written.",
             MODELLED,
             handler="brokers.share_leaders.share_writes.acknowledge",
             scenario="kip-932-renew",
@@ -227,7 +234,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-1206: share.acquire.mode",
-            "batch_optimized takes whole batches of the log, record_limit no more than asked for.",
+            "batch_optimized acquires whole batches of the log; record_limit acquires no more records than requested.",
             MODELLED,
             handler="brokers.share_leaders.share_acquiring.caught",
             test="brokers/test_share_groups_shipped.py::test_a_strict_limit_leaves_the_rest_of_the_log_batch_free",
@@ -236,7 +243,7 @@ KIP = Kip(
         ),
         Row(
             "KIP-1226: lag",
-            "End of the partition, less the SPSO, less what is done behind it.",
+            "The lag is the end of the partition minus the SPSO minus the completed records behind it.",
             MODELLED,
             handler="brokers.groups.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
@@ -250,13 +257,13 @@ KIP = Kip(
             MODELLED,
             handler="clients.shares.share_consumer.commit_async",
             test="clients/test_share_consumer_calls.py::test_the_callback_is_told_in_the_next_call_what_became_of_the_records",
-            note="wakeup() and poll's time limit are not there",
+            note="wakeup() and the timeout of poll() are not modelled",
             scenario="kip-932-commit-async",
             page="35-share-groups-in-operation",
         ),
         Row(
             "ShareGroupHeartbeat, assignment",
-            "Members come and go, and share the partitions; a target is taken over at once.",
+            "Members join, leave, and share the partitions. A new target assignment takes effect at once.",
             MODELLED,
             handler="brokers.membership.share_membership.on_share_group_heartbeat",
             scenario="kip-932-members",
@@ -266,27 +273,30 @@ KIP = Kip(
         ),
         Row(
             "group.share.max.size, group.share.max.share.sessions",
-            "A broker with as many share sessions as it may have refuses another member.",
+            "A broker that has its maximum of share sessions rejects another member.",
             MODELLED,
             handler="brokers.share_leaders.share_sessions.keep_waiting",
             scenario="kip-932-no-room",
             test="brokers/test_share_partition_leader.py::test_a_broker_with_as_many_sessions_as_it_may_have_refuses_another_member",
-            note="refused when its MaxWaitMs is over; that there is room by then is not looked at",
+            note="rejected when its MaxWaitMs is over; whether there is room by then is not checked",
             page="35-share-groups-in-operation",
         ),
         Row(
             "InitializeShareGroupState",
-            "The state of a partition is made before it is assigned; its state epoch is the group's.",
+            "The state of a partition is created before the partition is assigned. Its state epoch "
+            "is the group epoch.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_initialize",
             test="brokers/test_share_membership.py::test_a_partition_is_assigned_once_its_state_is_there",
             page="35-share-groups-in-operation",
             scenario="kip-932-members",
-            note="the same request once more makes it anew in 4.4.0; later code leaves it (slot initialize_again)",
+            note="in 4.4.0 a repeated request creates the state again; later code leaves it "
+            "unchanged (slot initialize_again)",
         ),
         Row(
             "Member failures",
-            "A member that sends no heartbeat is removed; its acquisition locks at the leaders remain.",
+            "The group coordinator removes a member that sends no heartbeat. Its acquisition locks "
+            "at the leaders remain.",
             MODELLED,
             handler="brokers.membership.share_membership.on_timer",
             test="cluster/test_share_members.py::test_the_coordinator_takes_a_member_out_and_its_locks_stay",
@@ -295,17 +305,18 @@ KIP = Kip(
         ),
         Row(
             "AlterShareGroupOffsets",
-            "An operator has an empty group begin elsewhere: its state is initialized under the group's epoch.",
+            "An operator changes where an empty group begins. The state is initialized again under the group epoch.",
             MODELLED,
             handler="brokers.groups.share_administration.on_alter_share_group_offsets",
             scenario="kip-932-reset",
             test="brokers/test_share_administration.py::test_a_reset_makes_the_state_anew_under_the_groups_epoch_and_answers_at_the_end",
             page="30-share-groups-kip-932",
-            note="in 4.4.0 the group's epoch is not bumped, although the KIP says so; later code bumps it",
+            note="in 4.4.0 the group epoch is not bumped, although the KIP says so; later code bumps it",
         ),
         Row(
             "FENCED_STATE_EPOCH",
-            "A leader learns of a reset by an acknowledgement or a release that is refused, and forgets what it has.",
+            "A leader learns of a reset when a write for an acknowledgement or a release is "
+            "rejected, and drops its state.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_state_answered",
             scenario="kip-932-reset-fences",
@@ -315,7 +326,7 @@ KIP = Kip(
         ),
         Row(
             "DescribeShareGroupOffsets",
-            "An operator reads where a group stands, by summaries of its share coordinators.",
+            "An operator reads a group's start offsets. The share coordinators provide the summaries.",
             MODELLED,
             handler="brokers.groups.share_administration.on_describe_share_group_offsets",
             scenario="kip-932-reset",
@@ -324,7 +335,7 @@ KIP = Kip(
         ),
         Row(
             "DeleteShareGroupOffsets",
-            "An operator has a group forget where it stands in a topic.",
+            "An operator deletes a group's start offsets for a topic.",
             MODELLED,
             handler="brokers.groups.share_administration.on_delete_share_group_offsets",
             test="brokers/test_share_administration.py::test_deleting_a_topics_offsets_is_noted_first_and_done_when_every_state_is_gone",
@@ -333,7 +344,7 @@ KIP = Kip(
         ),
         Row(
             "DeleteGroups, DeleteShareGroupState",
-            "A share group is deleted after what is durable of its share-partitions.",
+            "A share group is deleted after the durable state of its share-partitions.",
             MODELLED,
             handler="brokers.groups.share_administration.on_delete_groups",
             scenario="kip-932-delete-group",
@@ -341,19 +352,20 @@ KIP = Kip(
             page="30-share-groups-kip-932",
         ),
         Row(
-            "A topic that is deleted",
-            "Its share coordinators delete the state of every group, the groups forget that it had some.",
+            "A deleted topic",
+            "The share coordinators delete its state for every group, and the groups no longer "
+            "list it as initialized.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_topic_deleted",
             test="brokers/test_deleted_topics.py::"
             "test_the_state_of_a_topic_s_share_partitions_is_deleted_whichever_group_they_are_of",
-            note="whether a vote of a transaction (KIP-1289) is pending is not asked: our inference",
+            note="whether a transactional acknowledgement (KIP-1289) is pending is not checked: our inference",
             scenario="kip-932-topic-deleted",
             page="35-share-groups-in-operation",
         ),
         Row(
-            "State epoch of a group that is made again",
-            "A re-created group starts again at the first epoch, so a leader of the deleted group is not fenced.",
+            "State epoch of a re-created group",
+            "A re-created group starts again at the first epoch, so a leader from before the deletion is not fenced.",
             MODELLED,
             handler="brokers.share_coordinators.share_coordinator.on_write",
             scenario="kip-932-delete-undone",
@@ -362,7 +374,7 @@ KIP = Kip(
         ),
         Row(
             "A group's id is of one type",
-            "An id that a regular group has, or that offsets are kept for, takes no member of a share group.",
+            "If a regular group has the id, or offsets are stored for it, no share group member is accepted.",
             MODELLED,
             handler="brokers.groups.group_kinds.why_not_shared",
             scenario="kip-932-name-taken",
@@ -372,7 +384,7 @@ KIP = Kip(
         ),
         Row(
             "A group's id is of one type: a share group's",
-            "It takes neither members nor offsets of a regular group.",
+            "A share group accepts neither members nor offsets of a regular group.",
             MODELLED,
             handler="brokers.groups.group_kinds.why_not_shared",
             scenario="kip-932-name-taken",
@@ -382,7 +394,7 @@ KIP = Kip(
         ),
         Row(
             "ShareGroupDescribe",
-            "An operator asks who is in a group, or in each of several.",
+            "An operator lists the members of a group, or of several groups.",
             MODELLED,
             handler="brokers.groups.share_administration.on_share_group_describe",
             test="brokers/test_share_administration.py::test_a_group_is_described_with_its_members",
@@ -391,61 +403,61 @@ KIP = Kip(
         ),
         Row(
             "Share-group state topic: pruning",
-            "Records that snapshots have replaced are deleted, and the state stays the same.",
+            "Records that snapshots have replaced are deleted. The state does not change.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_timer",
             test="brokers/test_share_upkeep.py::test_what_snapshots_have_replaced_is_deleted",
-            note="where state_upkeep is set; the job may come at any moment",
+            note="with state_upkeep; the job may run at any moment",
             page="30-share-groups-kip-932",
             scenario="kip-1289-small-pruned",
         ),
         Row(
             "Share-group state topic: cold snapshots",
-            "A share-partition that was not written for long gets a snapshot that repeats its state.",
+            "A share-partition that has not been written for a long time gets a snapshot that repeats its state.",
             MODELLED,
             handler="brokers.share_coordinators.share_state_maintenance.on_timer",
             test="brokers/test_share_upkeep.py::"
             "test_a_cold_snapshot_repeats_the_state_and_is_not_made_where_nothing_is_new",
-            note="where state_upkeep is set; the job may come at any moment",
+            note="with state_upkeep; the job may run at any moment",
             page="30-share-groups-kip-932",
             scenario="kip-1289-small-pruned",
         ),
         Row(
             "Several partitions",
-            "One session per broker reads every partition that it leads.",
+            "One session per broker reads every partition that the broker leads.",
             MODELLED,
             handler="brokers.share_leaders.share_partition_leader.on_fetch_further",
             scenario="kip-932-several-partitions",
             test="cluster/test_several_partitions.py::test_every_record_of_every_partition_is_delivered_once",
             page="30-share-groups-kip-932",
-            note="here the client asks one broker after the other and stops at the first partition that has "
-            "records; without by_session",
+            note="without by_session: here the client asks one broker after the other, and stops "
+            "at the first partition that has records",
         ),
         Row(
             "Several partitions in one ShareFetch",
-            "The session knows its partitions, an answer has records of several, in turns, up to max records.",
+            "A session lists its partitions. A response has records of several of them, in turns, up to max records.",
             MODELLED,
             handler="brokers.share_leaders.share_fetching.on_share_fetch",
             scenario="kip-932-one-answer",
             test="brokers/test_share_fetching.py::"
             "test_one_answer_has_records_of_every_partition_and_no_more_than_were_asked_for",
             page="35-share-groups-in-operation",
-            note="where a spec says by_session; sizes in bytes and how they are shared out are not there",
+            note="only with by_session; sizes in bytes, and how they are divided, are not modelled",
         ),
         Row(
             "Several partitions in one ShareAcknowledge",
-            "commitSync() says in one request what became of records of every partition of a broker.",
+            "commitSync() sends the acknowledgements for all partitions of a broker in one request.",
             MODELLED,
             handler="brokers.share_leaders.share_fetching.on_share_acknowledge",
             test="cluster/test_session_fetches.py::"
             "test_commit_sync_accepts_what_is_in_hand_with_one_request_to_each_broker",
             scenario="kip-932-several-partitions",
             page="30-share-groups-kip-932",
-            note="where a spec says by_session, and in implicit mode; the story has one partition in each",
+            note="only with by_session, and in implicit mode; the story has one partition in each request",
         ),
         Row(
             "AcknowledgeErrorCode of a partition",
-            "Acknowledgements that are refused in one partition touch no other one.",
+            "Acknowledgements that are rejected in one partition do not affect other partitions.",
             MODELLED,
             handler="brokers.share_leaders.share_fetching.gathered",
             scenario="kip-932-one-answer",
@@ -455,7 +467,7 @@ KIP = Kip(
         ),
         Row(
             "ErrorCode of a partition",
-            "A partition whose state cannot be read is an error of its own; the others bring their records.",
+            "A partition whose state cannot be read gets an error of its own. The others return their records.",
             MODELLED,
             handler="brokers.share_leaders.share_fetching.gathered",
             scenario="kip-932-one-answer",

@@ -16,7 +16,7 @@ KIP = Kip(
     (
         Row(
             "transaction.two.phase.commit.enable (producer)",
-            "A producer takes part in a two-phase commit: Enable2Pc, and no time limit of its own.",
+            "A producer in a two-phase commit sends Enable2Pc, and its transaction has no time limit.",
             MODELLED,
             "clients.transactions.transaction_manager.init_transactions",
             test=PRODUCER + "a_producer_of_a_two_phase_commit_asks_for_no_time_limit",
@@ -25,7 +25,7 @@ KIP = Kip(
         ),
         Row(
             "transaction.two.phase.commit.enable (broker)",
-            "Where it is false, Enable2Pc answers TRANSACTIONAL_ID_AUTHORIZATION_FAILED.",
+            "If it is false, the response to Enable2Pc is TRANSACTIONAL_ID_AUTHORIZATION_FAILED.",
             MODELLED,
             "brokers.transactions.two_phase.request_checks",
             test=BROKER + "a_broker_allows_two_phase_commit_only_if_its_operator_does",
@@ -34,8 +34,8 @@ KIP = Kip(
         ),
         Row(
             "No transaction time-out",
-            "The stored time-out is 2147483647: transaction.max.timeout.ms does not apply, and no "
-            "scan aborts the transaction.",
+            "The coordinator stores a timeout of 2147483647. transaction.max.timeout.ms does not "
+            "apply, and no scan aborts the transaction.",
             MODELLED,
             "brokers.transactions.transaction_coordinator.why_no_timeout",
             "kip-939-dual-write",
@@ -44,7 +44,8 @@ KIP = Kip(
         ),
         Row(
             "prepareTransaction()",
-            "Flushes, then PREPARED_TRANSACTION and a PreparedTxnState; no request is sent.",
+            "The producer flushes, enters PREPARED_TRANSACTION, and returns a PreparedTxnState. "
+            "Preparing itself sends no request.",
             MODELLED,
             "clients.sending.producer.prepare_transaction",
             "kip-939-dual-write",
@@ -53,7 +54,7 @@ KIP = Kip(
         ),
         Row(
             "PreparedTxnState",
-            "Producer id and epoch, as a text 'pid:epoch', empty for none.",
+            "It holds the producer id and epoch. As a text it is 'pid:epoch', or empty if there is none.",
             MODELLED,
             "clients.transactions.prepared_txn_state.PreparedTxnState",
             test=PRODUCER + "a_prepared_state_is_read_as_it_was_written",
@@ -62,7 +63,7 @@ KIP = Kip(
         ),
         Row(
             "completeTransaction(state)",
-            "Commits if the state is that of the prepared transaction, else aborts.",
+            "The producer commits if the state is that of the prepared transaction. Otherwise it aborts.",
             MODELLED,
             "clients.sending.producer.complete_transaction",
             "kip-939-undone",
@@ -72,7 +73,7 @@ KIP = Kip(
         ),
         Row(
             "initTransactions(keepPreparedTxn) of a release",
-            "Every release answers UNSUPPORTED_VERSION.",
+            "Every release returns UNSUPPORTED_VERSION.",
             MODELLED,
             "designs.options.two_phase_options.not_served",
             "kip-939-released-only",
@@ -81,8 +82,8 @@ KIP = Kip(
         ),
         Row(
             "InitProducerId with KeepPreparedTxn",
-            "An open transaction stays open; the answer has its identity and a new one that may end "
-            "it, which is logged.",
+            "An open transaction stays open. The response contains its identity and a new identity "
+            "that may end it; the coordinator logs the new one.",
             MODELLED,
             "brokers.transactions.two_phase.kept",
             "kip-939-dual-write",
@@ -92,17 +93,18 @@ KIP = Kip(
         ),
         Row(
             "Fencing of the previous owner of a kept transaction",
-            "The previous owner cannot end the transaction; leaders accept its batches to partitions that are in the transaction.",
+            "The previous owner cannot end the transaction. Leaders still accept its batches for "
+            "partitions in the transaction.",
             MODELLED,
             "brokers.transactions.transaction_checks.end_txn_checks",
             "kip-939-still-writing",
             STORES + "keeping_a_transaction_does_not_keep_its_writer_out_of_it",
-            note="draft; what the text does not say of batches follows from Kafka's checks: our inference",
+            note="draft; the text does not say so about batches, it follows from Kafka's checks: our inference",
             page="60-commit-with-a-database-kip-939",
         ),
         Row(
             "Epoch bump when a kept transaction is complete",
-            "The next epoch is above the one that ended it, so that a late EndTxn finds nothing.",
+            "The next epoch is higher than the one that ended the transaction, so a late EndTxn has no effect.",
             MODELLED,
             "brokers.transactions.two_phase.decision_of_kept",
             test=BROKER
@@ -113,7 +115,7 @@ KIP = Kip(
         ),
         Row(
             "Epoch overflow of a kept transaction",
-            "The identity that may end it is a fresh producer id.",
+            "A new producer id becomes the identity that may end the transaction.",
             MODELLED,
             "designs.options.two_phase_options.next_epoch",
             test=BROKER + "at_the_last_epoch_a_kept_transaction_is_ended_by_a_fresh_producer_id",
@@ -123,7 +125,8 @@ KIP = Kip(
         ),
         Row(
             "Dual write",
-            "The state goes into the database with the data; its commit decides, Kafka follows.",
+            "The application writes the state to the database together with the data. The "
+            "database's commit decides, and Kafka follows.",
             MODELLED,
             "clients.transactions.external_database.commit",
             "kip-939-dual-write",
@@ -133,7 +136,7 @@ KIP = Kip(
         ),
         Row(
             "Admin.forceTerminateTransaction",
-            "Ends a transaction that has no time limit: InitProducerId, which aborts it.",
+            "It ends a transaction that has no time limit: the admin client sends InitProducerId, which aborts it.",
             MODELLED,
             "clients.operators.admin.fence_producers",
             "kip-939-force-terminate",
@@ -142,7 +145,7 @@ KIP = Kip(
         ),
         Row(
             "ListTransactions, describe: how long a transaction is open",
-            "A description has the start timestamp that the record of the transaction carries.",
+            "A description contains the start timestamp from the transaction's record.",
             MODELLED,
             "brokers.transactions.administration.on_describe_transactions",
             "kip-994-who-takes-long",
@@ -152,17 +155,17 @@ KIP = Kip(
         ),
         Row(
             "The order of KIP-1310 4.5",
-            "Kafka commits before the database, and no decision is written down.",
+            "Kafka commits before the database, and nothing records the decision.",
             MODELLED,
             "scenarios.applications.programs.KAFKA_FIRST_UNDOES",
             "kip-1310-kafka-first",
             STORES + "when_kafka_goes_first_and_nothing_is_written_down_neither_recovery_is_right",
             page=PAGE,
-            note="a rival order; how to recover is not in its text, both ways are our inference",
+            note="a rival order; its text does not say how to recover, so both recoveries are our inference",
         ),
         Row(
             "Transaction versions 0 and 1",
-            "A two-phase commit is allowed there; whether a transaction can be kept is not in the text.",
+            "A two-phase commit is allowed there. The text does not say whether a transaction can be kept.",
             MODELLED,
             "brokers.transactions.two_phase.request_checks",
             test=BROKER + "a_release_asks_for_no_transaction_version_and_keeps_in_none",
@@ -172,17 +175,17 @@ KIP = Kip(
         ),
         Row(
             "Several transactions of a database at once, several writers",
-            "Each with a state of its own.",
+            "Each transaction has its own prepared state.",
             MODELLED,
             "clients.transactions.external_database.agreed",
             "kip-939-two-at-once",
             "clients/test_shared_database.py::test_two_transactions_of_one_database_have_a_state_each",
-            note="a place for each transactional id is our inference",
+            note="that the database has a place for each transactional id is our inference",
             page=PAGE,
         ),
         Row(
-            "A writer that the database has to refuse",
-            "Kafka's epoch fences in Kafka; a database has to compare its writers by itself.",
+            "A writer that the database must reject",
+            "Kafka's epochs fence a writer only in Kafka. A database has to compare its writers itself.",
             MODELLED,
             "clients.transactions.external_database.why_stale",
             "kip-939-database-fences",
@@ -192,8 +195,8 @@ KIP = Kip(
             page="60-commit-with-a-database-kip-939",
         ),
         Row(
-            "A writer that the database does not refuse",
-            "Without that it commits what Kafka has aborted.",
+            "A writer that the database does not reject",
+            "Without that check the database commits what Kafka has aborted.",
             MODELLED,
             "clients.transactions.external_database.commit",
             "kip-939-database-lets-in",
@@ -204,7 +207,7 @@ KIP = Kip(
         ),
         Row(
             "ACL operation TWO_PHASE_COMMIT",
-            "A principal needs it besides WRITE on the transactional id, for enable2Pc alone.",
+            "A principal needs it in addition to WRITE on the transactional id, but only for enable2Pc.",
             MODELLED,
             "brokers.authorizer.needs_of",
             test="brokers/test_authorizer.py::"

@@ -11,14 +11,15 @@ KIP = Kip(
     (
         Row(
             "Data Flow: 1. Finding a transaction coordinator",
-            "A producer that may not know its coordinator gets a fatal error.",
+            "A producer without the right to look up its coordinator gets a fatal error.",
             SIMPLIFIED,
             "brokers.kafka_apis.on_find_coordinator",
             "pain-refused-at-start",
             "brokers/test_rights_of_kafka_apis.py::"
             "test_who_may_not_know_its_coordinator_is_at_its_end",
             page="65-operators-and-symptoms",
-            note="sent where there are ACLs and for transactional ids; else it is looked up at once",
+            note="FindCoordinator is sent only where there are ACLs, and for transactional ids; "
+            "otherwise the coordinator is looked up at once",
         ),
         Row(
             "InitPidRequest",
@@ -31,7 +32,8 @@ KIP = Kip(
         ),
         Row(
             "Transaction coordinator, transaction log",
-            "A transition is logged and replicated before it counts and is answered.",
+            "The coordinator logs and replicates a transition before it takes effect and before "
+            "the client gets a response.",
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.on_replicated",
             scenario="kip-1289-group-commit",
@@ -40,7 +42,8 @@ KIP = Kip(
         ),
         Row(
             "Transaction log: appends that fail",
-            "A decision whose append timed out counts all the same for the coordinator that loads the log next.",
+            "If the append of a decision times out, the decision still takes effect when the next "
+            "coordinator loads the log.",
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.fail_append",
             scenario="kip-98-given-up-decision",
@@ -49,29 +52,29 @@ KIP = Kip(
         ),
         Row(
             "acks=all, min.insync.replicas",
-            "A leader without enough replicas takes no batch.",
+            "A leader with too few in-sync replicas rejects batches.",
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_produce",
             scenario="kip-98-too-few-replicas",
             test="brokers/test_failed_appends.py::test_a_leader_without_enough_replicas_takes_no_batch",
             page="15-producer-ids-and-epochs-kip-98",
-            note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND needs "
-            "a moment that is not there",
+            note="a replica is in sync while its broker runs; NOT_ENOUGH_REPLICAS_AFTER_APPEND "
+            "needs a moment that the model does not have",
         ),
         Row(
             "min.insync.replicas of __consumer_offsets and __share_group_state",
-            "A coordinator without enough replicas takes nothing and says COORDINATOR_NOT_AVAILABLE at once; "
-            "a marker is sent again.",
+            "A coordinator with too few in-sync replicas rejects writes and returns "
+            "COORDINATOR_NOT_AVAILABLE at once. Markers are resent.",
             SIMPLIFIED,
             handler="brokers.logs.replication.marker_checks",
             test="brokers/test_coordinators_without_replicas.py::test_an_offset_is_refused_and_not_kept",
-            note="the generation of a classic group waits until the replicas are back; Kafka rebalances again",
+            note="a classic group's generation waits until the replicas are back; Kafka rebalances again",
             scenario="kip-98-offsets-without-replicas",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "AddPartitionsToTxnRequest",
-            "A partition is logged in its transaction once, however often it is added.",
+            "The coordinator logs a partition of a transaction once, no matter how often it is added.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_add_partitions",
             scenario="kip-1289-group-commit",
@@ -80,7 +83,8 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest: errors of single partitions",
-            "If one of them is forbidden or not there, none is added, and the others are not attempted.",
+            "If one partition is unauthorized or does not exist, none is added, and the others get "
+            "OPERATION_NOT_ATTEMPTED.",
             MODELLED,
             handler="brokers.deleted_topics.not_added",
             scenario="kip-98-topic-deleted-tv1",
@@ -90,7 +94,7 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest: UNKNOWN_TOPIC_OR_PARTITION at the client",
-            "It retries without limit, and EndTxn waits behind the request.",
+            "The client retries without limit, and EndTxn waits behind the request.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             test="clients/test_older_transaction_versions.py::"
@@ -100,29 +104,30 @@ KIP = Kip(
         ),
         Row(
             "retry.backoff.ms of producers",
-            "A request that was refused goes out again after a while, the same one each time; meanwhile the sender sleeps.",
+            "The sender retries a rejected request after a back-off of constant length, and sends "
+            "nothing else meanwhile.",
             MODELLED,
             handler="clients.transactions.transaction_manager._resting",
             scenario="kip-98-next-transaction-waits",
             test="clients/test_sender.py::"
             "test_a_request_that_was_refused_for_now_rests_and_nothing_else_goes_out",
-            note="on a timed clock that has rests (backs_off), and with max_in_flight",
+            note="on a timed clock with back-offs (backs_off), and with max_in_flight",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "retry.backoff.ms of batches (KIP-580)",
-            "A batch that was refused goes out again after a while that grows up to retry.backoff.max.ms.",
+            "The sender retries a rejected batch after a back-off that grows up to retry.backoff.max.ms.",
             MODELLED,
             handler="clients.sending.producer.back_off",
             test="cluster/test_pipelined_producers.py::"
             "test_on_a_timed_clock_a_refused_batch_goes_out_again_after_a_growing_while",
-            note="on a timed clock with max_in_flight, without the jitter of 20 %",
+            note="on a timed clock with max_in_flight; without the jitter of 20 %",
             scenario="kip-98-batch-backs-off",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "The sender's order of requests",
-            "Transactional requests are sent before batches, and only one is in flight at a time.",
+            "The sender sends transactional requests before batches, and only one of them is in flight at a time.",
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-98-offsets-go-first",
@@ -132,7 +137,7 @@ KIP = Kip(
         ),
         Row(
             "EndTxnRequest",
-            "The decision is logged as PREPARE_COMMIT or PREPARE_ABORT before it is answered.",
+            "The coordinator logs the decision as PREPARE_COMMIT or PREPARE_ABORT before it responds.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-1289-group-commit",
@@ -141,7 +146,7 @@ KIP = Kip(
         ),
         Row(
             "WriteTxnMarkerRequest",
-            "Every enlisted partition gets a marker; when all have it the transaction is complete.",
+            "Every partition in the transaction gets a marker. When all of them have it, the transaction is complete.",
             MODELLED,
             handler="brokers.kafka_apis.on_write_txn_markers",
             scenario="kip-1289-group-commit",
@@ -150,7 +155,8 @@ KIP = Kip(
         ),
         Row(
             "WriteTxnMarkerRequest: answers",
-            "A marker is sent again, is not needed, or is failed for good, by the error of its partition.",
+            "The error of a partition decides whether its marker is resent, is no longer needed, "
+            "or has failed for good.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_markers_answered",
             test="brokers/test_transaction_coordinator.py::test_the_errors_after_which_a_marker_is_sent_again_are_those_of_kafka",
@@ -159,19 +165,20 @@ KIP = Kip(
         ),
         Row(
             "WriteTxnMarkerRequest: several transactions in one",
-            "A broker's markers of several transactions go out in one request.",
+            "A coordinator sends the markers of several transactions for one broker in one request.",
             SIMPLIFIED,
             handler="brokers.transactions.transaction_append.gathered",
             scenario="kip-98-markers-together",
             test="cluster/test_markers_together.py::"
             "test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request",
             page="16-what-a-sender-sends",
-            note="what one step of a coordinator ends on a broker goes together; in Kafka what waits between two "
-            "rounds of the broker's thread, of all its coordinators",
+            note="here these are the markers that one step of a coordinator creates; in Kafka "
+            "everything that was queued for the broker between two rounds of the sender "
+            "thread, from all coordinators of the sending broker",
         ),
         Row(
-            "WriteTxnMarkerRequest: a partition that is gone",
-            "A partition whose topic was deleted needs no marker, and keeps no transaction open.",
+            "WriteTxnMarkerRequest: a deleted partition",
+            "A partition whose topic was deleted needs no marker, and does not keep a transaction open.",
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.send_markers",
             scenario="kip-98-topic-deleted",
@@ -181,7 +188,7 @@ KIP = Kip(
         ),
         Row(
             "Coordinator failover",
-            "A new coordinator reads the log and finishes what was prepared.",
+            "A new coordinator reads the log and completes the transactions that were prepared.",
             MODELLED,
             handler="brokers.transactions.transaction_state_manager.on_loaded",
             test="brokers/test_transaction_coordinator.py::test_a_new_coordinator_redoes_from_the_log_and_sends_every_marker_again",
@@ -190,7 +197,8 @@ KIP = Kip(
         ),
         Row(
             "ACLs: TransactionalId resource",
-            "A transactional request needs WRITE on its transactional id, and what its topics and group need.",
+            "A transactional request needs WRITE on its transactional id, in addition to the "
+            "rights for its topics and its group.",
             MODELLED,
             handler="brokers.authorizer.refusal",
             scenario="pain-refused-at-start",
@@ -200,7 +208,8 @@ KIP = Kip(
         ),
         Row(
             "Zombie fencing",
-            "A second producer with the same transactional id fences the first one: brokers reject every later request of it.",
+            "A second producer with the same transactional id fences the first one: brokers reject "
+            "every later request from it.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_init_producer_id",
             scenario="pain-two-instances",
@@ -209,19 +218,19 @@ KIP = Kip(
         ),
         Row(
             "transaction.timeout.ms",
-            "A transaction that takes too long is aborted with a bump of the epoch; one scan finds all of a "
-            "broker.",
+            "The coordinator aborts a transaction that takes too long, and bumps the epoch. One "
+            "scan finds all such transactions of a broker.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_timeout",
             scenario="kip-890-too-late",
             test="brokers/test_transaction_coordinator.py::test_a_transaction_that_runs_out_of_time_is_aborted_with_a_bump",
             page="10-transactions-kip-98",
-            note="on a timed clock by a scan at most its interval late, whenever the one before it was; untimed "
-            "each at any moment",
+            note="on a timed clock the scan is at most its interval late, whenever the previous "
+            "one was; without a clock each transaction may time out at any moment",
         ),
         Row(
             "Idempotent producer: sequences",
-            "A repeated batch is recognised, one that does not follow is refused.",
+            "The leader recognizes a repeated batch, and rejects one that does not follow the last sequence.",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             test="brokers/test_partition_log.py::test_the_last_five_batches_are_recognised_as_duplicates_and_older_ones_are_out_of_order",
@@ -230,7 +239,7 @@ KIP = Kip(
         ),
         Row(
             "Read Committed: LSO and aborted transactions",
-            "A consumer reads below the last stable offset and skips what was aborted.",
+            "A consumer reads below the last stable offset, and skips aborted records.",
             MODELLED,
             handler="brokers.logs.partition_leader.on_fetch",
             scenario="kip-98-stuck-lso",
@@ -239,7 +248,7 @@ KIP = Kip(
         ),
         Row(
             "TxnOffsetCommitRequest",
-            "Offsets are staged in the transaction and count when its marker comes.",
+            "Offsets are pending in the transaction until its marker commits or drops them.",
             MODELLED,
             handler="brokers.groups.group_coordinator.on_txn_offset_commit",
             scenario="kip-1289-group-commit",
@@ -248,7 +257,7 @@ KIP = Kip(
         ),
         Row(
             "Producer API: states and errors",
-            "Which errors are retried, which abort the transaction, and which end the producer.",
+            "The client retries after some errors, aborts the transaction after others, and treats the rest as fatal.",
             MODELLED,
             handler="clients.transactions.transaction_manager.on_answer",
             scenario="kip-1289-group-abort",
@@ -257,18 +266,18 @@ KIP = Kip(
         ),
         Row(
             "Producer API: send() and max.block.ms",
-            "send() waits for the metadata of its topic; what it throws stands in its Future.",
+            "send() waits for the metadata of its topic. Its exception is in the Future that it returns.",
             MODELLED,
             handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-topic-awaited",
             test="clients/test_awaited_topics.py::"
             "test_after_max_block_ms_send_returns_and_the_next_call_throws",
             page="65-operators-and-symptoms",
-            note="where topics of a cluster come and go; else every producer knows every topic",
+            note="in clusters whose topics are created and deleted; elsewhere every producer knows every topic",
         ),
         Row(
             "AddOffsetsToTxnRequest",
-            "The partition of __consumer_offsets that the group's id belongs to is added, once.",
+            "The coordinator adds the __consumer_offsets partition of the group id to the transaction, once.",
             MODELLED,
             handler="brokers.transactions.transaction_coordinator.on_add_offsets",
             scenario="kip-890-late-commit",
@@ -277,7 +286,7 @@ KIP = Kip(
         ),
         Row(
             "AddPartitionsToTxnRequest of clients",
-            "Below transaction version 2 a batch waits until its partition is added.",
+            "Below transaction version 2 a batch waits until its partition has been added to the transaction.",
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
@@ -286,7 +295,7 @@ KIP = Kip(
         ),
         Row(
             "AddOffsetsToTxnRequest of clients",
-            "Below transaction version 2 offsets are added before they are committed.",
+            "Below transaction version 2 the client sends AddOffsetsToTxn before it commits the offsets.",
             MODELLED,
             handler="clients.sending.producer.next_request",
             scenario="kip-890-late-commit",
@@ -295,7 +304,7 @@ KIP = Kip(
         ),
         Row(
             "Producer fencing",
-            "A replaced static member is rejected wherever epochs are compared.",
+            "A producer that has been replaced is rejected wherever epochs are compared.",
             MODELLED,
             handler="brokers.logs.partition_log.is_fenced",
             scenario="kip-98-zombie",
@@ -304,12 +313,12 @@ KIP = Kip(
         ),
         Row(
             "TransactionStartTimestampMs, TransactionLastUpdateTimestampMs",
-            "A record says since when its transaction is open, and when it was changed.",
+            "A record contains when the transaction began and when it was last updated.",
             MODELLED,
             handler="brokers.transactions.transaction_append.dated",
             test="conformance/test_transactions.py::"
             "test_07_a_clock_that_goes_back_keeps_nobody_from_adding_partitions",
-            note="where a spec of a timed clock asks for times in records (stamps)",
+            note="where a spec with a timed clock asks for timestamps in records (stamps)",
             page="65-operators-and-symptoms",
             scenario="kip-994-who-takes-long",
         ),
@@ -324,7 +333,7 @@ KIP = Kip(
         ),
         Row(
             "InitPidRequest without a TransactionalId",
-            "A broker gives a new producer id to each request, and logs none of them.",
+            "A broker returns a new producer id for each request, and logs none of them.",
             MODELLED,
             handler="brokers.transactions.transaction_append.nameless",
             scenario="kip-98-idempotent-retry",
@@ -334,18 +343,21 @@ KIP = Kip(
         ),
         Row(
             "Produce: the batches of several partitions in one request",
-            "A producer's batches for one broker go out together; each partition appends or refuses its own.",
+            "A producer sends its batches for one broker in one request. Each partition accepts or "
+            "rejects its own batch.",
             SIMPLIFIED,
             handler="brokers.logs.produce_requests.on_produce",
             scenario="kip-98-two-partitions",
             test="cluster/test_several_produced.py::"
             "test_one_request_is_appended_in_one_partition_and_refused_in_the_other",
             page="16-what-a-sender-sends",
-            note="the sender sends every batch that is ready, without max.request.size; a partition that has to wait does not end the broker's round, as in RecordAccumulator.drain",
+            note="the sender sends every batch that is ready, without max.request.size; a "
+            "partition that has to wait does not end the round for its broker as it does in "
+            "RecordAccumulator.drain",
         ),
         Row(
             "Produce: one of several topics is forbidden",
-            "The batches of the other topics are appended, and the transaction can only be aborted.",
+            "The batches for the other topics are appended, and the transaction can only be aborted.",
             MODELLED,
             handler="cluster.topic_authorization.gathered",
             scenario="kip-98-two-partitions-forbidden",
@@ -355,41 +367,43 @@ KIP = Kip(
         ),
         Row(
             "max.in.flight.requests.per.connection",
-            "Several batches of a partition are in flight at once; after an error they are sent again alone and in their order.",
+            "Several batches of a partition are in flight at once. After an error they are resent "
+            "one at a time and in order.",
             SIMPLIFIED,
             handler="clients.sending.in_flight.next_batches",
             scenario="kip-98-in-flight",
             test="clients/test_idempotent_epoch.py::test_what_is_sent_again_goes_alone_and_in_order",
             page="10-transactions-kip-98",
-            note="requests of a connection, transactional ones too; a batch of another broker waits behind one "
-            "that has no room",
+            note="the limit counts the requests of a connection, including transactional ones; a "
+            "batch for another broker waits behind one whose connection has no room",
         ),
         Row(
             "max.in.flight.requests.per.connection in a transaction",
-            "A commit sends what is left, an abort waits for what a leader can have, and the batches "
-            "behind one that is failed for good take its place.",
+            "A commit sends the remaining batches. An abort waits for the batches that a leader "
+            "may have. When a batch fails for good, the batches behind it take over its sequences.",
             MODELLED,
             handler="clients.sending.sender.on_response",
             scenario="kip-98-in-flight-transaction",
             test="cluster/test_pipelined_producers.py::"
             "test_whatever_goes_wrong_each_record_is_committed_once_and_in_order",
             page="10-transactions-kip-98",
-            note="with max_in_flight; otherwise a producer has one batch of a partition on the wire",
+            note="with max_in_flight; otherwise a producer has one batch of a partition in flight",
         ),
         Row(
-            "delivery.timeout.ms of a batch on the wire (KIP-91)",
-            "It ends the waiting, not the request: what is in the network may come after the abort.",
+            "delivery.timeout.ms of a batch in flight (KIP-91)",
+            "The timeout ends the client's wait, but not the request: a batch in the network may "
+            "arrive after the abort.",
             MODELLED,
             handler="clients.sending.sender.expired",
             scenario="kip-98-in-flight-given-up",
             test="clients/test_several_in_flight.py::"
             "test_a_batch_that_expires_on_the_wire_ends_the_transaction_and_its_answer_is_nobodys",
-            note="with max_in_flight; the other producers give up only what waits to be sent",
+            note="with max_in_flight; other producers expire only batches that have not been sent",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "enable.idempotence=false",
-            "A producer without idempotence asks for no identity, and its batches have no sequence.",
+            "A producer without idempotence requests no producer id, and its batches have no sequences.",
             MODELLED,
             handler="clients.sending.idempotent_epoch.on_refused",
             scenario="kip-98-in-flight-without",
@@ -398,8 +412,8 @@ KIP = Kip(
             page="10-transactions-kip-98",
         ),
         Row(
-            "Sequences of a producer that a log does not know",
-            "Any first sequence is taken; only a transaction of version 2 has to begin at 0.",
+            "Sequences of a producer that is unknown to a log",
+            "The log accepts any first sequence. Only a transaction of version 2 has to begin at 0.",
             MODELLED,
             handler="brokers.logs.partition_log.check_client_batch",
             scenario="kip-98-in-flight-unknown",
@@ -409,65 +423,71 @@ KIP = Kip(
         ),
         Row(
             "Retention, DeleteRecords (KIP-107)",
-            "A log may be deleted from its front: what it knows of producers stays, its LSO is not before "
-            "its start, and a transaction whose first records are gone still ends with its marker.",
+            "Records may be deleted from the front of a log. The state of producers stays, the "
+            "last stable offset is never before the log start offset, and a transaction whose "
+            "first records are deleted still ends with its marker.",
             SIMPLIFIED,
             handler="brokers.logs.partition_log.delete_records",
             scenario="kip-98-deleted-transaction",
             test="cluster/test_deleted_records.py::"
             "test_a_transaction_whose_first_records_are_gone_still_ends_with_its_marker",
-            note="by an operator or as a fault a batch at a time",
+            note="by an operator or as a fault, one batch at a time",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "log.retention.ms",
-            "Old records go from the front of a log, even where their transaction is open; it commits nevertheless.",
+            "Old records are deleted from the front of a log, even if their transaction is open. "
+            "The transaction still commits.",
             SIMPLIFIED,
             handler="brokers.logs.log_retention.on_timer",
             scenario="kip-98-older-than-retention",
             test="brokers/test_log_retention.py::test_the_records_of_an_open_transaction_are_deleted_and_it_commits",
-            note="where records carry times (stamps) and a spec sets it; each batch is a segment; not by size",
+            note="where records have timestamps (stamps) and a spec sets it; each batch is a segment; not by size",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
-            "A consumer whose position a log does not have resets to the first record or to the end, or throws; the end depends on its isolation level.",
+            "If a log does not have a consumer's position, the consumer resets to the first record "
+            "or to the end, or throws. Where the end is depends on its isolation level.",
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_list_offsets",
             scenario="kip-98-away-too-long",
             test="scenarios/test_kip_98_reset.py::"
             "test_what_was_deleted_unread_is_in_no_output_and_nobody_is_told",
-            note="of a consumer of a regular group by whichever protocol, where a spec says its policy; else it "
-            "is earliest without the round trips; by_duration is of members that join (KIP-1106)",
+            note="for consumers of regular groups of either protocol, where a spec sets their "
+            "policy; otherwise earliest, without the round trips; by_duration only for "
+            "members that join (KIP-1106)",
             page="15-producer-ids-and-epochs-kip-98",
         ),
         Row(
             "producer.id.expiration.ms",
-            "A log forgets a producer after a day without a batch; then it accepts any sequence number from it.",
+            "A log removes a producer after a day without a batch. Then it accepts any sequence from that producer.",
             MODELLED,
             handler="brokers.logs.producer_expiry.on_timer",
             scenario="kip-98-silent-for-a-day",
             test="brokers/test_producer_expiry.py::"
             "test_a_batch_that_comes_again_after_that_is_in_the_log_twice",
             page="10-transactions-kip-98",
-            note="where a spec lets them (producer_ids_expire); no broker of 4.4 says UNKNOWN_PRODUCER_ID, "
-            "whose meaning its clients still know",
+            note="where a spec enables it (producer_ids_expire); no broker of 4.4 returns "
+            "UNKNOWN_PRODUCER_ID, but its clients still handle it",
         ),
         Row(
-            "Data Flow: 5.2: while the network is split",
-            "A decision needs its log alone; markers wait until the network partition heals, whichever coordinator sends them then.",
+            "Data Flow: 5.2: during a network partition",
+            "A decision needs only the coordinator's log. Markers wait until the network partition "
+            "heals, no matter which coordinator sends them then.",
             SIMPLIFIED,
             handler="brokers.transactions.transaction_coordinator.on_end_txn",
             scenario="kip-98-split-network",
             test="scenarios/test_split_network.py::"
             "test_a_decision_on_one_side_of_a_cut_is_carried_out_when_it_is_healed",
             page="05-break-it-yourself",
-            note="a cut lies between two sets of hosts and holds up messages alone: followers stay in sync "
-            "across it, and the controller, which has no host, reaches every broker",
+            note="a network partition lies between two sets of hosts and only holds up messages: "
+            "followers stay in sync across it, and the controller, which has no host, reaches "
+            "every broker",
         ),
         Row(
             "max.block.ms",
-            "A blocking call comes back after a time, and only the same call may be made again.",
+            "A blocking call times out, and afterwards only the same call may be made again.",
             MODELLED,
             handler="clients.thread.timed_out",
             scenario="kip-98-commit-timed-out",
@@ -476,19 +496,18 @@ KIP = Kip(
         ),
         Row(
             "max.block.ms, buffer.memory: send()",
-            "It waits for room, and throws nothing when its time is over: the next call does.",
+            "send() waits for room in the buffer. When max.block.ms is over it throws nothing; the next call throws.",
             MODELLED,
             handler="clients.sending.producer.send_timed_out",
             scenario="kip-98-buffer-full",
             test="clients/test_max_block.py::"
             "test_a_send_that_finds_no_room_comes_back_and_the_next_call_throws",
             page="10-transactions-kip-98",
-            note="with buffer, in batches; a producer without it has room for all that comes",
+            note="with buffer, counted in batches; a producer without it has unlimited room",
         ),
         Row(
             "max.block.ms: sendOffsetsToTransaction()",
-            "It comes back, and is forgotten: its offsets are sent all the same, before what ends the "
-            "transaction.",
+            "The call times out; its request is still sent, before the request that ends the transaction.",
             MODELLED,
             handler="clients.thread.timed_out",
             scenario="kip-98-offsets-timed-out",
@@ -507,7 +526,8 @@ KIP = Kip(
         ),
         Row(
             "max.block.ms: several threads",
-            "A call times out in one thread while another thread continues; the next thread that makes the same call gets a result that was not taken.",
+            "A call times out in one thread while another thread continues. The next thread that "
+            "makes the same call gets the result that was not returned.",
             MODELLED,
             handler="clients.transactions.results.left",
             scenario="kip-98-threads-timed-out",
@@ -517,19 +537,19 @@ KIP = Kip(
         ),
         Row(
             "Producer API: thread safe",
-            "Several threads at one transactional producer: a send() appends before it is asked whether a "
-            "transaction is open.",
+            "Several threads share a transactional producer. send() appends its record before it "
+            "checks whether a transaction is open.",
             MODELLED,
             handler="clients.sending.appending.left_behind",
             scenario="kip-98-threads-stray-record",
             test="clients/test_shared_producer.py::"
             "test_the_record_of_a_send_that_threw_goes_out_with_the_next_transaction",
             page="16-what-a-sender-sends",
-            note="read from KafkaProducer.doSend of 4.4; the javadoc says that sharing is safe",
+            note="read in KafkaProducer.doSend of 4.4; the javadoc says that sharing is safe",
         ),
         Row(
             "Producer API: thread safe, and a commit",
-            "EndTxn waits for a record that no transaction takes along: the commit hangs until it expires.",
+            "EndTxn waits for a record that belongs to no transaction. The commit hangs until the record expires.",
             MODELLED,
             handler="clients.sending.appending.left_behind",
             scenario="kip-98-threads-stuck-commit",
@@ -539,7 +559,7 @@ KIP = Kip(
         ),
         Row(
             "WriteTxnMarkerRequest: coordinator epoch",
-            "Markers of a coordinator that has been replaced are refused.",
+            "A log rejects markers from a coordinator that has been replaced.",
             MODELLED,
             handler="brokers.logs.replication.of_marker",
             scenario="kip-98-zombie-coordinator",
