@@ -122,15 +122,17 @@ def _check(given: HandIn) -> None:
     who: object = given.who
     if not isinstance(who, str) or not who.strip() or len(who) > NAME_MAX or not who.isprintable():
         raise BadHandIn(
-            f"The name is a text of 1 to {NAME_MAX} letters in one line, not {str(who)[:NAME_MAX]!r}."
+            f"The name must be a text of 1 to {NAME_MAX} letters in one line, not {str(who)[:NAME_MAX]!r}."
         )
     if len(given.entries) > LABS_MAX:
-        raise BadHandIn(f"A hand-in has at most {LABS_MAX} labs, not {len(given.entries)}.")
+        raise BadHandIn(f"A hand-in can have at most {LABS_MAX} labs, not {len(given.entries)}.")
     if not 0 <= given.right <= given.answered:
-        raise BadHandIn(f"Nobody has {given.right} right of {given.answered} answers.")
+        raise BadHandIn(
+            f"A hand-in cannot have {given.right} right answers out of {given.answered}."
+        )
     for each in given.entries:
         if each.reached < 0:
-            raise BadHandIn(f"Nobody reaches {each.reached} goals of {each.lab}.")
+            raise BadHandIn(f"A hand-in cannot have {each.reached} goals of {each.lab}.")
 
 
 def read_folder(

@@ -118,10 +118,10 @@ class Cluster:
             if action is None:
                 possible = "; ".join(self.possible) or "nothing"
                 raise NotReached(
-                    f"it is not so at step {self.steps}, and nothing goes on by itself; possible: {possible}"
+                    f"the condition did not hold at step {self.steps}, and no further step happens by itself; possible: {possible}"
                 )
             self.take(action)
-        raise NotReached(f"it is not so within {QUIET_MAX} steps")
+        raise NotReached(f"the condition did not hold within {QUIET_MAX} steps")
 
     def quiet(self, but: str = "") -> Self:
         """Run messages, senders and replicas until only applications, timers and faults are possible.

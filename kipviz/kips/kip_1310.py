@@ -472,8 +472,7 @@ LEFT_OPEN = tuple(
         ),
         (
             "4.5 after a crash: resume()",
-            "The process resumes the identity that is stored in the database. Then the two stores "
-            "agree after every crash.",
+            "The process resumes the identity in the database. Then the two stores agree after every crash.",
             "scenarios.applications.session_two_phase.RESUMES",
             "small-resumes",
         ),

@@ -34,8 +34,7 @@ TEST_PLAN = (
         for name, says, story, file, test in (
             (
                 "Session Lifecycle",
-                "A session goes from UNINITIALIZED through INITIALIZING, READY, IN_TRANSACTION and "
-                "COMMITTING back to READY.",
+                "A session goes through UNINITIALIZED, INITIALIZING, READY, IN_TRANSACTION, COMMITTING and READY.",
                 "bound-calls",
                 CLIENT,
                 "test_session_lifecycle",

@@ -252,7 +252,7 @@ PAINS: tuple[Pain, ...] = (
     Pain(
         22,
         "A share group handles the same record twice",
-        "A record comes again while somebody still works on it; the late ACCEPT is "
+        "A record is delivered again while a member is still processing it. The late ACCEPT gets "
         "INVALID_RECORD_STATE.",
         "The acquisition lock ran out during slow work.",
         "A longer lock, smaller batches, or RENEW.",

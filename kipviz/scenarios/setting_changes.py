@@ -126,7 +126,7 @@ _WORDS = {
     "share_group_max_size": "How many members may a share group have?",
     "share_sessions_max": "How many share sessions may a broker have?",
     "state_upkeep": "Do the jobs come that look after __share_group_state?",
-    "delay_max_ms": "How many ms is a message on the wire at most?",
+    "delay_max_ms": "How many ms is a message in flight at most?",
     "pause_max_ms": "How many ms does a client's thread stand still at most?",
     "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
     "work_ms": "How many ms does it work on a batch before it commits?",

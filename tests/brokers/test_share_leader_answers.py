@@ -35,7 +35,7 @@ from tests.brokers.share_place import (
 from tests.messages.shares import acknowledged, acknowledges, fetches
 
 REFUSED = "it was refused by the share coordinator"
-DELETED = "its state was deleted behind it"
+DELETED = "its state was deleted meanwhile"
 
 
 def dropped(place: SharePlace) -> str:

@@ -942,7 +942,7 @@ def test_a_vote_of_which_the_state_has_no_word_any_more_ends_with_what_was_loade
     place.coordinator(ReadShareGroupStateResponse(Errors.NONE, KEY, state_epoch, 1))
     assert KEY not in place.role.shares
     (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
-    assert dropped.because == "its state was made anew behind it"
+    assert dropped.because == "its state was created again meanwhile"
 
 
 def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does_not():
@@ -954,7 +954,7 @@ def test_a_look_that_finds_no_state_ends_what_was_loaded_and_one_that_fails_does
     place.coordinator(ReadShareGroupStateResponse(Errors.INVALID_REQUEST, KEY))
     assert KEY not in place.role.shares
     (dropped,) = [e for e in place.events if isinstance(e, SharePartitionDropped)]
-    assert dropped.because == "its state was deleted behind it"
+    assert dropped.because == "its state was deleted meanwhile"
     place = held()
     place.stage("M1", said(0, 0))
     place.coordinator()

@@ -184,7 +184,7 @@ def test_an_outcome_that_comes_while_a_write_is_under_way_or_after_the_fence_cha
         before = desk.role
         assert desk.ask(on_tell, tell) == TellShareGroupStateResponse(Errors.NONE, KEY)
         assert desk.role == before
-        assert facts(desk) == [("share-partition", status), ("nothing on the wire", free)]
+        assert facts(desk) == [("share-partition", status), ("no request in flight", free)]
 
 
 def test_a_marker_s_outcome_is_sent_to_the_leader_of_each_share_partition_that_it_changed() -> None:
@@ -247,7 +247,7 @@ def test_an_outcome_is_told_to_the_leader_of_votes_and_heard_by_every_other_with
     before = place.role
     assert place.ask(on_tell, tell) == heard
     assert place.role == before, "it has no votes"
-    assert facts(place) == [("share-partition", Status.ACTIVE), ("nothing on the wire", True)]
+    assert facts(place) == [("share-partition", Status.ACTIVE), ("no request in flight", True)]
     other = tell.but(key=KEY.replace("g1", "g2"))
     assert place.ask(on_tell, other) == heard.but(key=other.key)
     assert facts(place) == [("share-partition", None)]

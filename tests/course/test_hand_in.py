@@ -127,15 +127,17 @@ def test_what_is_no_text_or_no_hand_in_is_one_sentence_without_words_of_python(t
 
 @pytest.mark.parametrize("who", [None, 7, "", " ", "a\nb", "x" * 81, "\x1b[31m"])
 def test_a_name_that_no_table_can_show_is_refused_before_the_line_is_made(exercise, who):
-    with pytest.raises(ValueError, match=r"^The name is a text of 1 to 80 letters in one line"):
+    with pytest.raises(
+        ValueError, match=r"^The name must be a text of 1 to 80 letters in one line"
+    ):
         kipviz.hand_in(who, exercise)
 
 
 def test_numbers_that_nobody_can_reach_are_refused():
     for given, why in (
-        (HandIn("a", 5, 99, ()), "Nobody has 99 right of 5 answers."),
-        (HandIn("a", -1, -1, ()), "Nobody has -1 right of -1 answers."),
-        (HandIn("a", 0, 0, (Entry("deliver-twice", -3, ""),)), "Nobody reaches -3 goals of"),
+        (HandIn("a", 5, 99, ()), "A hand-in cannot have 99 right answers out of 5."),
+        (HandIn("a", -1, -1, ()), "A hand-in cannot have -1 right answers out of -1."),
+        (HandIn("a", 0, 0, (Entry("deliver-twice", -3, ""),)), "A hand-in cannot have -3 goals of"),
     ):
         data = msgspec.json.encode(given)
         text = urlsafe_b64encode(zlib.compress(data, 9)).decode().rstrip("=")

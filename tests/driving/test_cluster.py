@@ -70,7 +70,9 @@ def test_until_takes_the_step_or_stops_where_something_is_so(cluster):
     home = cluster.world.image.home_of("__transaction_state", "my-txn")
     cluster.until(lambda world: world.logs[home].high_watermark == 1)
     assert cluster.world.logs[home].high_watermark == 1
-    with pytest.raises(NotReached, match=r"it is not so at step .*; possible: app-1 goes on"):
+    with pytest.raises(
+        NotReached, match=r"the condition did not hold at step .*; possible: app-1 goes on"
+    ):
         cluster.until(lambda world: world.logs[home].end_offset == 99)
 
 

@@ -145,7 +145,7 @@ def test_a_reset_that_comes_before_the_leader_has_looked_leaves_no_record_staged
     trace = follow(trace, model, "B5 refreshes src-0", "and only then it looks")
     trace = follow(trace, model, "quiet", "the answer has another state epoch")
     assert pending_in(trace.world) == []
-    assert first_step(trace, SharePartitionDropped, because="its state was made anew behind it")
+    assert first_step(trace, SharePartitionDropped, because="its state was created again meanwhile")
 
 
 @pytest.mark.parametrize("call", [Call.DELETE_SHARE_GROUP_OFFSETS, Call.DELETE_SHARE_GROUPS])
@@ -168,7 +168,7 @@ def test_a_deletion_before_the_leader_has_looked_leaves_no_record_staged(call: C
     for instruction in ("B5 refreshes src-0", "quiet"):
         trace = follow(trace, model, instruction, "and only then it looks")
     assert pending_in(trace.world) == []
-    assert first_step(trace, SharePartitionDropped, because="its state was deleted behind it")
+    assert first_step(trace, SharePartitionDropped, because="its state was deleted meanwhile")
 
 
 @pytest.mark.parametrize(("under", "staged"), [("repaired", True), ("finding-L", False)])

@@ -294,7 +294,7 @@ POLLED = "records = consumer.poll()\n"
         ("producer.send(f(records))", "1: There is no 'records' yet: records = consumer.poll()"),
         (POLLED + "consumer.commit_sync(1)", "2: consumer.commit_sync() is written consumer.commi"),
         (POLLED + "consumer.commit_sync(); consumer.poll()", "2: A line has one call"),
-        ("while records:\n    consumer.poll()", "1: 'while' goes on for ever in a program"),
+        ("while records:\n    consumer.poll()", "1: a 'while' loop in a program never ends"),
         ("while True:\n    pass", "1: A program calls a client at least once"),
         (POLLED + "while True:\n    pass", "1: Behind this line comes a loop without a call"),
         (

@@ -81,7 +81,7 @@ def on_tell(
         return heard.after((looked_at("share-partition", None),))
     status, free = share.status, not share.writes
     heard = heard.after(
-        (looked_at("share-partition", status), looked_at("nothing on the wire", free))
+        (looked_at("share-partition", status), looked_at("no request in flight", free))
     )
     if status is not Status.ACTIVE or not free or not any(pending_cells(share)):
         return heard

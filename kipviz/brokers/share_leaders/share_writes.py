@@ -95,8 +95,8 @@ REMOVES = (
 # Why a share-partition is dropped after it queried the outcome of its transactional acknowledgements, by the error (our
 # inference).
 LOOKED = {
-    Errors.NONE: "its state was made anew behind it",
-    Errors.INVALID_REQUEST: "its state was deleted behind it",
+    Errors.NONE: "its state was created again meanwhile",
+    Errors.INVALID_REQUEST: "its state was deleted meanwhile",
 }
 
 

@@ -193,7 +193,7 @@ def _target(make: Callable[[str, str, tuple[str, ...]], Value]) -> Callable[...,
 def _assignment(fields: Fields, group: str, member: str) -> Value:
     epoch, previous, state = _member(fields)
     assigned = _decode_held(fields, "the assignment")
-    revoking = _decode_held(fields, "what is to be given up")
+    revoking = _decode_held(fields, "the partitions to revoke")
     _end(fields, "the assignment")
     return MemberRecord(group, member, epoch, previous, state, assigned, revoking)
 

@@ -15,7 +15,7 @@ LEFT_OUT = {
     "recordsSizeInBytes": "records have no sizes here; whether there are any is compared",
     "port": "where brokers are: they are looked up at once",
     "sessionId": "a number that the broker draws",
-    "authorizedOperations": "what whoever asks may do",
+    "authorizedOperations": "the rights of the client",
     "preferredReadReplica": "NOT MODELLED: reading from followers",
     "committedLeaderEpoch": "NOT MODELLED: what a consumer says besides the offset",
     "nodeEndpoints": "where brokers are: they are looked up at once",

@@ -324,7 +324,7 @@ class _Reading:
         forever = isinstance(node.test, ast.Constant) and node.test.value is True
         if not forever:
             refuse(
-                node, f"'while' goes on for ever in a program: write 'while True:'; {_NO_BRANCH}."
+                node, f"a 'while' loop in a program never ends: write 'while True:'; {_NO_BRANCH}."
             )
         if node.orelse:
             refuse(node.orelse[0], "'else' of a while is not in a program: the loop has no end.")

@@ -235,7 +235,7 @@ APIS: tuple[Api, ...] = (
                 Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
             ),
         ),
-        clause="KIP-447, first draft: InitProducerId API, Fencing zombie (given up before 2.5)",
+        clause="KIP-447, first draft: InitProducerId API, Fencing zombie (dropped before 2.5)",
         kafka="none yet (PR none)",
         answer_in="none yet (PR none)",
         words=("InitProducerId of group", ""),
