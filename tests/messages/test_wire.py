@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import cache
 from typing import Any
 
 import pytest
 
 from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import MessageSent
 from kipviz.messages.groups.classic_groups import (
     Assigned,
     JoinGroup,
@@ -75,17 +73,16 @@ from kipviz.messages.transactions.transactions import (
     refused_partitions,
 )
 from kipviz.messages.wire.batches import encode_batch
-from kipviz.messages.wire.codec import Encoded, WireError, decode, encode
+from kipviz.messages.wire.codec import WireError, decode, encode
 from kipviz.messages.wire.frame import KINDS, bytes_of, places, read_message
 from kipviz.messages.wire.kind import Around
 from kipviz.messages.wire.schema import Field, Schema, covers
 from kipviz.records.batches import DataRecord
 from kipviz.records.classic_groups import Subscription
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
-from kipviz.scenarios.library import LIBRARY
+from tests.messages.in_flight import sent
 from tests.messages.offset_fetches import response_of
 from tests.messages.shares import acknowledged, acknowledges, fetched, fetches, staged, stages
-from tests.scenarios.story import nodes, played
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python on Python 3.11
@@ -94,20 +91,6 @@ with warnings.catch_warnings():
 TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAg"
 AROUND = Around((("src", TOPIC_ID), ("out", "AAAAAAAAAAAAAAAAAAAAAw")), None, "app-1/producer")
 END = EndTxn("my-txn", 9, 1, committed=True)
-
-
-@cache
-def sent() -> tuple[tuple[Message, Encoded], ...]:
-    """Every different message of every story, with its bytes."""
-    found = {}
-    for story in LIBRARY:
-        for name in story.designs:
-            for node in nodes(played(story.name, name)[0]):
-                for event in node.events:
-                    if isinstance(event, MessageSent):
-                        around = Around(story.spec.topic_ids, None, event.source)
-                        found[event.message] = bytes_of(event.message, around)
-    return tuple(found.items())
 
 
 def body(message: Message, around: Around = AROUND) -> dict[str, Any]:
@@ -139,8 +122,8 @@ def test_every_message_has_a_schema_with_its_key_and_its_version() -> None:
 
 
 def test_all_bytes_of_a_message_belong_to_a_place_and_come_back_as_they_were() -> None:
-    assert len({type(message) for message, _ in sent()}) > 15
-    for message, written in sent():
+    assert len({type(message) for message, _, _ in sent()}) > 15
+    for message, written, _ in sent():
         schema = KINDS[type(message)].schema
         assert b"".join(written.data[s.start : s.start + s.size] for s in written.spans) == (
             written.data
@@ -444,7 +427,7 @@ def test_the_sizes_inside_a_batch_add_up() -> None:
 
 
 def test_a_message_that_is_cut_off_anywhere_names_field_and_byte() -> None:
-    for message, written in sent():
+    for message, written, _ in sent():
         schema = KINDS[type(message)].schema
         for end in range(4, len(written.data)):
             cut = (end - 4).to_bytes(4, "big") + written.data[4:end]

@@ -12,7 +12,7 @@ from kipviz.messages.apis.legal_errors import LegalErrors
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.wire.kind import Kind
+from kipviz.messages.wire.kind import Kind, RequestKind
 
 # A proposal whose requests no release supports, not even one that ships other drafts.
 NO_RELEASE = "no release"
@@ -71,8 +71,8 @@ class Case:
 class Api:
     """One API: a request, its response, and the facts about them that are not behaviour.
 
-    `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it; None: not written
-    yet, so the message has no bytes. `role` serves the request at the leader of `shard`. `needs` are the rights in the
+    `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it, and the request's with
+    the function that decodes it; None: not written yet, so the message has no bytes. `role` serves the request at the leader of `shard`. `needs` are the rights in the
     order in which Kafka checks them, unless one of `cases` applies. `refusal` makes the response that has an error and
     nothing else. `clause` and `kafka` name the text of the rule and the class that implements it; `answer_in` is
     Kafka's class that handles the response. `words` are the labels of an arrow if the names of the two messages are too
@@ -87,7 +87,7 @@ class Api:
 
     request: type[Message]
     response: type[Message]
-    request_bytes: Kind | None = None
+    request_bytes: RequestKind | None = None
     response_bytes: Kind | None = None
     role: Role
     shard: Shard

@@ -10,6 +10,8 @@ from kipviz.messages.message import Message
 
 # The first versions with fields for a group's member, and for RequireStable (KIP-447).
 NAMES_MEMBER, ASKS_STABLE = 3, 7
+# The first version of TxnOffsetCommit that names topics by id (KIP-1319).
+NAMES_IDS = 6
 # The first version of OffsetFetch with a field for several groups (KIP-709), and the last one that names topics.
 OF_SEVERAL_GROUPS, NAMES_TOPICS = 8, 9
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.membership import Assignment
 from kipviz.messages.message import Message
+
+
+def subscription_text(topics: Iterable[str]) -> str:
+    """Return the subscription of a share group's member as the model stores it: one text.
+
+    Kafka stores a set: order and repeated names make no difference. No topic name contains a comma.
+    """
+    return ",".join(sorted(set(topics)))
 
 
 class ShareGroupHeartbeat(Message, frozen=True):

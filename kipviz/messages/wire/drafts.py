@@ -12,7 +12,7 @@ fields of one version more than Kafka 4.4.0 has (our inference). One iteration a
 from __future__ import annotations
 
 from kipviz.core.values import Value
-from kipviz.messages.apis.shares import acknowledgements, share_state
+from kipviz.messages.apis.shares import acknowledgements, state_batches
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import (
     AcknowledgeType,
@@ -103,7 +103,7 @@ def schema_of(kind: type[Message], of: Iteration) -> tuple[Schema, int]:
     if kind in (WriteShareGroupState, ReadShareGroupStateResponse) and of.staged_fields:
         version = kind.VERSION + 1
         fields = _drop_fields(
-            _mark_staged(schema.fields, of, version), share_state.PENDING_VOTES.name
+            _mark_staged(schema.fields, of, version), state_batches.PENDING_VOTES.name
         )
         return schema.but(versions=f"0-{version}", fields=fields, status=DRAFT), version
     return schema, kind.VERSION
@@ -160,7 +160,7 @@ def _mark_staged(fields: tuple[Field, ...], of: Iteration, version: int) -> tupl
     found = []
     for field in fields:
         inside = _mark_staged(field.fields, of, version)
-        if field.name == share_state.STATE_BATCHES.name:
+        if field.name == state_batches.STATE_BATCHES.name:
             kept = tuple(f for f in inside if f.name not in _TYPES)
             added = (
                 Field(name, _TYPES[name], f"{version}+", default="-1", status=DRAFT)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded, Struct
+from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.schema import ZERO_ID, Schema
 from kipviz.records.placement import index_of, topic_of
 
@@ -75,6 +76,21 @@ class Kind:
     fill: Callable[[Any, Around], Struct]
     defaults: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     inside: Mapping[str, Encoded] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestKind(Kind):
+    """A request, which can also be decoded: `decode` is the inverse of `fill`.
+
+    It returns the model's messages for the fields of one request. There are several if Kafka's request has an array
+    and the model's message has one item of it. A field that the model does not have is ignored.
+
+    Raises (`decode`):
+        NotModelledError: if the model's message cannot hold the request.
+        KeyError: if a field of its version is missing.
+    """
+
+    decode: Callable[[Struct, Incoming], tuple[Message, ...]]
 
 
 def topics(

@@ -10,7 +10,8 @@ from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.cluster import acls as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 
 # The numbers of AclOperation, ResourceType, PatternType and AclPermissionType; 1 is "any" in a filter.
@@ -145,6 +146,26 @@ def _filter(m: model.AclFilter) -> Struct:
     }
 
 
+def _decode_filter(fields: Struct) -> model.AclFilter:
+    try:
+        return model.AclFilter(
+            _name_any(RESOURCE_NAMES, fields["ResourceTypeFilter"]),
+            fields["ResourceNameFilter"] or "",
+            PATTERN_NAMES[fields.get("PatternTypeFilter", PATTERNS[model.LITERAL])],
+            fields["PrincipalFilter"] or "",
+            _name_any(OPERATION_NAMES, fields["Operation"]),
+            {ANY: None, ALLOW: True, DENY: False}[fields["PermissionType"]],
+        )
+    except KeyError as number:
+        raise NotModelledError(
+            f"a filter of ACLs has the number {number}, which the model lacks"
+        ) from None
+
+
+def _name_any(names: dict[int, str], number: int) -> str:
+    return "" if number == ANY else names[number]
+
+
 def _entry(m: model.AclEntry) -> Struct:
     return {
         "Principal": m.principal,
@@ -156,6 +177,10 @@ def _entry(m: model.AclEntry) -> Struct:
 
 def _describe(m: model.DescribeAcls, _: Around) -> Struct:
     return _filter(m.filter)
+
+
+def _decode_describe(fields: Struct, _: Incoming) -> tuple[model.DescribeAcls, ...]:
+    return (model.DescribeAcls(_decode_filter(fields)),)
 
 
 def _encode_described(m: model.DescribeAclsResponse, _: Around) -> Struct:
@@ -187,12 +212,34 @@ def _create(m: model.CreateAcls, _: Around) -> Struct:
     return {"Creations": creations}
 
 
+def _decode_create(fields: Struct, _: Incoming) -> tuple[model.CreateAcls, ...]:
+    try:
+        acls = tuple(
+            model.AclEntry(
+                RESOURCE_NAMES[each["ResourceType"]],
+                each["ResourceName"],
+                PATTERN_NAMES[each.get("ResourcePatternType", PATTERNS[model.LITERAL])],
+                each["Principal"],
+                OPERATION_NAMES[each["Operation"]],
+                {ALLOW: True, DENY: False}[each["PermissionType"]],
+            )
+            for each in fields["Creations"]
+        )
+    except KeyError as number:
+        raise NotModelledError(f"an ACL has the number {number}, which the model lacks") from None
+    return (model.CreateAcls(acls),)
+
+
 def _encode_created(m: model.CreateAclsResponse, _: Around) -> Struct:
     return {"Results": tuple({"ErrorCode": error} for error in m.errors)}
 
 
 def _delete(m: model.DeleteAcls, _: Around) -> Struct:
     return {"Filters": tuple(map(_filter, m.filters))}
+
+
+def _decode_delete(fields: Struct, _: Incoming) -> tuple[model.DeleteAcls, ...]:
+    return (model.DeleteAcls(tuple(map(_decode_filter, fields["Filters"]))),)
 
 
 def _encode_deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
@@ -215,7 +262,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeAcls,
         response=model.DescribeAclsResponse,
-        request_bytes=Kind(DESCRIBE_ACLS_REQUEST, _describe),
+        request_bytes=RequestKind(DESCRIBE_ACLS_REQUEST, _describe, decode=_decode_describe),
         response_bytes=Kind(DESCRIBE_ACLS_RESPONSE, _encode_described),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
@@ -237,7 +284,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.CreateAcls,
         response=model.CreateAclsResponse,
-        request_bytes=Kind(CREATE_ACLS_REQUEST, _create),
+        request_bytes=RequestKind(CREATE_ACLS_REQUEST, _create, decode=_decode_create),
         response_bytes=Kind(CREATE_ACLS_RESPONSE, _encode_created),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,
@@ -261,7 +308,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DeleteAcls,
         response=model.DeleteAclsResponse,
-        request_bytes=Kind(DELETE_ACLS_REQUEST, _delete),
+        request_bytes=RequestKind(DELETE_ACLS_REQUEST, _delete, decode=_decode_delete),
         response_bytes=Kind(DELETE_ACLS_RESPONSE, _encode_deleted),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,

@@ -8,11 +8,14 @@ from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.cluster import coordinators as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 
-# FindCoordinatorRequest.CoordinatorType.TRANSACTION
-TRANSACTION = 1
+# FindCoordinatorRequest.CoordinatorType
+GROUP, TRANSACTION = 0, 1
+# The first version with an array of keys (KIP-699).
+OF_SEVERAL_KEYS = 4
 
 FIND_COORDINATOR_REQUEST = Schema(
     "FindCoordinatorRequest",
@@ -59,6 +62,15 @@ def _encode_request(m: model.FindCoordinator, around: Around) -> Struct:
     return {"KeyType": TRANSACTION, "CoordinatorKeys": (m.transactional_id,)}
 
 
+def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.FindCoordinator, ...]:
+    """Return a message for each transactional id; groups are looked up without one."""
+    if fields.get("KeyType", GROUP) != TRANSACTION:
+        return ()
+    several = incoming.version >= OF_SEVERAL_KEYS
+    keys = fields["CoordinatorKeys"] if several else (fields["Key"],)
+    return tuple(map(model.FindCoordinator, keys))
+
+
 def _encode_response(m: model.FindCoordinatorResponse, around: Around) -> Struct:
     found = {"Key": m.transactional_id, "NodeId": m.node_id, "ErrorCode": m.error}
     return {"Coordinators": (found,)}
@@ -68,7 +80,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.FindCoordinator,
         response=model.FindCoordinatorResponse,
-        request_bytes=Kind(FIND_COORDINATOR_REQUEST, _encode_request),
+        request_bytes=RequestKind(
+            FIND_COORDINATOR_REQUEST, _encode_request, decode=_decode_request
+        ),
         response_bytes=Kind(FIND_COORDINATOR_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,

@@ -9,7 +9,8 @@ from kipviz.messages.cluster import metadata as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
 
 METADATA_REQUEST = Schema(
@@ -86,6 +87,13 @@ def _encode_request(m: model.Metadata, around: Around) -> Struct:
     return {"Topics": tuple({"Name": topic} for topic in m.topics)}
 
 
+def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.Metadata, ...]:
+    if fields["Topics"] is None:
+        raise NotModelledError("a Metadata of the model names its topics")
+    topics = dict.fromkeys(map(incoming.topic_of, fields["Topics"]))
+    return (model.Metadata(tuple(filter(None, topics))),)
+
+
 def _encode_response(m: model.MetadataResponse, around: Around) -> Struct:
     topics = tuple(
         {
@@ -111,7 +119,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.Metadata,
         response=model.MetadataResponse,
-        request_bytes=Kind(METADATA_REQUEST, _encode_request),
+        request_bytes=RequestKind(METADATA_REQUEST, _encode_request, decode=_decode_request),
         response_bytes=Kind(METADATA_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.ANY,

@@ -8,7 +8,8 @@ from kipviz.messages.apis.rights import Need, Operation, Resource
 from kipviz.messages.cluster import topic_creation as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 
 # The brokers' defaults apply (num.partitions, default.replication.factor; KIP-464).
@@ -94,6 +95,16 @@ def _create(m: model.CreateTopics, _: Around) -> Struct:
     return {"Topics": (topic,), "timeoutMs": TIMEOUT_MS}
 
 
+def _decode_create(fields: Struct, _: Incoming) -> tuple[model.CreateTopics, ...]:
+    """Return a message for each topic."""
+    return tuple(
+        model.CreateTopics(
+            each["Name"], tuple((config["Name"], config["Value"]) for config in each["Configs"])
+        )
+        for each in fields["Topics"]
+    )
+
+
 def _encode_response(m: model.CreateTopicsResponse, around: Around) -> Struct:
     topic_id = around.topic_id(m.topic)
     return {"Topics": ({"Name": m.topic, "TopicId": topic_id, "ErrorCode": m.error},)}
@@ -103,7 +114,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.CreateTopics,
         response=model.CreateTopicsResponse,
-        request_bytes=Kind(CREATE_TOPICS_REQUEST, _create),
+        request_bytes=RequestKind(CREATE_TOPICS_REQUEST, _create, decode=_decode_create),
         response_bytes=Kind(CREATE_TOPICS_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
         shard=Shard.PARTITION,

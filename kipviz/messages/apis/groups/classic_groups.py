@@ -14,14 +14,17 @@ from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import classic_groups as model
-from kipviz.messages.wire.codec import Encoded, Struct, Writer, encode
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.codec import Encoded, Struct, Writer, decode_head, encode
+from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
-from kipviz.records.classic_groups import NO_GENERATION, Subscription
+from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
 
 PROTOCOL_TYPE = "consumer"
 # The version of the consumers' structures.
 CONSUMER_PROTOCOL = 3
+# From this version on a LeaveGroup has a list of members (KIP-345).
+LEAVES_TOGETHER = 3
 SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS = 45_000, 300_000
 
 JOIN_GROUP_REQUEST = Schema(
@@ -234,6 +237,41 @@ def assignment_bytes(partitions: tuple[str, ...]) -> Encoded:
     return _versioned(ASSIGNMENT, {"AssignedPartitions": _by_name(partitions)})
 
 
+def read_subscription(data: bytes) -> Subscription:
+    """Decode a member's subscription, which it sends to the leader of its group.
+
+    Raises:
+        WireError: if it is damaged.
+    """
+    told = _read_versioned(SUBSCRIPTION, data)
+    owned = _decode_partitions(told.get("OwnedPartitions"))
+    generation = told.get("GenerationId", NO_GENERATION)
+    topic, *further = told.get("Topics") or ("",)
+    return Subscription(topic, owned, generation, tuple(further))
+
+
+def read_assignment(data: bytes) -> tuple[str, ...]:
+    """Decode the assignment of a member by the leader.
+
+    Raises:
+        WireError: if it is damaged.
+    """
+    return _decode_partitions(_read_versioned(ASSIGNMENT, data).get("AssignedPartitions"))
+
+
+def _read_versioned(schema: Schema, data: bytes) -> Struct:
+    """Decode a structure after its version; a newer one is read as far as it is known."""
+    if not data:
+        return {}
+    version = int.from_bytes(data[:2], "big", signed=True)
+    told, _ = decode_head(schema, min(max(version, 0), CONSUMER_PROTOCOL), data, 2)
+    return told
+
+
+def _decode_partitions(topics: tuple[Struct, ...] | None) -> tuple[str, ...]:
+    return tuple(f"{each['Topic']}-{at}" for each in topics or () for at in each["Partitions"])
+
+
 # -- from the model to fields ---------------------------------------------------------------------
 
 
@@ -250,6 +288,27 @@ def _join(m: model.JoinGroup, around: Around) -> Struct:
         ),
         **_instance(m),
     }
+
+
+def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, ...]:
+    """Return the request with the subscription for the first assignor that the member names."""
+    protocols = fields["Protocols"]
+    if fields["ProtocolType"] != PROTOCOL_TYPE or not protocols:
+        kind = fields["ProtocolType"]
+        raise NotModelledError(f"the model's classic groups are of consumers, not of {kind!r}")
+    message = model.JoinGroup(
+        fields["GroupId"],
+        fields["MemberId"],
+        incoming.client_id,
+        read_subscription(protocols[0]["Metadata"]),
+        _decode_instance(fields),
+        tuple(each["Name"] for each in protocols),
+    )
+    return (message,)
+
+
+def _decode_instance(fields: Struct) -> str:
+    return fields.get("GroupInstanceId") or ""
 
 
 def _encode_join_response(m: model.JoinGroupResponse, around: Around) -> Struct:
@@ -287,6 +346,21 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
     }
 
 
+def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
+    message = model.SyncGroup(
+        fields["GroupId"],
+        fields["GenerationId"],
+        fields["MemberId"],
+        tuple(
+            model.Assigned(each["MemberId"], read_assignment(each["Assignment"]))
+            for each in fields["Assignments"]
+        ),
+        _decode_instance(fields),
+        fields.get("ProtocolName") or RANGE,
+    )
+    return (message,)
+
+
 def _encode_sync_response(m: model.SyncGroupResponse, around: Around) -> Struct:
     if m.error:
         return {"ErrorCode": m.error, "Assignment": b""}
@@ -307,9 +381,21 @@ def _beat(m: model.Heartbeat, around: Around) -> Struct:
     }
 
 
+def _decode_beat(fields: Struct, _: Incoming) -> tuple[model.Heartbeat, ...]:
+    identity = (fields["GroupId"], fields["GenerationId"], fields["MemberId"])
+    return (model.Heartbeat(*identity, _decode_instance(fields)),)
+
+
 def _leave(m: model.LeaveGroup, around: Around) -> Struct:
     leavers = tuple({"MemberId": each.member_id, **_instance(each)} for each in m.members)
     return {"GroupId": m.group_id, "Members": leavers}
+
+
+def _decode_leave(fields: Struct, incoming: Incoming) -> tuple[model.LeaveGroup, ...]:
+    together = incoming.version >= LEAVES_TOGETHER
+    members = fields["Members"] if together else (fields,)
+    leavers = tuple(model.Leaver(m["MemberId"], _decode_instance(m)) for m in members)
+    return (model.LeaveGroup(fields["GroupId"], leavers),)
 
 
 def _encode_leave_response(m: model.LeaveGroupResponse, around: Around) -> Struct:
@@ -334,7 +420,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.JoinGroup,
         response=model.JoinGroupResponse,
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             JOIN_GROUP_REQUEST,
             _join,
             {
@@ -346,6 +432,7 @@ APIS: tuple[Api, ...] = (
                 "JoinGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
             },
             _SUBSCRIBED,
+            decode=_decode_join,
         ),
         response_bytes=Kind(JOIN_GROUP_RESPONSE, _encode_join_response, inside=_SUBSCRIBED),
         role=Role.GROUP_COORDINATOR,
@@ -377,13 +464,14 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.SyncGroup,
         response=model.SyncGroupResponse,
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             SYNC_GROUP_REQUEST,
             _sync,
             {
                 "SyncGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
             },
             _ASSIGNED,
+            decode=_decode_sync,
         ),
         response_bytes=Kind(SYNC_GROUP_RESPONSE, _encode_sync_response, inside=_ASSIGNED),
         role=Role.GROUP_COORDINATOR,
@@ -412,7 +500,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.Heartbeat,
         response=model.HeartbeatResponse,
-        request_bytes=Kind(HEARTBEAT_REQUEST, _beat),
+        request_bytes=RequestKind(HEARTBEAT_REQUEST, _beat, decode=_decode_beat),
         response_bytes=Kind(HEARTBEAT_RESPONSE, lambda m, _: {"ErrorCode": m.error}),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
@@ -444,7 +532,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.LeaveGroup,
         response=model.LeaveGroupResponse,
-        request_bytes=Kind(LEAVE_GROUP_REQUEST, _leave),
+        request_bytes=RequestKind(LEAVE_GROUP_REQUEST, _leave, decode=_decode_leave),
         response_bytes=Kind(LEAVE_GROUP_RESPONSE, _encode_leave_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,

@@ -29,7 +29,8 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import group_admin as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import Subscription
 
@@ -184,6 +185,11 @@ def _list(m: model.ListGroups, _: Around) -> Struct:
     return {"StatesFilter": m.states, "TypesFilter": m.types}
 
 
+def _decode_list(fields: Struct, _: Incoming) -> tuple[model.ListGroups, ...]:
+    states, types = fields.get("StatesFilter", ()), fields.get("TypesFilter", ())
+    return (model.ListGroups(tuple(states), tuple(types)),)
+
+
 def _encode_listing(m: model.ListGroupsResponse, _: Around) -> Struct:
     groups = tuple(
         {
@@ -263,6 +269,11 @@ def _delete(m: model.OffsetDelete, _: Around) -> Struct:
     return {"GroupId": m.group_id, "Topics": indexes(m.partitions, topic)}
 
 
+def _decode_delete(fields: Struct, incoming: Incoming) -> tuple[model.OffsetDelete, ...]:
+    partitions = tuple(partition for partition, _ in incoming.parts_of(fields["Topics"]))
+    return (model.OffsetDelete(fields["GroupId"], partitions),)
+
+
 def _encode_deletion(m: model.OffsetDeleteResponse, _: Around) -> Struct:
     results = {result.partition: result.error for result in m.results}
 
@@ -283,7 +294,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ListGroups,
         response=model.ListGroupsResponse,
-        request_bytes=Kind(LIST_GROUPS_REQUEST, _list),
+        request_bytes=RequestKind(LIST_GROUPS_REQUEST, _list, decode=_decode_list),
         response_bytes=Kind(LIST_GROUPS_RESPONSE, _encode_listing),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
@@ -306,7 +317,11 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeGroups,
         response=model.DescribeGroupsResponse,
-        request_bytes=Kind(DESCRIBE_GROUPS_REQUEST, lambda m, _: {"Groups": m.groups}),
+        request_bytes=RequestKind(
+            DESCRIBE_GROUPS_REQUEST,
+            lambda m, _: {"Groups": m.groups},
+            decode=lambda fields, _: (model.DescribeGroups(tuple(fields["Groups"])),),
+        ),
         response_bytes=Kind(DESCRIBE_GROUPS_RESPONSE, of_each(_described_classic), inside=_INSIDE),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
@@ -333,7 +348,11 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ConsumerGroupDescribe,
         response=model.ConsumerGroupDescribeResponse,
-        request_bytes=Kind(CONSUMER_GROUP_DESCRIBE_REQUEST, lambda m, _: {"GroupIds": m.group_ids}),
+        request_bytes=RequestKind(
+            CONSUMER_GROUP_DESCRIBE_REQUEST,
+            lambda m, _: {"GroupIds": m.group_ids},
+            decode=lambda fields, _: (model.ConsumerGroupDescribe(tuple(fields["GroupIds"])),),
+        ),
         response_bytes=Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
@@ -362,7 +381,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.OffsetDelete,
         response=model.OffsetDeleteResponse,
-        request_bytes=Kind(OFFSET_DELETE_REQUEST, _delete),
+        request_bytes=RequestKind(OFFSET_DELETE_REQUEST, _delete, decode=_decode_delete),
         response_bytes=Kind(OFFSET_DELETE_RESPONSE, _encode_deletion),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,

@@ -8,11 +8,18 @@ from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC, READ_GROUP
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import membership as model
-from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
+from kipviz.messages.shares.share_membership import (
+    ShareGroupHeartbeat,
+    ShareGroupHeartbeatResponse,
+    subscription_text,
+)
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 
+# The first version with SubscribedTopicRegex.
+HAS_REGEX = 1
 OWNED = (Field("TopicId", "uuid"), Field("Partitions", "[]int32"))
 
 CONSUMER_GROUP_HEARTBEAT_REQUEST = Schema(
@@ -113,6 +120,36 @@ def _heartbeat(m: model.ConsumerGroupHeartbeat, around: Around) -> Struct:
     }
 
 
+def _decode_heartbeat(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.ConsumerGroupHeartbeat, ...]:
+    """Return the request; a partition of a topic with an unknown id has the id in its name."""
+    owned = fields["TopicPartitions"]
+    names, by_regex = fields["SubscribedTopicNames"], incoming.version >= HAS_REGEX
+    regex = fields["SubscribedTopicRegex"] if by_regex else None
+    topic, *further = names or ("",)
+    if names == () and regex is None:
+        # An empty list subscribes to nothing; without a list the subscription stays unchanged.
+        regex = ""
+    held = (
+        f"{incoming.topic_of(each) or each['TopicId']}-{index}"
+        for each in owned or ()
+        for index in each["Partitions"]
+    )
+    message = model.ConsumerGroupHeartbeat(
+        fields["GroupId"],
+        fields["MemberId"],
+        fields["MemberEpoch"],
+        topic,
+        None if owned is None else tuple(sorted(held)),
+        fields["InstanceId"] or "",
+        tuple(further),
+        regex,
+        fields["RackId"] or "",
+    )
+    return (message,)
+
+
 def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
     return {
         "GroupId": m.group_id,
@@ -120,6 +157,12 @@ def _share_heartbeat(m: ShareGroupHeartbeat, around: Around) -> Struct:
         "MemberEpoch": m.member_epoch,
         "SubscribedTopicNames": (m.topic,) if m.topic else None,
     }
+
+
+def _decode_share_heartbeat(fields: Struct, _: Incoming) -> tuple[ShareGroupHeartbeat, ...]:
+    identity = (fields["GroupId"], fields["MemberId"], fields["MemberEpoch"])
+    topic = subscription_text(fields["SubscribedTopicNames"] or ())
+    return (ShareGroupHeartbeat(*identity, topic),)
 
 
 def _heartbeat_answer(
@@ -140,7 +183,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ConsumerGroupHeartbeat,
         response=model.ConsumerGroupHeartbeatResponse,
-        request_bytes=Kind(CONSUMER_GROUP_HEARTBEAT_REQUEST, _heartbeat),
+        request_bytes=RequestKind(
+            CONSUMER_GROUP_HEARTBEAT_REQUEST, _heartbeat, decode=_decode_heartbeat
+        ),
         response_bytes=Kind(
             CONSUMER_GROUP_HEARTBEAT_RESPONSE,
             _heartbeat_answer,
@@ -185,7 +230,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=ShareGroupHeartbeat,
         response=ShareGroupHeartbeatResponse,
-        request_bytes=Kind(SHARE_GROUP_HEARTBEAT_REQUEST, _share_heartbeat),
+        request_bytes=RequestKind(
+            SHARE_GROUP_HEARTBEAT_REQUEST, _share_heartbeat, decode=_decode_share_heartbeat
+        ),
         response_bytes=Kind(
             SHARE_GROUP_HEARTBEAT_RESPONSE,
             _heartbeat_answer,

@@ -18,9 +18,10 @@ from kipviz.messages.apis.rights import (
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import groups as model
-from kipviz.messages.groups.groups import NAMES_MEMBER
+from kipviz.messages.groups.groups import NAMES_IDS, NAMES_MEMBER
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, topics
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, topics
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -169,9 +170,40 @@ def _commit(m: model.TxnOffsetCommit, around: Around) -> Struct:
 
 def _topic(m: model.TxnOffsetCommit, topic: str, around: Around) -> Struct:
     """Return the field that names a topic: its id since version 6 (KIP-1319), else its name."""
-    if m.version < 6:
+    if m.version < NAMES_IDS:
         return {"Name": topic}
     return {"TopicId": dict(m.topic_ids).get(topic) or around.topic_id(topic)}
+
+
+def _decode_commit(fields: Struct, incoming: Incoming) -> tuple[model.TxnOffsetCommit, ...]:
+    by_id = incoming.version >= NAMES_IDS
+    message = model.TxnOffsetCommit(
+        fields["TransactionalId"],
+        fields["GroupId"],
+        fields["ProducerId"],
+        fields["ProducerEpoch"],
+        *_decode_member(fields),
+        _decode_offsets(fields, incoming),
+        incoming.version,
+        tuple(
+            (name, topic["TopicId"])
+            for topic in (fields["Topics"] if by_id else ())
+            if (name := incoming.topic_of(topic))
+        ),
+        fields.get("GroupInstanceId") or "",
+    )
+    return (message,)
+
+
+def _decode_member(fields: Struct) -> tuple[str, int]:
+    return fields.get("MemberId", ""), fields.get("GenerationIdOrMemberEpoch", -1)
+
+
+def _decode_offsets(fields: Struct, incoming: Incoming) -> tuple[model.GroupOffset, ...]:
+    return tuple(
+        model.GroupOffset(partition, part["CommittedOffset"])
+        for partition, part in incoming.parts_of(fields["Topics"])
+    )
 
 
 def _encode_response(m: model.TxnOffsetCommitResponse, around: Around) -> Struct:
@@ -209,6 +241,16 @@ def _encode_txn_request(m: model.OffsetCommit, around: Around) -> Struct:
     }
 
 
+def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.OffsetCommit, ...]:
+    message = model.OffsetCommit(
+        fields["GroupId"],
+        *_decode_member(fields),
+        _decode_offsets(fields, incoming),
+        fields.get("GroupInstanceId") or "",
+    )
+    return (message,)
+
+
 def _encode_txn_response(m: model.OffsetCommitResponse, around: Around) -> Struct:
     asked = around.request.offsets if isinstance(around.request, model.OffsetCommit) else ()
     own = {r.partition: r.error for r in m.refused}
@@ -230,7 +272,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.OffsetCommit,
         response=model.OffsetCommitResponse,
-        request_bytes=Kind(OFFSET_COMMIT_REQUEST, _encode_txn_request),
+        request_bytes=RequestKind(
+            OFFSET_COMMIT_REQUEST, _encode_txn_request, decode=_decode_request
+        ),
         response_bytes=Kind(OFFSET_COMMIT_RESPONSE, _encode_txn_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
@@ -270,7 +314,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.TxnOffsetCommit,
         response=model.TxnOffsetCommitResponse,
-        request_bytes=Kind(TXN_OFFSET_COMMIT_REQUEST, _commit),
+        request_bytes=RequestKind(TXN_OFFSET_COMMIT_REQUEST, _commit, decode=_decode_commit),
         response_bytes=Kind(TXN_OFFSET_COMMIT_RESPONSE, _encode_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,

@@ -21,7 +21,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups import groups as model
 from kipviz.messages.groups.groups import ASKS_STABLE, NAMES_TOPICS, OF_SEVERAL_GROUPS
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -183,6 +184,20 @@ def _topics_of(
     return indexes(group.partitions, named)
 
 
+def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.OffsetFetch, ...]:
+    groups = fields["Groups"] if incoming.version >= OF_SEVERAL_GROUPS else (fields,)
+    each = tuple(_decode_group(group, incoming) for group in groups)
+    stable = bool(fields.get("RequireStable", False))
+    return (model.OffsetFetch(each, stable, incoming.version),)
+
+
+def _decode_group(fields: Struct, incoming: Incoming) -> model.OffsetFetchGroup:
+    named = fields["Topics"]
+    partitions = None if named is None else incoming.partitions_of(named, "PartitionIndexes")
+    member = (fields.get("MemberId") or "", fields.get("MemberEpoch", -1))
+    return model.OffsetFetchGroup(fields["GroupId"], partitions, *member)
+
+
 def _encode_response(m: model.OffsetFetchResponse, around: Around) -> Struct:
     """Return the fields of a response; before version 8 it is of one group, in no array."""
     version = around.version_of(m)
@@ -237,7 +252,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.OffsetFetch,
         response=model.OffsetFetchResponse,
-        request_bytes=Kind(OFFSET_FETCH_REQUEST, _encode_request),
+        request_bytes=RequestKind(OFFSET_FETCH_REQUEST, _encode_request, decode=_decode_request),
         response_bytes=Kind(OFFSET_FETCH_RESPONSE, _encode_response),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,

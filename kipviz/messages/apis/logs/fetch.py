@@ -9,7 +9,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Encoded, Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of
@@ -183,6 +184,17 @@ def _fetch(m: model.Fetch, around: Around) -> Struct:
     }
 
 
+def _decode_fetch(fields: Struct, incoming: Incoming) -> tuple[model.Fetch, ...]:
+    parts = incoming.parts_of(fields["Topics"], index="Partition")
+    message = model.Fetch(
+        tuple(model.FetchPartition(partition, part["FetchOffset"]) for partition, part in parts),
+        incoming.max_records,
+        bool(fields.get("IsolationLevel", 0)),
+        fields["MaxWaitMs"] > 0 and fields["MinBytes"] > 0,
+    )
+    return (message,)
+
+
 def _encode_response(m: model.FetchResponse, around: Around) -> Struct:
     found = ((part.partition, _encode_part(part)) for part in m.responses)
     return {"Responses": around.by_topic_ids(found, "Partitions")}
@@ -214,7 +226,7 @@ APIS: tuple[Api, ...] = (
         request=model.Fetch,
         response=model.FetchResponse,
         # The model's max_records is the consumer's max.poll.records, which is not sent to a broker.
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             FETCH_REQUEST,
             _fetch,
             {
@@ -227,6 +239,7 @@ APIS: tuple[Api, ...] = (
                     "max.partition.fetch.bytes",
                 ),
             },
+            decode=_decode_fetch,
         ),
         response_bytes=Kind(FETCH_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,

@@ -8,7 +8,8 @@ from kipviz.messages.apis.rights import DESCRIBE_TOPIC
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import list_offsets as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of, topic_of
 
@@ -76,6 +77,22 @@ def _encode_request(m: model.ListOffsets, _: Around) -> Struct:
     return {"IsolationLevel": int(m.read_committed), "Topics": (topic,)}
 
 
+def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.ListOffsets, ...]:
+    """Return a message for each partition."""
+    committed = bool(fields.get("IsolationLevel", 0))
+    found = []
+    for partition, part in incoming.parts_of(fields["Topics"]):
+        time = part["Timestamp"]
+        if time < model.EARLIEST_TIMESTAMP:
+            raise NotModelledError(f"ListOffsets for {time}: allowed are -1, -2 or a time")
+        if time < 0:
+            found.append(model.ListOffsets(partition, time, committed))
+        else:
+            at = model.BY_TIME
+            found.append(model.ListOffsets(partition, at, committed, timestamp_ms=time))
+    return tuple(found)
+
+
 def _encode_response(m: model.ListOffsetsResponse, _: Around) -> Struct:
     partition = {
         "PartitionIndex": index_of(m.partition),
@@ -90,13 +107,14 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ListOffsets,
         response=model.ListOffsetsResponse,
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             LIST_OFFSETS_REQUEST,
             _encode_request,
             {
                 "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
                 "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
             },
+            decode=_decode_request,
         ),
         response_bytes=Kind(LIST_OFFSETS_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,

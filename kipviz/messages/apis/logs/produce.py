@@ -9,7 +9,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -128,6 +129,24 @@ def _produce(m: model.Produce, around: Around) -> Struct:
     }
 
 
+def _decode_produce(fields: Struct, incoming: Incoming) -> tuple[model.Produce, ...]:
+    """Return the request with the partitions that have a valid batch."""
+    found = (
+        (partition, incoming.read_batch(part["Records"] or b""))
+        for partition, part in incoming.parts_of(fields["TopicData"], "PartitionData", "Index")
+    )
+    batches = tuple((partition, batch) for partition, batch in found if batch is not None)
+    data = tuple(
+        model.PartitionProduceData(
+            partition, each.producer_id, each.producer_epoch, each.base_sequence, each.records
+        )
+        for partition, each in batches
+    )
+    transactional = any(batch.transactional for _, batch in batches)
+    name = fields["TransactionalId"] or ""
+    return (model.Produce(name if transactional else "", data, incoming.version),)
+
+
 def _encode_response(m: model.ProduceResponse, around: Around) -> Struct:
     results = []
     for each in m.partition_responses:
@@ -154,8 +173,11 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.Produce,
         response=model.ProduceResponse,
-        request_bytes=Kind(
-            PRODUCE_REQUEST, _produce, {"ProduceRequest.TimeoutMs": (30_000, "request.timeout.ms")}
+        request_bytes=RequestKind(
+            PRODUCE_REQUEST,
+            _produce,
+            {"ProduceRequest.TimeoutMs": (30_000, "request.timeout.ms")},
+            decode=_decode_produce,
         ),
         response_bytes=Kind(PRODUCE_RESPONSE, _encode_response),
         role=Role.PARTITION_LEADER,

@@ -13,7 +13,8 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_groups as model
 from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -243,6 +244,46 @@ def _acknowledged_partition(
     }
 
 
+def decode_acknowledged(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.PartitionAcknowledgements, ...]:
+    """Return the partitions of a request, with the acknowledgements of each."""
+    renewing = bool(fields.get("IsRenewAck", False))
+    return tuple(
+        model.PartitionAcknowledgements(
+            partition, decode_batches(part["AcknowledgementBatches"], renewing=renewing)
+        )
+        for partition, part in incoming.parts_of(fields["Topics"])
+    )
+
+
+def decode_batches(
+    batches: Iterable[Struct], *, renewing: bool
+) -> tuple[model.AcknowledgementBatch, ...]:
+    """Return acknowledgement batches; one type for all of a batch, or one for each of its offsets.
+
+    An invalid type is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since version 2). A batch
+    whose types do not fit its offsets has the one type UNKNOWN: it is rejected in the same way. Source:
+    KafkaApis.validateAcknowledgementBatches.
+    """
+    found: list[model.AcknowledgementBatch] = []
+    for batch in batches:
+        first, last, types = batch["FirstOffset"], batch["LastOffset"], batch["AcknowledgeTypes"]
+        kinds = tuple(_decode_type(number, renewing=renewing) for number in types)
+        if len(kinds) > 1 and len(kinds) == last - first + 1:
+            found += model.batches_of_each(zip(range(first, last + 1), kinds, strict=True))
+        else:
+            kind = kinds[0] if len(kinds) == 1 else model.AcknowledgeType.UNKNOWN
+            found.append(model.AcknowledgementBatch(first, last, kind))
+    return tuple(found)
+
+
+def _decode_type(number: int, *, renewing: bool) -> model.AcknowledgeType:
+    kinds = model.AcknowledgeType
+    highest = kinds.RENEW if renewing else kinds.REJECT
+    return kinds(number) if 0 <= number <= highest else kinds.UNKNOWN
+
+
 def _results(every: Iterable[tuple[str, Errors]], around: Around) -> tuple[Struct, ...]:
     """Return the topics of a response, with the error of each partition."""
     partitions = (
@@ -266,6 +307,16 @@ def _acknowledge(m: model.ShareAcknowledge, around: Around) -> Struct:
         "IsRenewAck": renews(every),
         "Topics": acknowledged_topics(every, around),
     }
+
+
+def _decode_acknowledge(fields: Struct, incoming: Incoming) -> tuple[model.ShareAcknowledge, ...]:
+    message = model.ShareAcknowledge(
+        fields["GroupId"] or "",
+        fields["MemberId"] or "",
+        fields["ShareSessionEpoch"],
+        decode_acknowledged(fields, incoming),
+    )
+    return (message,)
 
 
 def _share_acknowledged(m: model.ShareAcknowledgeResponse, around: Around) -> Struct:
@@ -302,6 +353,30 @@ def _staged_partition(part: model.TxnPartitionAcknowledgements) -> tuple[str, St
     return part.partition, row | {"Deliveries": told} if told else row
 
 
+def _decode_txn_acknowledge(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.TxnShareAcknowledge, ...]:
+    parts = tuple(
+        model.TxnPartitionAcknowledgements(
+            partition,
+            # The draft has no flag for RENEW, so the leader rejects the type itself.
+            decode_batches(part["AcknowledgementBatches"], renewing=True),
+            tuple((each["Offset"], each["DeliveryCount"]) for each in part.get("Deliveries", ())),
+        )
+        for partition, part in incoming.parts_of(fields["Topics"])
+    )
+    message = model.TxnShareAcknowledge(
+        fields["TransactionalId"] or "",
+        fields["GroupId"],
+        fields["ProducerId"],
+        fields["ProducerEpoch"],
+        fields["MemberId"],
+        fields["MemberEpoch"],
+        parts,
+    )
+    return (message,)
+
+
 def reject_staging(
     request: model.TxnShareAcknowledge, error: Errors
 ) -> model.TxnShareAcknowledgeResponse:
@@ -323,7 +398,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ShareAcknowledge,
         response=model.ShareAcknowledgeResponse,
-        request_bytes=Kind(SHARE_ACKNOWLEDGE_REQUEST, _acknowledge),
+        request_bytes=RequestKind(
+            SHARE_ACKNOWLEDGE_REQUEST, _acknowledge, decode=_decode_acknowledge
+        ),
         response_bytes=Kind(
             SHARE_ACKNOWLEDGE_RESPONSE,
             _share_acknowledged,
@@ -352,7 +429,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.TxnShareAcknowledge,
         response=model.TxnShareAcknowledgeResponse,
-        request_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge),
+        request_bytes=RequestKind(
+            TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge, decode=_decode_txn_acknowledge
+        ),
         response_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.ONE_LEADER,

@@ -33,7 +33,8 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_admin as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -236,6 +237,10 @@ def _describe(m: model.ShareGroupDescribe, _: Around) -> Struct:
     return {"GroupIds": m.group_ids}
 
 
+def _decode_describe(fields: Struct, _: Incoming) -> tuple[model.ShareGroupDescribe, ...]:
+    return (model.ShareGroupDescribe(tuple(fields["GroupIds"])),)
+
+
 def _encode_description(m: model.DescribedShareGroup, around: Around) -> Struct:
     members = tuple(
         {
@@ -271,6 +276,16 @@ def _describe_offsets(m: model.DescribeShareGroupOffsets, _: Around) -> Struct:
     return {"Groups": ({"GroupId": m.group_id, "Topics": topics if m.partitions else None},)}
 
 
+def _decode_describe_offsets(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.DescribeShareGroupOffsets, ...]:
+    """Return a message for each group."""
+    return tuple(
+        model.DescribeShareGroupOffsets(group["GroupId"], incoming.partitions_of(group["Topics"]))
+        for group in fields["Groups"]
+    )
+
+
 def _described_offsets(m: model.DescribeShareGroupOffsetsResponse, around: Around) -> Struct:
     known = {offset.partition: offset for offset in m.offsets}
 
@@ -304,6 +319,12 @@ def _alter(m: model.AlterShareGroupOffsets, _: Around) -> Struct:
     return {"GroupId": m.group_id, "Topics": indexes(tuple(starts), topic)}
 
 
+def _decode_alter(fields: Struct, incoming: Incoming) -> tuple[model.AlterShareGroupOffsets, ...]:
+    parts = incoming.parts_of(fields["Topics"])
+    starts = tuple((partition, part["StartOffset"]) for partition, part in parts)
+    return (model.AlterShareGroupOffsets(fields["GroupId"], starts),)
+
+
 def _altered(m: model.AlterShareGroupOffsetsResponse, around: Around) -> Struct:
     results = {result.partition: result.error for result in m.results}
 
@@ -320,6 +341,14 @@ def _delete_offsets(m: model.DeleteShareGroupOffsets, _: Around) -> Struct:
     return {"GroupId": m.group_id, "Topics": ({"TopicName": m.topic},)}
 
 
+def _decode_delete_offsets(
+    fields: Struct, _: Incoming
+) -> tuple[model.DeleteShareGroupOffsets, ...]:
+    """Return a message for each topic."""
+    topics = (topic["TopicName"] for topic in fields["Topics"])
+    return tuple(model.DeleteShareGroupOffsets(fields["GroupId"], topic) for topic in topics)
+
+
 def _deleted_offsets(m: model.DeleteShareGroupOffsetsResponse, around: Around) -> Struct:
     topic = {
         "TopicName": m.topic,
@@ -333,6 +362,10 @@ def _delete_groups(m: model.DeleteGroups, _: Around) -> Struct:
     return {"GroupsNames": m.groups_names}
 
 
+def _decode_delete_groups(fields: Struct, _: Incoming) -> tuple[model.DeleteGroups, ...]:
+    return (model.DeleteGroups(tuple(fields["GroupsNames"])),)
+
+
 def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
     results = ({"GroupId": each.group_id, "ErrorCode": each.error} for each in m.results)
     return {"Results": tuple(results)}
@@ -342,7 +375,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ShareGroupDescribe,
         response=model.ShareGroupDescribeResponse,
-        request_bytes=Kind(SHARE_GROUP_DESCRIBE_REQUEST, _describe),
+        request_bytes=RequestKind(SHARE_GROUP_DESCRIBE_REQUEST, _describe, decode=_decode_describe),
         response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
@@ -373,7 +406,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeShareGroupOffsets,
         response=model.DescribeShareGroupOffsetsResponse,
-        request_bytes=Kind(DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, _describe_offsets),
+        request_bytes=RequestKind(
+            DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST, _describe_offsets, decode=_decode_describe_offsets
+        ),
         response_bytes=Kind(DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE, _described_offsets),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
@@ -417,7 +452,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.AlterShareGroupOffsets,
         response=model.AlterShareGroupOffsetsResponse,
-        request_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_REQUEST, _alter),
+        request_bytes=RequestKind(ALTER_SHARE_GROUP_OFFSETS_REQUEST, _alter, decode=_decode_alter),
         response_bytes=Kind(ALTER_SHARE_GROUP_OFFSETS_RESPONSE, _altered),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
@@ -459,7 +494,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DeleteShareGroupOffsets,
         response=model.DeleteShareGroupOffsetsResponse,
-        request_bytes=Kind(DELETE_SHARE_GROUP_OFFSETS_REQUEST, _delete_offsets),
+        request_bytes=RequestKind(
+            DELETE_SHARE_GROUP_OFFSETS_REQUEST, _delete_offsets, decode=_decode_delete_offsets
+        ),
         response_bytes=Kind(DELETE_SHARE_GROUP_OFFSETS_RESPONSE, _deleted_offsets),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUP,
@@ -502,7 +539,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DeleteGroups,
         response=model.DeleteGroupsResponse,
-        request_bytes=Kind(DELETE_GROUPS_REQUEST, _delete_groups),
+        request_bytes=RequestKind(
+            DELETE_GROUPS_REQUEST, _delete_groups, decode=_decode_delete_groups
+        ),
         response_bytes=Kind(DELETE_GROUPS_RESPONSE, _deleted_groups),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,

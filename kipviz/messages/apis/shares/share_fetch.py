@@ -13,12 +13,14 @@ from kipviz.messages.apis.shares.acknowledgements import (
     OF_AN_ACKNOWLEDGEMENT,
     Acknowledged,
     acknowledged_topics,
+    decode_acknowledged,
     renews,
 )
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_groups as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -152,6 +154,24 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
     return asked
 
 
+def _decode_share_fetch(fields: Struct, incoming: Incoming) -> tuple[model.ShareFetch, ...]:
+    mode, most = fields.get("ShareAcquireMode", model.BATCH_OPTIMIZED), fields["MaxRecords"]
+    if mode not in (model.BATCH_OPTIMIZED, model.RECORD_LIMIT):
+        raise NotModelledError(f"ShareAcquireMode is 0 or 1, not {mode}")
+    message = model.ShareFetch(
+        fields["GroupId"] or "",
+        fields["MemberId"] or "",
+        fields["ShareSessionEpoch"],
+        decode_acknowledged(fields, incoming),
+        most,
+        mode,
+        # A request for no records does not wait, whatever it asks for.
+        most == 0 or fields["MaxWaitMs"] > 0,
+        incoming.partitions_of(fields["ForgottenTopicsData"]),
+    )
+    return (message,)
+
+
 def _encode_part(part: model.FetchedPartition) -> Struct:
     return {
         "PartitionIndex": index_of(part.partition),
@@ -181,7 +201,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ShareFetch,
         response=model.ShareFetchResponse,
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             SHARE_FETCH_REQUEST,
             _share_fetch,
             {
@@ -189,6 +209,7 @@ APIS: tuple[Api, ...] = (
                 "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
                 "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
             },
+            decode=_decode_share_fetch,
         ),
         response_bytes=Kind(
             SHARE_FETCH_RESPONSE,

@@ -7,55 +7,30 @@ no key, and the response to a read has open transactional acknowledgements in a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kipviz.messages.apis.api import Api, Role, Shard
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, UNEXPECTED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import INTER_BROKER, Need, Operation, Resource
+from kipviz.messages.apis.shares.state_batches import (
+    INFERRED,
+    PENDING_VOTES,
+    STAGED_BATCH,
+    STATE_BATCHES,
+    decode_staged,
+    decode_states,
+    encode_staged,
+    encode_states,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_state as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
-from kipviz.records.share_group_state import StagedBatch, StateBatch
+from kipviz.records.placement import share_partition_key
 
-INFERRED = "our inference"
-DRAFT = "draft"
-
-STAGED_BATCH = (
-    Field("FirstOffset", "int64"),
-    Field("LastOffset", "int64"),
-    Field("AcknowledgeType", "int8"),
-    Field("DeliveryCount", "int16"),
-)
-
-STATE_BATCHES = Field(
-    "StateBatches",
-    "[]StateBatch",
-    fields=(
-        Field("FirstOffset", "int64"),
-        Field("LastOffset", "int64"),
-        Field("DeliveryState", "int8"),
-        Field("DeliveryCount", "int16"),
-        # For TX_PENDING only. In tagged fields, so that a batch without them is Kafka's; the draft's own place for them
-        # is in `drafts`.
-        Field("StagedProducerId", "int64", tag=0, tagged="0+", default="-1", status=DRAFT),
-        Field("StagedProducerEpoch", "int16", tag=1, tagged="0+", default="-1", status=DRAFT),
-        Field("StagedAcknowledgeType", "int8", tag=2, tagged="0+", default="-1", status=DRAFT),
-        Field("StagedDeliveryState", "int8", tag=3, tagged="0+", default="-1", status=DRAFT),
-    ),
-)
-PENDING_VOTES = Field(
-    "PendingVotes",
-    "[]PendingVote",
-    tag=0,
-    tagged="0+",
-    status=INFERRED,
-    fields=(
-        Field("ProducerId", "int64"),
-        Field("ProducerEpoch", "int16"),
-        Field("StagedBatches", "[]StagedBatch", fields=STAGED_BATCH),
-    ),
-)
 COMPLETE_COUNT = Field("DeliveryCompleteCount", "int32", "1+", default="-1")
 
 
@@ -233,6 +208,11 @@ def _read(m: model.ReadShareGroupState, _: Around) -> Struct:
     return _request(m.key, LeaderEpoch=m.leader_epoch)
 
 
+def _decode_read(fields: Struct, _: Incoming) -> tuple[model.ReadShareGroupState, ...]:
+    parts = _list_parts(fields)
+    return tuple(model.ReadShareGroupState(key, part["LeaderEpoch"]) for key, part in parts)
+
+
 def _was_read(m: model.ReadShareGroupStateResponse, _: Around) -> Struct:
     return _result(m.key, ErrorCode=m.error, **_state(m))
 
@@ -241,19 +221,36 @@ def _tell(m: model.TellShareGroupState, _: Around) -> Struct:
     return _request(m.key, **_state(m))
 
 
+def _decode_tell(fields: Struct, _: Incoming) -> tuple[model.TellShareGroupState, ...]:
+    return tuple(
+        model.TellShareGroupState(
+            key,
+            part["StateEpoch"],
+            part["StartOffset"],
+            decode_states(part["StateBatches"]),
+            tuple(
+                model.PendingBatch(vote["ProducerId"], vote["ProducerEpoch"], staged)
+                for vote in part.get("PendingVotes", ())
+                for staged in decode_staged(vote["StagedBatches"])
+            ),
+        )
+        for key, part in _list_parts(fields)
+    )
+
+
 def _state(m: model.ReadShareGroupStateResponse | model.TellShareGroupState) -> Struct:
     pending = tuple(
         {
             "ProducerId": p.producer_id,
             "ProducerEpoch": p.producer_epoch,
-            "StagedBatches": _encode_batches((p.staged,)),
+            "StagedBatches": encode_staged((p.staged,)),
         }
         for p in m.pending
     )
     return {
         "StateEpoch": m.state_epoch,
         "StartOffset": m.start_offset,
-        "StateBatches": _states(m.batches),
+        "StateBatches": encode_states(m.batches),
         **({"PendingVotes": pending} if pending else {}),
     }
 
@@ -265,12 +262,33 @@ def _write(m: model.WriteShareGroupState, _: Around) -> Struct:
         LeaderEpoch=m.leader_epoch,
         StartOffset=m.start_offset,
         DeliveryCompleteCount=m.delivery_complete_count,
-        StateBatches=_states(m.batches),
+        StateBatches=encode_states(m.batches),
+    )
+
+
+def _decode_write(fields: Struct, _: Incoming) -> tuple[model.WriteShareGroupState, ...]:
+    return tuple(
+        model.WriteShareGroupState(
+            key,
+            part["StateEpoch"],
+            part["LeaderEpoch"],
+            part["StartOffset"],
+            part.get("DeliveryCompleteCount", -1),
+            decode_states(part["StateBatches"]),
+        )
+        for key, part in _list_parts(fields)
     )
 
 
 def _initialize(m: model.InitializeShareGroupState, _: Around) -> Struct:
     return _request(m.key, StateEpoch=m.state_epoch, StartOffset=m.start_offset)
+
+
+def _decode_initialize(fields: Struct, _: Incoming) -> tuple[model.InitializeShareGroupState, ...]:
+    return tuple(
+        model.InitializeShareGroupState(key, part["StateEpoch"], part["StartOffset"])
+        for key, part in _list_parts(fields)
+    )
 
 
 def _was_written(
@@ -288,6 +306,14 @@ def _encode_key(
     m: model.DeleteShareGroupState | model.ReadShareGroupStateSummary, _: Around
 ) -> Struct:
     return _request(m.key)
+
+
+def _decode_delete(fields: Struct, _: Incoming) -> tuple[model.DeleteShareGroupState, ...]:
+    return tuple(model.DeleteShareGroupState(key) for key, _ in _list_parts(fields))
+
+
+def _decode_summary(fields: Struct, _: Incoming) -> tuple[model.ReadShareGroupStateSummary, ...]:
+    return tuple(model.ReadShareGroupStateSummary(key) for key, _ in _list_parts(fields))
 
 
 def _encode_summary(m: model.ReadShareGroupStateSummaryResponse, _: Around) -> Struct:
@@ -311,10 +337,27 @@ def _write_votes(m: model.TxnWriteShareGroupState, _: Around) -> Struct:
             StateEpoch=m.state_epoch,
             LeaderEpoch=m.leader_epoch,
             StartOffset=m.start_offset,
-            StagedBatches=_encode_batches(m.staged),
+            StagedBatches=encode_staged(m.staged),
             Archiving=m.archiving,
         ),
     }
+
+
+def _decode_write_votes(fields: Struct, _: Incoming) -> tuple[model.TxnWriteShareGroupState, ...]:
+    return tuple(
+        model.TxnWriteShareGroupState(
+            key,
+            part["StateEpoch"],
+            part["LeaderEpoch"],
+            fields["TransactionalId"],
+            fields["ProducerId"],
+            fields["ProducerEpoch"],
+            decode_staged(part["StagedBatches"]),
+            part["StartOffset"],
+            part.get("Archiving", False),
+        )
+        for key, part in _list_parts(fields)
+    )
 
 
 def _parts(key: str) -> tuple[str, str, int]:
@@ -329,49 +372,17 @@ def _request(key: str, **partition: object) -> Struct:
     return {"GroupId": group, "Topics": ({"TopicId": topic_id, "Partitions": each},)}
 
 
+def _list_parts(fields: Struct) -> Iterator[tuple[str, Struct]]:
+    """Yield (key, fields) of every share-partition of a request: the model has a message for each."""
+    for topic in fields["Topics"]:
+        for part in topic["Partitions"]:
+            yield share_partition_key(fields["GroupId"], topic["TopicId"], part["Partition"]), part
+
+
 def _result(key: str, **partition: object) -> Struct:
     _, topic_id, index = _parts(key)
     each = ({"Partition": index, **partition},)
     return {"Results": ({"TopicId": topic_id, "Partitions": each},)}
-
-
-def _states(batches: tuple[StateBatch, ...]) -> tuple[Struct, ...]:
-    return tuple(
-        {
-            "FirstOffset": b.first,
-            "LastOffset": b.last,
-            "DeliveryState": b.state,
-            "DeliveryCount": b.delivery_count,
-            **(_of_pending(b) if b.staged != NOTHING_STAGED else {}),
-        }
-        for b in batches
-    )
-
-
-NOTHING_STAGED = (-1, -1, -1, -1)
-
-
-def _of_pending(batch: StateBatch) -> Struct:
-    staged = {
-        "StagedProducerId": batch.staged_producer_id,
-        "StagedProducerEpoch": batch.staged_producer_epoch,
-        "StagedAcknowledgeType": batch.staged_type,
-    }
-    return (
-        staged if batch.staged_state < 0 else {**staged, "StagedDeliveryState": batch.staged_state}
-    )
-
-
-def _encode_batches(batches: tuple[StagedBatch, ...]) -> tuple[Struct, ...]:
-    return tuple(
-        {
-            "FirstOffset": b.first,
-            "LastOffset": b.last,
-            "AcknowledgeType": b.acknowledge_type,
-            "DeliveryCount": b.delivery_count,
-        }
-        for b in batches
-    )
 
 
 # The right that a request between brokers needs, if no release has that request.
@@ -383,7 +394,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ReadShareGroupState,
         response=model.ReadShareGroupStateResponse,
-        request_bytes=Kind(READ_SHARE_GROUP_STATE_REQUEST, _read),
+        request_bytes=RequestKind(READ_SHARE_GROUP_STATE_REQUEST, _read, decode=_decode_read),
         response_bytes=Kind(READ_SHARE_GROUP_STATE_RESPONSE, _was_read),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -411,7 +422,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.InitializeShareGroupState,
         response=model.InitializeShareGroupStateResponse,
-        request_bytes=Kind(INITIALIZE_SHARE_GROUP_STATE_REQUEST, _initialize),
+        request_bytes=RequestKind(
+            INITIALIZE_SHARE_GROUP_STATE_REQUEST, _initialize, decode=_decode_initialize
+        ),
         response_bytes=Kind(INITIALIZE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -439,7 +452,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.WriteShareGroupState,
         response=model.WriteShareGroupStateResponse,
-        request_bytes=Kind(WRITE_SHARE_GROUP_STATE_REQUEST, _write),
+        request_bytes=RequestKind(WRITE_SHARE_GROUP_STATE_REQUEST, _write, decode=_decode_write),
         response_bytes=Kind(WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -468,7 +481,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.TxnWriteShareGroupState,
         response=model.TxnWriteShareGroupStateResponse,
-        request_bytes=Kind(TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes),
+        request_bytes=RequestKind(
+            TXN_WRITE_SHARE_GROUP_STATE_REQUEST, _write_votes, decode=_decode_write_votes
+        ),
         response_bytes=Kind(TXN_WRITE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -499,7 +514,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.TellShareGroupState,
         response=model.TellShareGroupStateResponse,
-        request_bytes=Kind(TELL_SHARE_GROUP_STATE_REQUEST, _tell),
+        request_bytes=RequestKind(TELL_SHARE_GROUP_STATE_REQUEST, _tell, decode=_decode_tell),
         response_bytes=Kind(TELL_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_PARTITION_LEADER,
         shard=Shard.ANY,
@@ -521,7 +536,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DeleteShareGroupState,
         response=model.DeleteShareGroupStateResponse,
-        request_bytes=Kind(DELETE_SHARE_GROUP_STATE_REQUEST, _encode_key),
+        request_bytes=RequestKind(
+            DELETE_SHARE_GROUP_STATE_REQUEST, _encode_key, decode=_decode_delete
+        ),
         response_bytes=Kind(DELETE_SHARE_GROUP_STATE_RESPONSE, _was_written),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,
@@ -546,7 +563,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ReadShareGroupStateSummary,
         response=model.ReadShareGroupStateSummaryResponse,
-        request_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_REQUEST, _encode_key),
+        request_bytes=RequestKind(
+            READ_SHARE_GROUP_STATE_SUMMARY_REQUEST, _encode_key, decode=_decode_summary
+        ),
         response_bytes=Kind(READ_SHARE_GROUP_STATE_SUMMARY_RESPONSE, _encode_summary),
         role=Role.SHARE_COORDINATOR,
         shard=Shard.KEY,

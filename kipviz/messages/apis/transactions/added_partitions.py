@@ -14,7 +14,8 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 
 ADD_PARTITIONS_TO_TXN_REQUEST = Schema(
@@ -159,6 +160,33 @@ def _add_partitions(m: model.AddPartitionsToTxn, _: Around) -> Struct:
     return {"Transactions": tuple(transactions)}
 
 
+def _decode_add_partitions(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.AddPartitionsToTxn, ...]:
+    """Return the request with an array of transactions, as brokers read every version."""
+    transactions: tuple[model.TxnPartitions, ...]
+    if incoming.version <= LAST_OF_A_CLIENT:
+        only = model.TxnPartitions(
+            fields["V3AndBelowTransactionalId"],
+            fields["V3AndBelowProducerId"],
+            fields["V3AndBelowProducerEpoch"],
+            incoming.partitions_of(fields["V3AndBelowTopics"]),
+        )
+        transactions = (only,)
+    else:
+        transactions = tuple(
+            model.TxnPartitions(
+                each["TransactionalId"],
+                each["ProducerId"],
+                each["ProducerEpoch"],
+                incoming.partitions_of(each["Topics"]),
+                each["VerifyOnly"],
+            )
+            for each in fields["Transactions"]
+        )
+    return (model.AddPartitionsToTxn(transactions, incoming.version),)
+
+
 def _added_partitions(m: model.AddPartitionsToTxnResponse, around: Around) -> Struct:
     def results(each: model.TxnPartitionsResult) -> Struct | tuple[Struct, ...]:
         def result(topic: str, found: tuple[int, ...]) -> Struct:
@@ -187,6 +215,17 @@ def _add_offsets(m: model.AddOffsetsToTxn, _: Around) -> Struct:
     }
 
 
+def _decode_add_offsets(fields: Struct, incoming: Incoming) -> tuple[model.AddOffsetsToTxn, ...]:
+    message = model.AddOffsetsToTxn(
+        fields["TransactionalId"],
+        fields["ProducerId"],
+        fields["ProducerEpoch"],
+        fields["GroupId"],
+        incoming.version,
+    )
+    return (message,)
+
+
 def _added_offsets(m: model.AddOffsetsToTxnResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error}
 
@@ -200,7 +239,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.AddPartitionsToTxn,
         response=model.AddPartitionsToTxnResponse,
-        request_bytes=Kind(ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions),
+        request_bytes=RequestKind(
+            ADD_PARTITIONS_TO_TXN_REQUEST, _add_partitions, decode=_decode_add_partitions
+        ),
         response_bytes=Kind(ADD_PARTITIONS_TO_TXN_RESPONSE, _added_partitions),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONS,
@@ -254,7 +295,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.AddOffsetsToTxn,
         response=model.AddOffsetsToTxnResponse,
-        request_bytes=Kind(ADD_OFFSETS_TO_TXN_REQUEST, _add_offsets),
+        request_bytes=RequestKind(
+            ADD_OFFSETS_TO_TXN_REQUEST, _add_offsets, decode=_decode_add_offsets
+        ),
         response_bytes=Kind(ADD_OFFSETS_TO_TXN_RESPONSE, _added_offsets),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,

@@ -9,7 +9,8 @@ from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import admin as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.placement import index_of, topic_of
@@ -142,6 +143,16 @@ def _list(m: model.ListTransactions, _: Around) -> Struct:
     }
 
 
+def _decode_list(fields: Struct, _: Incoming) -> tuple[model.ListTransactions, ...]:
+    message = model.ListTransactions(
+        tuple(fields["StateFilters"]),
+        tuple(fields["ProducerIdFilters"]),
+        fields.get("TransactionalIdPattern") or "",
+        fields.get("DurationFilter", -1),
+    )
+    return (message,)
+
+
 def _encode_listing(m: model.ListTransactionsResponse, _: Around) -> Struct:
     found = (
         {
@@ -162,6 +173,11 @@ def _describe(m: model.DescribeTransactions, _: Around) -> Struct:
     return {"TransactionalIds": (m.transactional_id,)}
 
 
+def _decode_describe(fields: Struct, _: Incoming) -> tuple[model.DescribeTransactions, ...]:
+    """Return a message for each transactional id."""
+    return tuple(map(model.DescribeTransactions, fields["TransactionalIds"]))
+
+
 def _encode_description(m: model.DescribeTransactionsResponse, _: Around) -> Struct:
     state = {
         "ErrorCode": m.error,
@@ -179,6 +195,14 @@ def _encode_description(m: model.DescribeTransactionsResponse, _: Around) -> Str
 def _describe_producers(m: model.DescribeProducers, _: Around) -> Struct:
     topic = {"Name": topic_of(m.partition), "PartitionIndexes": (index_of(m.partition),)}
     return {"Topics": (topic,)}
+
+
+def _decode_describe_producers(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.DescribeProducers, ...]:
+    """Return a message for each partition."""
+    partitions = incoming.partitions_of(fields["Topics"], "PartitionIndexes")
+    return tuple(map(model.DescribeProducers, partitions))
 
 
 def _described_producers(m: model.DescribeProducersResponse, _: Around) -> Struct:
@@ -210,7 +234,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.ListTransactions,
         response=model.ListTransactionsResponse,
-        request_bytes=Kind(LIST_TRANSACTIONS_REQUEST, _list),
+        request_bytes=RequestKind(LIST_TRANSACTIONS_REQUEST, _list, decode=_decode_list),
         response_bytes=Kind(LIST_TRANSACTIONS_RESPONSE, _encode_listing),
         role=Role.KAFKA_APIS,
         shard=Shard.BROKER,
@@ -233,7 +257,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeTransactions,
         response=model.DescribeTransactionsResponse,
-        request_bytes=Kind(DESCRIBE_TRANSACTIONS_REQUEST, _describe),
+        request_bytes=RequestKind(
+            DESCRIBE_TRANSACTIONS_REQUEST, _describe, decode=_decode_describe
+        ),
         response_bytes=Kind(
             DESCRIBE_TRANSACTIONS_RESPONSE,
             _encode_description,
@@ -267,7 +293,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.DescribeProducers,
         response=model.DescribeProducersResponse,
-        request_bytes=Kind(DESCRIBE_PRODUCERS_REQUEST, _describe_producers),
+        request_bytes=RequestKind(
+            DESCRIBE_PRODUCERS_REQUEST, _describe_producers, decode=_decode_describe_producers
+        ),
         response_bytes=Kind(DESCRIBE_PRODUCERS_RESPONSE, _described_producers),
         role=Role.PARTITION_LEADER,
         shard=Shard.PARTITION,

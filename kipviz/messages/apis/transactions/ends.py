@@ -15,7 +15,8 @@ from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes, topics
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes, topics
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
 
@@ -114,6 +115,17 @@ def _end_txn(m: model.EndTxn, _: Around) -> Struct:
     }
 
 
+def _decode_end_txn(fields: Struct, incoming: Incoming) -> tuple[model.EndTxn, ...]:
+    message = model.EndTxn(
+        fields["TransactionalId"],
+        fields["ProducerId"],
+        fields["ProducerEpoch"],
+        fields["Committed"],
+        incoming.version,
+    )
+    return (message,)
+
+
 def _encode_end_response(m: model.EndTxnResponse, around: Around) -> Struct:
     return {"ErrorCode": m.error} if around.version_of(m) < 5 else identity(m, around)
 
@@ -134,6 +146,21 @@ def _write_markers(m: model.WriteTxnMarkers, _: Around) -> Struct:
         for each in m.markers
     )
     return {"Markers": tuple(markers)}
+
+
+def _decode_markers(fields: Struct, incoming: Incoming) -> tuple[model.WriteTxnMarkers, ...]:
+    markers = tuple(
+        model.TxnMarker(
+            each["ProducerId"],
+            each["ProducerEpoch"],
+            each["TransactionResult"],
+            incoming.partitions_of(each["Topics"], "PartitionIndexes"),
+            each["CoordinatorEpoch"],
+            each.get("TransactionVersion", 0),
+        )
+        for each in fields["Markers"]
+    )
+    return (model.WriteTxnMarkers(markers),)
 
 
 def _wrote_markers(m: model.WriteTxnMarkersResponse, _: Around) -> Struct:
@@ -164,7 +191,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.EndTxn,
         response=model.EndTxnResponse,
-        request_bytes=Kind(END_TXN_REQUEST, _end_txn),
+        request_bytes=RequestKind(END_TXN_REQUEST, _end_txn, decode=_decode_end_txn),
         response_bytes=Kind(END_TXN_RESPONSE, _encode_end_response),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
@@ -195,7 +222,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.WriteTxnMarkers,
         response=model.WriteTxnMarkersResponse,
-        request_bytes=Kind(WRITE_TXN_MARKERS_REQUEST, _write_markers),
+        request_bytes=RequestKind(
+            WRITE_TXN_MARKERS_REQUEST, _write_markers, decode=_decode_markers
+        ),
         response_bytes=Kind(WRITE_TXN_MARKERS_RESPONSE, _wrote_markers),
         role=Role.KAFKA_APIS,
         shard=Shard.FIRST_PARTITION,

@@ -12,7 +12,8 @@ from kipviz.messages.apis.rights import (
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import liveness as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 
 TXN_HEARTBEAT_REQUEST = Schema(
@@ -48,6 +49,11 @@ def _heartbeat(m: model.TxnHeartbeat, _: Around) -> Struct:
     }
 
 
+def _decode_heartbeat(fields: Struct, _: Incoming) -> tuple[model.TxnHeartbeat, ...]:
+    identity = (fields["ProducerId"], fields["ProducerEpoch"])
+    return (model.TxnHeartbeat(fields["TransactionalId"], *identity),)
+
+
 def _encode_response(m: model.TxnHeartbeatResponse, _: Around) -> Struct:
     return {"ErrorCode": m.error}
 
@@ -57,7 +63,7 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.TxnHeartbeat,
         response=model.TxnHeartbeatResponse,
-        request_bytes=Kind(TXN_HEARTBEAT_REQUEST, _heartbeat),
+        request_bytes=RequestKind(TXN_HEARTBEAT_REQUEST, _heartbeat, decode=_decode_heartbeat),
         response_bytes=Kind(TXN_HEARTBEAT_RESPONSE, _encode_response),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,

@@ -15,8 +15,12 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import group_transactions, two_phase
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.kind import Around, Kind, indexes
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
+
+# The first version in which a producer names the producer id and epoch that it had (KIP-360).
+NAMES_PRODUCER = 3
 
 INIT_PRODUCER_ID_REQUEST = Schema(
     "InitProducerIdRequest",
@@ -85,11 +89,37 @@ def _init_producer_id(m: model.InitProducerId, _: Around) -> Struct:
     }
 
 
+def _decode_identity(fields: Struct, incoming: Incoming) -> tuple[str | None, int, int, int, int]:
+    """Return the first fields of every version; a producer names its former identity since version 3 (KIP-360)."""
+    named = incoming.version >= NAMES_PRODUCER
+    former = (fields["ProducerId"], fields["ProducerEpoch"]) if named else (-1, -1)
+    name, time_limit_ms = fields["TransactionalId"], fields["TransactionTimeoutMs"]
+    return (name, time_limit_ms, *former, incoming.version)
+
+
+def _decode_init_producer_id(
+    fields: Struct, incoming: Incoming
+) -> tuple[model.InitProducerId, ...]:
+    return (model.InitProducerId(*_decode_identity(fields, incoming)),)
+
+
 def _init_producer_id_2pc(m: two_phase.InitProducerId2Pc, around: Around) -> Struct:
     more: Struct = {"Enable2Pc": m.enable_2pc, "KeepPreparedTxn": m.keep_prepared_txn}
     if m.heartbeat_interval_ms:
         more["TransactionHeartbeatIntervalMs"] = m.heartbeat_interval_ms
     return {**_init_producer_id(m, around), **more}
+
+
+def _decode_init_producer_id_2pc(
+    fields: Struct, incoming: Incoming
+) -> tuple[two_phase.InitProducerId2Pc, ...]:
+    message = two_phase.InitProducerId2Pc(
+        *_decode_identity(fields, incoming),
+        fields["Enable2Pc"],
+        fields["KeepPreparedTxn"],
+        fields.get("TransactionHeartbeatIntervalMs", 0),
+    )
+    return (message,)
 
 
 def _init_producer_id_of_group(
@@ -104,6 +134,19 @@ def _init_producer_id_of_group(
             m.assigned, lambda topic, found: {"Topic": topic, "Partitions": found}
         ),
     }
+
+
+def _decode_init_producer_id_of_group(
+    fields: Struct, incoming: Incoming
+) -> tuple[group_transactions.InitProducerIdOfGroup, ...]:
+    message = group_transactions.InitProducerIdOfGroup(
+        fields["TransactionalId"],
+        fields["TransactionTimeoutMs"],
+        group_id=fields["ConsumerGroupId"] or "",
+        generation=fields["ConsumerGroupGeneration"],
+        assigned=incoming.partitions_of(fields["AssignedPartitions"]),
+    )
+    return (message,)
 
 
 def _identities(m: two_phase.InitProducerId2PcResponse, around: Around) -> Struct:
@@ -136,7 +179,9 @@ APIS: tuple[Api, ...] = (
     Api(
         request=model.InitProducerId,
         response=model.InitProducerIdResponse,
-        request_bytes=Kind(INIT_PRODUCER_ID_REQUEST, _init_producer_id),
+        request_bytes=RequestKind(
+            INIT_PRODUCER_ID_REQUEST, _init_producer_id, decode=_decode_init_producer_id
+        ),
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
@@ -172,11 +217,12 @@ APIS: tuple[Api, ...] = (
         request=two_phase.InitProducerId2Pc,
         response=two_phase.InitProducerId2PcResponse,
         # Kafka 4.4.0 has the fields of version 6, and marks the version unstable: no client sends it.
-        request_bytes=Kind(
+        request_bytes=RequestKind(
             INIT_PRODUCER_ID_REQUEST.but(
                 status="draft", fields=(*INIT_PRODUCER_ID_REQUEST.fields, HEARTBEAT_INTERVAL)
             ),
             _init_producer_id_2pc,
+            decode=_decode_init_producer_id_2pc,
         ),
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE.but(status="draft"), _identities),
         role=Role.TRANSACTION_COORDINATOR,
@@ -212,7 +258,11 @@ APIS: tuple[Api, ...] = (
     Api(
         request=group_transactions.InitProducerIdOfGroup,
         response=model.InitProducerIdResponse,
-        request_bytes=Kind(INIT_PRODUCER_ID_OF_GROUP_REQUEST, _init_producer_id_of_group),
+        request_bytes=RequestKind(
+            INIT_PRODUCER_ID_OF_GROUP_REQUEST,
+            _init_producer_id_of_group,
+            decode=_decode_init_producer_id_of_group,
+        ),
         response_bytes=Kind(INIT_PRODUCER_ID_RESPONSE, identity),
         role=Role.TRANSACTION_COORDINATOR,
         shard=Shard.TRANSACTIONAL_ID,
