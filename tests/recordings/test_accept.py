@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -88,9 +89,15 @@ OPEN = {
 OFFSETS = ("TXN_OFFSET_COMMIT", "OFFSET_COMMIT")
 
 
+@cache
+def read_recording(folder: Path) -> Evidence:
+    """Read a recording once for all tests of this file."""
+    return of_recording(folder)
+
+
 def acceptor_of(folder: Path) -> Acceptor:
     """Read a recording, to ask for its answers."""
-    return Acceptor(of_recording(folder))
+    return Acceptor(read_recording(folder))
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda f: f"{f.parent.name}-{f.name}")
@@ -134,7 +141,7 @@ def test_of_every_request_that_is_not_asked_it_is_said_why() -> None:
     reasons = Counter(
         (api, reason, number)
         for folder in RECORDED
-        for api, reason, number in of_evidence(of_recording(folder)).not_asked
+        for api, reason, number in of_evidence(read_recording(folder)).not_asked
     )
     assert {(api, reason) for api, reason, _ in reasons} == {
         ("FETCH", CLOSES),
@@ -145,14 +152,14 @@ def test_of_every_request_that_is_not_asked_it_is_said_why() -> None:
 def test_a_share_session_that_nobody_saw_begin_is_another_reason_than_one_without_partitions() -> (
     None
 ):
-    evidence = of_recording(RELEASE / "share-leader-move")
+    evidence = read_recording(RELEASE / "share-leader-move")
     left = [x for x in evidence.exchanges if x.api == "SHARE_FETCH"][-3:-1]
     told = {reason for _, reason, _ in of_evidence(evidence.but(exchanges=tuple(left))).not_asked}
     assert told == {UNKNOWN_SESSION}
 
 
 def test_what_the_model_does_not_know_is_not_asked_and_the_reason_is_told() -> None:
-    evidence = of_recording(RELEASE / "commit-and-abort")
+    evidence = read_recording(RELEASE / "commit-and-abort")
     known = evidence.exchanges
     fetch = next(x for x in known if x.api == "FETCH")
     others = [
@@ -221,7 +228,7 @@ def test_a_batch_is_looked_up_by_what_the_other_requests_were_told() -> None:
 
 
 def test_a_log_forgets_only_producers_that_were_silent_for_as_long_as_is_set() -> None:
-    evidence = of_recording(RELEASE / "silent-producer")
+    evidence = read_recording(RELEASE / "silent-producer")
     told = [a for a in Acceptor(evidence).compare_all() if a.api == "DESCRIBE_PRODUCERS"]
     assert [len(dict(each.recorded)["producers"]) for each in told] == [2, 1, 0, 2]
     assert all(each.accepted for each in told)
@@ -286,7 +293,7 @@ def with_each_api() -> dict[str, tuple[Evidence, int]]:
     """A recording in which each API is asked about, and the number of such a request."""
     found: dict[str, tuple[Evidence, int]] = {}
     for name in SCENARIOS:
-        evidence = of_recording(RELEASE / name)
+        evidence = read_recording(RELEASE / name)
         for number, exchange in enumerate(evidence.exchanges):
             if exchange.api in KNOWN:
                 found.setdefault(exchange.api, (evidence, number))

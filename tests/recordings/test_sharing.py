@@ -28,12 +28,16 @@ FOLLOWED = sorted(
 # In these an answer to a member is changed, in the last one every third.
 CHANGED = [
     ("share-acknowledge", 1),
-    ("share-answers", 1),
+    ("share-answers", 3),
     ("share-dead-letters", 1),
     ("share-renew", 1),
     ("share-two-members", 1),
     ("share-leader-move", 1),
-    ("share-partitions", 3),
+    ("share-partitions", 9),
+    *(
+        pytest.param(name, 1, marks=pytest.mark.thorough)
+        for name in ("share-answers", "share-partitions")
+    ),
 ]
 
 
