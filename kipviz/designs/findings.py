@@ -1,17 +1,17 @@
 """The findings of our review of KIP-1289 that a design can show, each as a change of the repaired one.
 
-A finding is the repaired design with one slot as the KIP writes it. If two of the KIP's rules only make sense together,
-such as an acknowledgement in memory and the marker that finds it there, the finding has both: one alone would not work
-at all, and would show nothing. I and D are in the catalogue, among the designs of the lessons.
+A finding is the repaired design with one slot as the KIP writes it. Some rules of the KIP only work together, such as
+an acknowledgement in memory and the marker that finds it there. Such a finding changes both slots: a change of one slot
+would break everything and show nothing. Findings I and D are in the catalogue, among the designs of the lessons.
 """
 
 from __future__ import annotations
 
-# An acknowledgement that only the share-partition leader knows, resolved by any marker that its broker gets: the
-# smallest change that makes an acknowledgement work as the KIP describes it.
+# The acknowledgement is only in the share-partition leader's memory, and any marker that its broker receives resolves
+# it. This is the smallest change that makes an acknowledgement work as the KIP describes it.
 IN_MEMORY = {"staged_acks": "memory_only", "marker_reach": "every_one_on_the_broker"}
 
-# name, title, sentence, the slots that differ from the repaired design.
+# For each finding: name, title, sentence, and the slots that differ from the repaired design.
 CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "finding-A",

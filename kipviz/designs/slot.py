@@ -32,12 +32,12 @@ class Slot(Value, frozen=True):
     The first of `options` is that of the repaired design; `written` names that of the design as written, "" if it is the
     same one.
 
-    `only_with` names what a cluster must have for the question to arise: "session" for a TransactionSession, "threads"
-    for one that several threads of a process use, "both" for one beside a transactional.id, "kept" for a program that
-    keeps a prepared transaction, "heartbeats" for a producer that sends them, "several" for a share consumer that holds
-    records of several partitions, "explicit" for one in explicit mode whose records are staged, "prepared" for a
-    program that stages in a transaction that it prepares, "draining" for one that drains decisions; "" if it arises
-    everywhere.
+    `only_with` names what a cluster must have for the question to arise, "" if it arises everywhere. "session" is a
+    TransactionSession, "threads" a session that several threads of a process use, "both" a session beside a
+    transactional.id, "kept" a program that keeps a prepared transaction, "heartbeats" a producer or a session that sends them,
+    "several" a share consumer that holds records of several partitions, "explicit" a share consumer in explicit mode
+    whose records are staged, "prepared" a program that stages in a transaction that it prepares, "draining" a program
+    that drains decisions. The other values stand beside the options that need them.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Slot(Value, frozen=True):
 
     @property
     def as_written(self) -> str:
-        """The name of the option of KIP-1289 as written, which Kafka has, too, where it stages nothing."""
+        """The name of the option of KIP-1289 as written; the design of Kafka as it is has the same one."""
         return self.written or self.options[0].name
 
     def option(self, name: str) -> Option:
@@ -69,8 +69,8 @@ class Slot(Value, frozen=True):
 SHIPPED = "shipped"
 DRAFT = "draft"
 OURS = "our inference"
-# From settled to unsettled.
+# From the most settled to the least settled.
 STATUSES = (SHIPPED, DRAFT, OURS)
 
-# The finding of a slot about a rule that Kafka has and no draft changes.
+# The value of `Slot.finding` for a rule of Kafka that no draft changes.
 KAFKAS_OWN = "Kafka"

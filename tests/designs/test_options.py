@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from kipviz.brokers.share_leaders.in_flight import InFlight
+from kipviz.designs.options import options
 from kipviz.designs.options.options import SLOTS
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import AcknowledgeType, offsets_of
@@ -131,3 +135,14 @@ def test_the_next_poll_says_something_of_the_batch_before_it(
     batches = choose((100, 101, 102, 103), (100, 102))
     assert {batch.type for batch in batches} == {kind}
     assert list(offsets_of(batches)) == offsets
+
+
+# -- the source --------------------------------------------------------------------------------
+
+
+def test_the_heading_above_the_options_of_a_slot_is_its_question() -> None:
+    questions = {slot.name: slot.question for slot in SLOTS}
+    assert options.__file__ is not None
+    for path in sorted(Path(options.__file__).parent.glob("*.py")):
+        for name, heading in re.findall(r"^# -- (\w+): (.*?) -+$", path.read_text(), re.MULTILINE):
+            assert heading == questions[name], f"{path.name}: the question of {name} has changed"

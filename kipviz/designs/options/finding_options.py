@@ -1,7 +1,6 @@
 """The options for single findings of the KIP-1289 review, each a slot of its own.
 
-`WRITTEN` has the options of the KIP's text. Where the text is silent, it has the nearest option, which leaves the
-designs that are called "as written" unchanged.
+`Slot.written` names the option of the KIP's text. Where the text is silent, it names the nearest option.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from kipviz.records.share_group_state import RecordState, StateBatch, merge, rep
 
 Batches = tuple[StateBatch, ...]
 
-# -- commit_target: what does a staged record become when its transaction commits? ----------------
+# -- commit_target: What does a staged record become when its transaction commits? -----------------
 
 
 def by_its_type(acknowledge_type: int) -> RecordState:
@@ -27,7 +26,7 @@ def acknowledged_either_way(acknowledge_type: int) -> RecordState:
     return RecordState.ACKNOWLEDGED
 
 
-# -- marker_answer: when is the coordinator told that a marker is written? ------------------------
+# -- marker_answer: When does the coordinator learn that a marker is written to __share_group_state? --
 
 
 def when_replicated() -> bool:
@@ -40,7 +39,7 @@ def when_appended() -> bool:
     return False
 
 
-# -- outcome_write: what of a marker whose outcome cannot be made durable? ------------------------
+# -- outcome_write: What happens to a marker whose outcome for an acknowledgement in memory cannot be made durable? --
 
 
 def counts_as_done() -> bool:
@@ -53,7 +52,7 @@ def keeps_the_vote() -> bool:
     return True
 
 
-# -- state_marker: does the share coordinator hear of a marker in its log? ------------------------
+# -- state_marker: Is the share coordinator notified of a marker that is written to its log? -------
 
 
 def through_the_coordinator() -> bool:
@@ -66,7 +65,7 @@ def behind_its_back() -> bool:
     return False
 
 
-# -- staging_starts: does staging an acknowledgement start the producer's transaction? ------------
+# -- staging_starts: Does staging an acknowledgement start the producer's transaction? -------------
 
 
 def staging_counts() -> bool:
@@ -79,7 +78,7 @@ def only_sends_count() -> bool:
     return False
 
 
-# -- outcome_join: how does the outcome of a vote enter the durable state? ------------------------
+# -- outcome_join: How does the outcome of an acknowledgement enter the durable state? -------------
 
 
 def replaces(stored: Batches, decided: Batches, committed: bool, start: int) -> Batches:
@@ -93,7 +92,7 @@ def joined_with_the_vote(stored: Batches, decided: Batches, committed: bool, sta
     return merge(merge(stored, vote, start), decided, start)
 
 
-# -- member_check: whose word does the share-partition leader take for who the member is? ---------
+# -- member_check: How does the share-partition leader check the member? ---------------------------
 
 
 def whoever_holds_the_record(own: int, coordinator: int) -> Errors:
@@ -106,7 +105,7 @@ def epoch_at_the_own_broker(own: int, coordinator: int) -> Errors:
     return Errors.NONE if own == coordinator else Errors.NOT_COORDINATOR
 
 
-# -- marker_below_level: does a marker resolve votes after a downgrade? ----------------------------
+# -- marker_below_level: Does a marker resolve acknowledgements in memory after a downgrade? -------
 
 
 def still_resolves(finalized: bool) -> bool:

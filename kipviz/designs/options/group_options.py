@@ -1,6 +1,6 @@
-"""The options of KIP-447's slots: which role fences a zombie of a regular group, and which has to wait.
+"""The options of KIP-447's slots: which role fences a zombie of a regular group, and which request has to wait.
 
-They are the known drafts of the KIP, the version released since Kafka 2.5, and the one before it.
+There is an option for each known draft of the KIP, for Kafka since release 2.5, and for Kafka before it.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
 Member = tuple[str, int]
-# The requirement for these questions to arise: members that join and leave.
+# Only with members that join and leave.
 MEMBERS = "members"
-# Or brokers that do not all know of members yet.
+# Only with brokers that do not all know of members yet.
 GATED = "gated"
-# Or producers that are configured with their group's id.
+# Only with producers that are configured with their group's id.
 GROUP_IDS = "group ids"
-# Or topics that are deleted and created again, and producers that know their ids.
+# Only with topics that are deleted and created again, and producers that know their ids.
 REMADE = "remade"
 FIRST_DRAFT = "KIP-447, first draft (page of June 2019; what a later diff takes out)"
 FIRST_STABLE = 7
 
-# -- pending_offset: what is a consumer told whose group's offset is pending? ---------------------
+# -- pending_offset: What response does a consumer get while its group's offset is pending? --------
 
 
 def unstable_if_asked(require_stable: bool, version: int) -> Errors:
@@ -39,7 +39,7 @@ def pending_to_new_loading_to_old(require_stable: bool, version: int) -> Errors:
     return Errors.PENDING_TRANSACTION if new else Errors.COORDINATOR_LOAD_IN_PROGRESS
 
 
-# -- zombie_offsets: is a producer's TxnOffsetCommit held against the group? -----------------------
+# -- zombie_offsets: Is a producer's TxnOffsetCommit checked against the group's members? ----------
 
 
 def members_only(error: Errors) -> Errors:
@@ -52,7 +52,7 @@ def anybody(error: Errors) -> Errors:
     return Errors.NONE
 
 
-# -- group_metadata_gate: may a TxnOffsetCommit name a member of its group? ------------------------
+# -- group_metadata_gate: May a TxnOffsetCommit name a member before all brokers know of it? -------
 
 
 def each_broker_for_itself(level: int) -> Errors:
@@ -65,7 +65,7 @@ def all_brokers_first(level: int) -> Errors:
     return Errors.NONE if level else Errors.UNSUPPORTED_VERSION
 
 
-# -- older_generation: does the transaction coordinator serve a producer of an older generation? ------
+# -- older_generation: Does the transaction coordinator serve a producer of an older generation? ---
 
 
 def no_generation_is_known(generation: int, newest: int) -> Errors:
@@ -78,7 +78,7 @@ def only_the_newest_is_served(generation: int, newest: int) -> Errors:
     return Errors.PRODUCER_FENCED if generation < newest else Errors.NONE
 
 
-# -- older_transaction: what becomes of what older generations have left open? ----------------------
+# -- older_transaction: What happens to a transaction that an older generation left open? ----------
 
 
 def it_stays_open() -> tuple[bool, bool]:
@@ -96,7 +96,7 @@ def it_has_to_time_out() -> tuple[bool, bool]:
     return False, True
 
 
-# -- name_beside_id: is a topic with an unknown id found by a name beside it? ---------------
+# -- name_beside_id: Is a topic with an unknown id looked up by a name beside the id? --------------
 
 
 def ids_alone() -> bool:
@@ -109,7 +109,7 @@ def names_too() -> bool:
     return True
 
 
-# -- producer_member: in whose name does a producer send offsets? ---------------------------------
+# -- producer_member: As which member does a producer send offsets? --------------------------------
 
 
 def as_the_call_says(at_init: Member, now: Member, passed: Member) -> Member:
@@ -132,7 +132,7 @@ def of_nobody(at_init: Member, now: Member, passed: Member) -> Member:
     return ("", -1)
 
 
-# -- init_joins: does initTransactions() wait until the consumer has joined its group? ----------------
+# -- init_joins: Does initTransactions() wait until the consumer has joined its group? -------------
 
 
 def it_needs_no_consumer() -> bool:
@@ -309,5 +309,5 @@ GROUP_SLOTS: tuple[Slot, ...] = (
     ),
 )
 
-# The choices of every design that is not about KIP-447: those of released Kafka.
+# The options of released Kafka, which every design has that is not about KIP-447.
 SHIPPED_GROUPS: dict[str, str] = {slot.name: slot.options[0].name for slot in GROUP_SLOTS}

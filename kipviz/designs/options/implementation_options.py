@@ -2,7 +2,7 @@
 
 Sources: pull request 22357 of Apache Kafka (a draft, never merged) in its distinguishable iterations, called early,
 middle and late here. "Seen in source" is what its code or its tests show; anything else is our inference and says so.
-`WRITTEN` has the options of the designs that are called "as written".
+`Slot.written` names the option of the designs that are called "as written".
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ EARLY = "pull request 22357, early iteration: draft implementation, seen in sour
 MIDDLE = "pull request 22357, middle iteration: draft implementation, seen in source"
 LATE = "pull request 22357, late iteration: draft implementation, seen in source"
 
-# The requirement for this question to arise: a program that drains decisions for a transaction.
+# Only with a program that drains decisions for a transaction.
 DRAINING = "draining"
 Deliveries: TypeAlias = tuple[tuple[int, int], ...]
 
-# -- vote_form: in which form does a vote become durable? ------------------------------------------
+# -- vote_form: In which form does an acknowledgement become durable? ------------------------------
 
 
 def batch_of_the_transaction() -> bool:
@@ -34,7 +34,7 @@ def delivery_state_5() -> bool:
     return True
 
 
-# -- pending_resolver: who resolves a TX_PENDING that is part of the durable state? ----------------
+# -- pending_resolver: Which role resolves a durable TX_PENDING? -----------------------------------
 
 
 def share_coordinator_completes() -> bool:
@@ -47,7 +47,7 @@ def leader_completes() -> bool:
     return False
 
 
-# -- state_rank: which of two durable states of one offset wins? -----------------------------------
+# -- state_rank: Which of two durable states of one offset wins? -----------------------------------
 
 
 def by_state_number(batch: StateBatch) -> Rank:
@@ -60,7 +60,7 @@ def pending_below_outcomes(batch: StateBatch) -> Rank:
     return share_group_state.rank_with_pending_last(batch)
 
 
-# -- marker_hook: when are votes in memory resolved? -----------------------------------------------
+# -- marker_hook: When does a marker resolve acknowledgements in memory? ---------------------------
 
 
 def after_the_append(before: bool, names_state: bool) -> bool:
@@ -78,7 +78,7 @@ def for_state_markers_alone(before: bool, names_state: bool) -> bool:
     return not before and names_state
 
 
-# -- abort_limit: is the delivery limit asked when a transaction aborts? ---------------------------
+# -- abort_limit: Is the delivery limit checked when a transaction aborts? -------------------------
 
 
 def not_asked(delivery_count: int, limit: int) -> bool:
@@ -91,7 +91,7 @@ def archived_at_the_limit(delivery_count: int, limit: int) -> bool:
     return delivery_count >= limit
 
 
-# -- rollback_lock: is there a lock timer after a staging that failed? -----------------------------
+# -- rollback_lock: Does the acquisition lock run again after a staging that failed? ---------------
 
 
 def timer_runs(lock: int) -> int:
@@ -104,7 +104,7 @@ def no_timer(lock: int) -> int:
     return -1
 
 
-# -- participant_order: what comes first? ----------------------------------------------------------
+# -- participant_order: Is the participant added before or after the acknowledgement is staged? ----
 
 
 def added_first() -> bool:
@@ -117,7 +117,7 @@ def staged_first() -> bool:
     return False
 
 
-# -- refresh_match: which votes does the answer to a refresh resolve? ------------------------------
+# -- refresh_match: Which acknowledgements does the response to a refresh resolve? -----------------
 
 
 def noted_before_the_read(noted: bool) -> bool:
@@ -130,7 +130,7 @@ def of_a_noted_transaction(noted: bool) -> bool:
     return True
 
 
-# -- unanswered_vote: what becomes of a vote for which the state that is read has no batch? --------
+# -- unanswered_vote: What becomes of a vote for which the state that a refresh reads has no batch? --
 
 
 def dropped_with_the_share_partition() -> bool:
@@ -143,7 +143,7 @@ def stays_pending() -> bool:
     return True
 
 
-# -- drain: do drained decisions leave the consumer? -----------------------------------------------
+# -- drain: Does draining for a transaction remove acknowledgements from the consumer? -------------
 
 
 def decisions_leave() -> bool:
@@ -156,7 +156,7 @@ def decisions_stay() -> bool:
     return False
 
 
-# -- staged_deliveries: does a staging name the delivery that it is about? -------------------------
+# -- staged_deliveries: Does a staging name the delivery that it is about? -------------------------
 
 
 def of_no_delivery(deliveries: Deliveries) -> Deliveries:

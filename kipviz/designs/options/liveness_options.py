@@ -1,11 +1,13 @@
-"""The options of KIP-1309's slot: whose transaction is aborted without heartbeats."""
+"""The options of KIP-1309's slots: which transactions are aborted without heartbeats, and after how long."""
 
 from __future__ import annotations
 
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 
-# The requirement for the question to arise: a producer with a heartbeat interval.
+# Only with a producer or a session that has a heartbeat interval.
 HEARTBEATS = "heartbeats"
+
+# -- liveness: Which transactions are aborted after three intervals without a heartbeat? ------------
 
 
 def not_in_two_phases(two_phase: bool) -> bool:
@@ -23,7 +25,7 @@ def no_transaction(two_phase: bool) -> bool:
     return False
 
 
-# -- silence: for how long may an owner be silent? -----------------------------------------------
+# -- silence: For how long may the owner of a transaction be silent? -------------------------------
 
 
 def three_intervals(told_ms: int) -> int:

@@ -1,7 +1,7 @@
 """The options of every slot: plain functions, each with its source.
 
-`SLOTS` maps a slot's name to its options; the first option is that of the repaired design. Status words: "shipped" is
-in a Kafka release, "draft" is in a KIP's text, "our inference" is ours.
+`SLOTS` has all slots with their options; the first option of a slot is that of the repaired design. Status words:
+"shipped" is in a Kafka release, "draft" is in a KIP's text, "our inference" is ours.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kipviz.messages.shares.share_groups import AcknowledgementBatch, Acknowledg
 from kipviz.records.placement import share_partition_key
 from kipviz.records.share_group_state import RecordState, StagedBatch
 
-# -- staged_acks: what of a vote is durable before it is promised? ------------------------------
+# -- staged_acks: What part of an acknowledgement is durable before the producer is told that it is staged? --
 
 
 def share_group_state(staged: tuple[StagedBatch, ...]) -> tuple[StagedBatch, ...]:
@@ -44,7 +44,7 @@ def memory_only(staged: tuple[StagedBatch, ...]) -> tuple[StagedBatch, ...]:
     return ()
 
 
-# -- participant: where is the transaction told to look for the vote? ---------------------------
+# -- participant: Which partition represents the acknowledgement in the transaction? ---------------
 
 
 def state_partition_by_key(group_id: str, topic_id: str, index: int) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def nowhere(group_id: str, topic_id: str, index: int) -> tuple[str, ...]:
     return ()
 
 
-# -- enlistment: which broker is asked to enlist it? --------------------------------------------
+# -- enlistment: Which broker is asked to add the participant? -------------------------------------
 
 
 def transaction_coordinator(own: int, coordinator: int) -> int:
@@ -80,7 +80,7 @@ def nobody(own: int, coordinator: int) -> int:
     return NOT_ASKED
 
 
-# -- lock_expiry: what when the lock of a TX_PENDING record runs out? ---------------------------
+# -- lock_expiry: What happens when the acquisition lock of a TX_PENDING record expires? -----------
 
 
 def pinned_until_marker(record: InFlight) -> InFlight | None:
@@ -103,7 +103,7 @@ def noticed_by_nobody(record: InFlight) -> InFlight | None:
     return record.but(lock=-1)
 
 
-# -- marker_epoch: which marker resolves a vote? ------------------------------------------------
+# -- marker_epoch: Which marker resolves an acknowledgement? ---------------------------------------
 
 
 def greater(staged_epoch: int, marker_epoch: int) -> bool:
@@ -131,7 +131,7 @@ def any_epoch(staged_epoch: int, marker_epoch: int) -> bool:
     return True
 
 
-# -- marker_reach: which share-partitions does a marker touch in memory? -------------------------
+# -- marker_reach: Which share-partitions does a marker touch in memory? ---------------------------
 
 
 def none_of_them(held: tuple[str, ...]) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def every_one_on_the_broker(held: tuple[str, ...]) -> tuple[str, ...]:
     return held
 
 
-# -- outcome_news: who begins, when a marker has resolved votes of another broker's records? --------
+# -- outcome_news: Who acts first when a marker has resolved acknowledgements of records that another broker leads? --
 
 
 def the_leader_asks() -> bool:
@@ -157,7 +157,7 @@ def the_coordinator_tells() -> bool:
     return True
 
 
-# -- end_txn_response: when does the coordinator respond to EndTxn? --------------------------------
+# -- end_txn_response: When does the transaction coordinator respond to EndTxn? --------------------
 
 
 def at_the_decision() -> bool:
@@ -170,7 +170,7 @@ def at_completion() -> bool:
     return True
 
 
-# -- abort_target: what does a staged record become when its transaction aborts? ------------------
+# -- abort_target: What does a staged record become when its transaction aborts? -------------------
 
 
 def available(record: InFlight) -> InFlight:
@@ -189,7 +189,7 @@ def available_uncounted(record: InFlight) -> InFlight:
     return record.unstaged(RecordState.AVAILABLE, delivery_count=count)
 
 
-# -- stage_retry: what does an equal second staging answer? ---------------------------------------
+# -- stage_retry: What is the response to an identical second staging by the same transaction? -----
 
 
 def idempotent() -> Errors:
@@ -202,7 +202,7 @@ def invalid_record_state() -> Errors:
     return Errors.INVALID_RECORD_STATE
 
 
-# -- eviction: may a share-partition with a pending vote be dropped from memory? ------------------
+# -- eviction: May a share-partition with a pending acknowledgement be dropped from memory? --------
 
 
 def refused() -> bool:
@@ -215,7 +215,7 @@ def allowed() -> bool:
     return True
 
 
-# -- next_poll: what does the next poll() say of the batch before it? -----------------------------
+# -- next_poll: How does the next poll() acknowledge the previous batch? ---------------------------
 
 
 def release_the_unstaged(
@@ -237,8 +237,8 @@ def accept_all(batch: tuple[int, ...], staged: tuple[int, ...]) -> tuple[Acknowl
     return batches_of(batch, AcknowledgeType.ACCEPT)
 
 
-# -- what Kafka checks already ------------------------------------------------------------------ Every design keeps
-# these checks. Switching one off shows what breaks without it.
+# -- epoch_check, sequence_check, verification_guard, marker_fencing, lock_timeout: checks of Kafka --
+# Every design keeps these checks. An option that switches one off shows what breaks without it.
 
 
 def older_epochs_are_refused(epoch: int, last_epoch: int) -> bool:

@@ -1,4 +1,4 @@
-"""The options of TransactionSession (KIP-1310): what the KIP says or leaves open, and repairs."""
+"""The options of TransactionSession (KIP-1310): what the KIP says, what it leaves open, and repairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kipviz.designs.slot import DRAFT, OURS, Option, Slot
 
 Counted = Table[str, int]
 
-# -- session_commit: for which bound clients does EndTxn wait? ----------------------------------
+# -- session_commit: For which clients does the EndTxn of a session wait? --------------------------
 
 
 def for_all_unsent_work(unsent: tuple[str, ...]) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def for_nobody(unsent: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-# -- session_failure: is the failure of a bound client the session's? ----------------------------
+# -- session_failure: Does a failure of a bound client also fail the session? ----------------------
 
 
 def shared_failure() -> bool:
@@ -38,7 +38,7 @@ def separate_failure() -> bool:
     return False
 
 
-# -- session_identity: what does a bound producer take over, and when? ---------------------------
+# -- session_identity: What does a bound producer adopt when its session gets the next identity? ---
 
 
 def at_once_from_zero(refused: bool) -> tuple[bool, bool]:
@@ -56,7 +56,7 @@ def when_refused(refused: bool) -> tuple[bool, bool]:
     return refused, refused
 
 
-# -- session_sequences: who counts what several producers of a session send? ---------------------
+# -- session_sequences: Who counts the records that several producers of a session send to a partition? --
 
 
 def counted_together(counted: Sequence[Counted]) -> tuple[Counted, ...]:
@@ -74,7 +74,7 @@ def counted_apart(counted: Sequence[Counted]) -> tuple[Counted, ...]:
     return tuple(counted)
 
 
-# -- session_producers: how many producers may be bound to a session? ----------------------------
+# -- session_producers: How many producers may be bound to a session? ------------------------------
 
 
 def one_producer(bound: int) -> bool:
@@ -87,7 +87,7 @@ def any_number_of_producers(bound: int) -> bool:
     return True
 
 
-# -- resumed_send: may a producer of a resumed session send? -------------------------------------
+# -- resumed_send: May a producer that is bound to a resumed session send? -------------------------
 
 
 def a_resumed_session_only_ends() -> bool:
@@ -100,7 +100,7 @@ def a_resumed_session_goes_on() -> bool:
     return True
 
 
-# -- resumed_complete: may completeTransaction(state) be called on a resumed session? ------------
+# -- resumed_complete: May completeTransaction(state) be called on a resumed session? --------------
 
 
 def against_its_identity() -> bool:
@@ -113,7 +113,7 @@ def only_when_prepared() -> bool:
     return False
 
 
-# -- session_timeout: what does a session tell of transaction.session.timeout.ms? -----------------
+# -- session_timeout: What does a session send its coordinator as transaction.session.timeout.ms? --
 
 
 def a_third_as_interval(timeout_ms: int, interval_ms: int) -> int:
@@ -126,7 +126,7 @@ def the_timeout_itself(timeout_ms: int, interval_ms: int) -> int:
     return max(timeout_ms, 0)
 
 
-# -- session_enlist: which partitions does a session add below transaction version 2? -------------
+# -- session_enlist: Below transaction version 2: which partitions does a session add to its transaction? --
 
 
 def what_its_producers_send_to(partitions: tuple[str, ...]) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def what_the_application_names(partitions: tuple[str, ...]) -> tuple[str, ...]:
     return ()
 
 
-# -- session_adds: does addPartitionsToTransaction() send anything under transaction version 2? ---
+# -- session_adds: Under transaction version 2: does addPartitionsToTransaction() send AddPartitionsToTxn? --
 
 
 def it_is_noted() -> bool:
@@ -152,7 +152,7 @@ def it_is_sent_all_the_same() -> bool:
     return True
 
 
-# -- session_close: what does close() do with an open transaction? --------------------------------
+# -- session_close: What does close() of a session do with an open transaction? --------------------
 
 
 def aborts_its_own(resumed: bool) -> bool:
@@ -170,7 +170,7 @@ def leaves_it_open(resumed: bool) -> bool:
     return False
 
 
-# -- session_and_id: a session and a transactional.id in the producer's configurations? ---------------
+# -- session_and_id: Which identity does a producer with both a session and a transactional.id use? --
 
 
 def only_if_they_agree(session: str, configured: str) -> str:
@@ -188,7 +188,7 @@ def the_id_of_its_own(session: str, configured: str) -> str:
     return configured
 
 
-# -- session_threads: what does a call find while another thread is in one? ------------------------
+# -- session_threads: What happens when a thread calls a session while another thread is using it? --
 
 
 def one_lock_for_all(busy: bool, sends: bool) -> Entry:
@@ -441,10 +441,10 @@ SESSION_SLOTS: tuple[Slot, ...] = (
     ),
 )
 
-# The options of the KIP's text, or of an implementation that adds nothing to it.
+# The options of the KIP's text; where it is silent, those of an implementation that adds nothing.
 WRITTEN: dict[str, str] = {slot.name: slot.as_written for slot in SESSION_SLOTS}
 
-# Designs that differ from the repaired one in one question: name, title, sentence, slots.
+# Designs that differ from the repaired one in one question: name, title, sentence and changed slots.
 SESSION_CHANGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     (
         "kip-1310-unaware",

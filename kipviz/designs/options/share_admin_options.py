@@ -1,6 +1,6 @@
 """The options for operators, log maintenance and members that affect a share group's pending acknowledgements.
 
-`WRITTEN` has the options of KIP-1289 or, where it is silent, the nearest ones.
+`Slot.written` names the option of KIP-1289 or, where it is silent, the nearest one.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from kipviz.designs.options.group_options import MEMBERS
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
-# The requirements for these questions to arise: an operator who changes or deletes a share group's start offsets, or
-# maintenance of `__share_group_state`.
+# Only with an operator who changes or deletes a share group's start offsets, or with maintenance of
+# `__share_group_state`.
 RESETS, UPKEEP = "resets", "upkeep"
 
-# -- reset_epoch: which state epoch does an AlterShareGroupOffsets have? --------------------------
+# -- reset_epoch: Which state epoch does an operator's reset of a share group have? ----------------
 
 
 def as_it_stands(group_epoch: int) -> int:
@@ -26,7 +26,7 @@ def bumped(group_epoch: int) -> int:
     return group_epoch + 1
 
 
-# -- reset_while_pending: what comes of a reset while a vote is pending? --------------------------
+# -- reset_while_pending: What happens to a reset of a share group while one of its acknowledgements is pending? --
 
 
 def refused(pending: bool) -> tuple[Errors, bool]:
@@ -39,7 +39,7 @@ def fences_the_vote(pending: bool) -> tuple[Errors, bool]:
     return Errors.NONE, False
 
 
-# -- initialize_again: does a repeated initialisation reset the state? -------------------------------
+# -- initialize_again: Does a repeated request initialize the state of a share-partition again? ----
 
 
 def made_anew() -> bool:
@@ -52,7 +52,7 @@ def left_as_it_is() -> bool:
     return False
 
 
-# -- prune_floor: how far may __share_group_state be deleted from its front? ----------------------
+# -- prune_floor: How far may __share_group_state be deleted from its front? -----------------------
 
 
 def before_the_first_vote(redundant: int, first_pending: int) -> int:
@@ -65,7 +65,7 @@ def what_snapshots_replace(redundant: int, first_pending: int) -> int:
     return redundant
 
 
-# -- member_epoch: is a staging held against the member's epoch? ----------------------------------
+# -- member_epoch: Is a staging checked against the member's epoch? --------------------------------
 
 
 def whatever_it_is(own: int, known: tuple[int, int] | None) -> Errors:

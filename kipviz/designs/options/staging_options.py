@@ -1,7 +1,7 @@
 """The options for the exchange between a consumer and a producer about a staging (KIP-1289, draft).
 
-The draft's producer gets a snapshot of the member's metadata and knows no consumer. So there is no exchange, and
-`WRITTEN` has the consequences.
+The draft's producer gets a snapshot of the member's metadata and has no reference to the consumer. So there is no
+exchange; the options that `Slot.written` names show the consequences.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from kipviz.designs.options.implementation_options import EARLY
 from kipviz.designs.slot import DRAFT, OURS, SHIPPED, Option, Slot
 from kipviz.messages.errors import Errors
 
-# The requirement for this question to arise: a share consumer that holds records of several partitions.
+# Only with a share consumer that holds records of several partitions.
 SEVERAL = "several"
-# A share consumer in explicit mode whose records are staged.
+# Only with a share consumer in explicit mode whose records are staged.
 EXPLICIT = "explicit"
-# A program that stages acknowledgements in a transaction that it prepares.
+# Only with a program that stages acknowledgements in a transaction that it prepares.
 PREPARED = "prepared"
 
-# -- poll_before_staging: may poll() forget what may be in the open transaction? ------------------
+# -- poll_before_staging: May poll() be called in a transaction before the batch is staged? --------
 
 
 def all_of_it_is_staged(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
@@ -30,7 +30,7 @@ def at_any_time(batch: tuple[int, ...], said: tuple[int, ...]) -> bool:
     return True
 
 
-# -- poll_while_staging: does poll() wait for stagings that are on their way? ---------------------
+# -- poll_while_staging: Does poll() wait for the response to a staging? ---------------------------
 
 
 def until_it_is_answered(unanswered: bool) -> bool:
@@ -43,7 +43,7 @@ def without_waiting(unanswered: bool) -> bool:
     return False
 
 
-# -- dropped_staging: whose is a record whose staging came to nothing? ----------------------------
+# -- dropped_staging: Who holds a record whose staging was rejected, or abandoned with its transaction? --
 
 
 def the_consumer_has_it_back() -> bool:
@@ -56,7 +56,7 @@ def taken_for_staged() -> bool:
     return False
 
 
-# -- stage_parts: what becomes of the good half of a request? --------------------------------------
+# -- stage_parts: What happens to the staged records when another partition of the request is rejected? --
 
 
 def each_for_itself(results: tuple[Errors, ...]) -> bool:
@@ -69,7 +69,7 @@ def all_or_none(results: tuple[Errors, ...]) -> bool:
     return any(error is not Errors.NONE for error in results)
 
 
-# -- explicit_mode: has the application acknowledged a record that it has staged? -------------------
+# -- explicit_mode: In explicit mode, has the application acknowledged a record that it has staged? --
 
 
 def staging_acknowledges(staged: tuple[int, ...]) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ def only_acknowledge_does(staged: tuple[int, ...]) -> tuple[int, ...]:
     return ()
 
 
-# -- prepare_waits: does prepareTransaction() wait for votes of a share group? ----------------------
+# -- prepare_waits: What does prepareTransaction() wait for? ---------------------------------------
 
 
 def for_every_vote(unanswered: bool) -> bool:

@@ -7,10 +7,10 @@ from kipviz.messages.errors import Errors
 from kipviz.records.transaction_state import LAST_CLIENT_EPOCH
 
 Identity = tuple[int, int]
-# The requirement for these questions to arise: a program that keeps a transaction.
+# Only with a program that keeps a transaction.
 KEPT = "kept"
 
-# -- keep_prepared: under which identity may a kept transaction be ended? -------------------------
+# -- keep_prepared: Which identity can end a transaction that InitProducerId has kept? -------------
 
 
 def next_epoch(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
@@ -28,7 +28,7 @@ def not_served(producer_id: int, epoch: int, fresh: int) -> Identity | Errors:
     return Errors.UNSUPPORTED_VERSION
 
 
-# -- kept_completion: which epoch is stored when a kept transaction is complete? ------------------
+# -- kept_completion: Which epoch is stored when a kept transaction is complete? -------------------
 
 
 def bumped_again(producer_id: int, epoch: int, fresh: int) -> Identity:
