@@ -19,14 +19,6 @@ def last_sequence(base_sequence: int, count: int) -> int:
     return sequence_after(base_sequence, count - 1) if base_sequence >= 0 else -1
 
 
-def is_earlier(sequence: int, other: int) -> bool:
-    """Return whether a sequence of one producer and partition comes before another one.
-
-    The two are less than half of all numbers apart: at most a few batches are in flight.
-    """
-    return 0 < (other - sequence) % _NUMBERS < _NUMBERS // 2
-
-
 def as_java_int(number: int) -> int:
     """Return the sum of two Java ints: above 2147483647 it becomes negative.
 

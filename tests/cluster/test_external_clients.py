@@ -61,14 +61,6 @@ def test_what_is_no_request_does_not_get_on_a_connection(request_bytes, why):
         external_clients.request_of(action)
 
 
-def test_the_guests_of_a_cluster_are_the_hosts_that_are_neither_brokers_nor_processes():
-    assert external_clients.guests(SPEC, WORLD) == ()
-    world = WORLD
-    for source in ("client-2/1", "client-1/1", "client-2/2"):
-        world = MODEL.step(world, external_clients.receive(source, BROKER, ASKS)).world
-    assert external_clients.guests(SPEC, world) == ("client-1", "client-2")
-
-
 # -- the words for them ----------------------------------------------------------------------------------
 
 

@@ -83,9 +83,14 @@ def test_an_elected_leader_may_read_its_log_until_it_writes_to_it_or_another_one
     }
 
 
-def test_who_is_not_in_sync_any_more_is_known_too() -> None:
+def test_which_replicas_are_in_sync_is_known_at_each_time() -> None:
     known = list(known_between((MADE, MOVED, SHRUNK), 9_100, 9_200))
-    assert [each.out_of_sync(OUTPUT) for each in known] == [(), (1, 3)]
+    assert [
+        set(each.decisions[OUTPUT].replicas) - set(each.decisions[OUTPUT].isr) for each in known
+    ] == [
+        set(),
+        {1, 3},
+    ]
     assert known[0].leader_of("src-0") == -1
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from kipviz.records.sequences import (
     SEQUENCE_MAX,
     as_java_int,
-    is_earlier,
     last_sequence,
     sequence_after,
 )
@@ -37,8 +36,6 @@ def test_a_sequence_goes_on_and_back_as_kafkas_does(sequence: int, count: int) -
     after = sequence_after(sequence, count)
     assert after == increment_sequence(sequence, count)
     assert decrement_sequence(after, count) == sequence
-    assert is_earlier(sequence, after)
-    assert not is_earlier(after, sequence)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +44,6 @@ def test_a_sequence_goes_on_and_back_as_kafkas_does(sequence: int, count: int) -
 )
 def test_the_last_sequence_of_a_batch_wraps_within_it(base: int, count: int, last: int) -> None:
     assert last_sequence(base, count) == last
-
-
-def test_no_sequence_is_before_itself() -> None:
-    assert not is_earlier(7, 7)
 
 
 @pytest.mark.parametrize(

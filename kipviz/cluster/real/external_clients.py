@@ -11,7 +11,7 @@ from functools import lru_cache
 from kipviz.cluster.actions import Receive
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.specs.spec import ClusterSpec
-from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.cluster.world import World, broker_host
 from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.serialization import NotAValue, deserialize, serialize
 from kipviz.messages.message import Message
@@ -64,10 +64,3 @@ def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
     except NotAValue as wrong:
         return str(wrong)
     return None
-
-
-def guests(spec: ClusterSpec, world: World) -> tuple[str, ...]:
-    """Return the hosts of the clients outside the model, in the order of their names."""
-    brokers = {broker_host(broker) for broker in spec.brokers}
-    hosts = dict.fromkeys(host_of(source) for source, _ in world.connections)
-    return tuple(h for h in hosts if h not in world.applications and h not in brokers)

@@ -308,6 +308,3 @@ GROUP_SLOTS: tuple[Slot, ...] = (
         REMADE,
     ),
 )
-
-# The options of released Kafka, which every design has that is not about KIP-447.
-SHIPPED_GROUPS: dict[str, str] = {slot.name: slot.options[0].name for slot in GROUP_SLOTS}

@@ -51,10 +51,6 @@ class Around(Value, frozen=True):
             return self.by_topic_ids(partitions, name)
         return topics(partitions, lambda topic, items: {"Name": topic, name: items})
 
-    def by_topic_id(self, partition: str, name: str, **fields: Any) -> tuple[Struct, ...]:
-        """Return a list of one topic by id, with one partition in its array `name`."""
-        return self.by_topic_ids(((partition, fields),), name)
-
     def by_topic_ids(
         self, partitions: Iterable[tuple[str, Struct]], name: str
     ) -> tuple[Struct, ...]:

@@ -7,9 +7,8 @@ when it reads the controller's log. So around a decision a broker may answer as 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from kipviz.brokers.context import Context
 from kipviz.cluster.real import rebuilt_cluster
 from kipviz.cluster.real.rebuilt_cluster import Election, Entry
 from kipviz.cluster.specs.spec import Placement
@@ -54,11 +53,6 @@ class Known(Value, frozen=True):
     def readable_at(self, partition: str, *, followers: bool) -> tuple[int, ...]:
         """Return the brokers that may be read from: the leader, and with `followers` the other replicas."""
         return self.decisions[partition].replicas if followers else (self.leader_of(partition),)
-
-    def out_of_sync(self, partition: str) -> tuple[int, ...]:
-        """Return the replicas of a partition that are not in sync."""
-        found = self.decisions[partition]
-        return tuple(broker for broker in found.replicas if broker not in found.isr)
 
 
 def first_of(decisions: Iterable[Decision]) -> dict[str, Decision]:
@@ -216,16 +210,6 @@ def worlds_of(
         world = grown.get(at_ms, world)
         known |= {each.partition: each for each in decided.get(at_ms, ())}
         yield at_ms, seated(world, Known(Table.of(known)))
-
-
-def seen_from(
-    broker: int,
-    decisions: tuple[Decision, ...],
-    worlds: list[tuple[int, World]],
-    context: Callable[[World, int], Context],
-) -> list[tuple[int, Context]]:
-    """Return what a broker's roles can see, from each time on at which a log grew or a decision was made."""
-    return [(at_ms, context(world, broker)) for at_ms, world in worlds_of(decisions, worlds)]
 
 
 def seated(world: World, known: Known) -> World:

@@ -147,11 +147,6 @@ def ledger(entries: Iterable[Entry]) -> str:
     return "\n\n".join((table(heads, rows), line, HOW_TO_OPEN)) + "\n"
 
 
-def findings_page(all_shown: Iterable[Shown]) -> str:
-    """Return findings as one table: what the text says, and the run that demonstrates the finding."""
-    return written(findings_blocks(all_shown))
-
-
 def findings_blocks(all_shown: Iterable[Shown]) -> Blocks:
     """Return findings as a page; the key of a run is the finding's name."""
     found = tuple(all_shown)
