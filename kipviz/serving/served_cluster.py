@@ -11,44 +11,37 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
-from kipviz.brokers.share_leaders import share_timers
-from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.actions import (
     ClusterAction,
     CrashBroker,
-    DelayOver,
     Deliver,
-    Load,
     LoseConnection,
     Refresh,
-    Replicate,
     TimeOutTransaction,
 )
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.external_clients import receive
 from kipviz.cluster.real.served_run import ClientLine, RealClient
-from kipviz.cluster.timing import role_delays
-from kipviz.cluster.world import Connection, World, broker_host, host_of, is_loading
-from kipviz.core.model import Event, NotEnabled
+from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.core.model import NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.core.outside.printable import sentence
-from kipviz.core.table import pairs
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.errors import Errors
-from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
+from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
-from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.own_steps import OwnSteps
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import (
@@ -117,9 +110,7 @@ class ServedCluster:
         self.model = model
         self.by = by
         self._apis = apis_with(drafts)
-        # Whether acknowledgements can be staged, and the end of a share-partition's log when it was last asked.
-        self._stages = TXN_SHARE_ACKNOWLEDGE in self._apis
-        self._refreshed: dict[str, int] = {}
+        self._own_steps = OwnSteps(model, stages=TXN_SHARE_ACKNOWLEDGE in self._apis)
         self.trace = Trace.start(model, PROPERTIES)
         self.rules: list[Rule] = []
         self.callers = Callers()
@@ -133,8 +124,7 @@ class ServedCluster:
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         # How often a rule has lost the connections of one place since `run` was called.
         self._lost: Counter[tuple[str, int]] = Counter()
-        # The connections that have a message, and the world for which all long polls were looked at.
-        self._busy: set[tuple[str, int]] = set()
+        # The world for which all long polls were looked at.
         self._looked: World | None = None
         self._cleaning = LogCleaning(self.lines.append)
 
@@ -341,10 +331,9 @@ class ServedCluster:
         names = dict.fromkeys(host_of(source) for source in here)
         self.callers.break_all()
         self._judged.clear()
-        self._refreshed.clear()
         self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
-        self._busy = {place for place, c in pairs(self.world.connections) if any(_ways(c))}
+        self._own_steps.start_again(self.world)
         for source, broker in tuple(self.world.connections.keys()):
             connection = self.world.connections[source, broker]
             if host_of(source) in self.clients and connection.open:
@@ -366,7 +355,7 @@ class ServedCluster:
         """
         before = self.world
         if isinstance(action, Refresh):
-            self._refreshed[action.key] = self._end_of_state(action.key)
+            self._own_steps.note_query(before, action)
         if self.steps < STEPS_MAX:
             self.trace = self.trace.take(action)
             self.desk.world, events = self.trace.world, self.trace.events
@@ -380,7 +369,7 @@ class ServedCluster:
         self.steps += 1
         self.desk.moments.note(before, self.world)
         self.desk.groups.note(before, self.world, events)
-        self._note_busy(events)
+        self._own_steps.note(self.world, events)
         if isinstance(action, Deliver):
             self._judged.pop((action.source, action.broker, action.way), None)
         for event in events:
@@ -392,18 +381,6 @@ class ServedCluster:
         self._fault_points(before)
         if self.steps > STEPS_MAX and self.steps % CLEAN_EVERY == 0:
             self.desk.world = self._cleaning.clean(self.world)
-
-    def _note_busy(self, events: Iterable[Event]) -> None:
-        """Note which connections have a message; a step tells by its events which connections it changed."""
-        connections = self.world.connections
-        for event in events:
-            if isinstance(event, MessageSent | MessageDelivered | ConnectionLost):
-                place = (event.source, event.broker)
-                connection = connections.get(place)
-                if connection is not None and any(_ways(connection)):
-                    self._busy.add(place)
-                else:
-                    self._busy.discard(place)
 
     def _keep_reply(self, event: MessageDelivered) -> None:
         caller = self.callers.find(event.source, event.broker)
@@ -477,35 +454,7 @@ class ServedCluster:
 
     def possible(self) -> Iterator[ClusterAction]:
         """Yield the steps that the cluster can take by itself: deliveries, loading coordinators, delays that end."""
-        world = self.world
-        for source, broker in sorted(self._busy):
-            for way in _ways(world.connections[source, broker]):
-                action = Deliver(source, broker, way)
-                if not world.cuts or self.model.why_not(world, action) is None:
-                    yield action
-        if self.model.spec.replication != "instant":
-            for partition, log in world.logs.items():
-                replicated = Replicate(partition)
-                behind = log.high_watermark < log.end_offset
-                if behind and self.model.why_not(world, replicated) is None:
-                    yield replicated
-        for key, role in world.roles.items():
-            if is_loading(role):
-                yield Load(*key)
-            elif key[1] == "group_coordinator":
-                yield from (DelayOver(*key, delay) for delay in role_delays.delays(role))
-            elif self._stages and isinstance(role, ShareLeader):
-                yield from self._refreshes(key[0], role)
-
-    def _refreshes(self, broker: int, leader: ShareLeader) -> Iterator[Refresh]:
-        """Yield the queries for the outcome of staged acknowledgements; again only when their coordinator's log has grown."""
-        for key in share_timers.refreshes(leader, self.model.context(self.world, broker)):
-            if self._refreshed.get(key) != self._end_of_state(key):
-                yield Refresh(broker, key)
-
-    def _end_of_state(self, key: str) -> int:
-        log = self.world.logs.get(self.world.image.home_of(SHARE_GROUP_STATE, key))
-        return -1 if log is None else log.end_offset
+        return self._own_steps.possible(self.world)
 
     def message_of(self, action: Deliver) -> str:
         """Return the name of the message that a delivery delivers."""
@@ -580,12 +529,3 @@ def node_of(trace: Trace, step: int) -> int:
     if type(step) is not int or not 0 <= step <= trace.depth:
         raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")
     return trace.line[step]
-
-
-def _ways(connection: Connection) -> Iterator[str]:
-    if not connection.open or connection.left:
-        return
-    if connection.responses:
-        yield "response"
-    if connection.requests and connection.serving is None:
-        yield "request"
