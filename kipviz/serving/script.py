@@ -2,6 +2,7 @@
 
     {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
     {"do": "wait-held", "message": "EndTxn", "seconds": 5}    {"do": "lose", "index": 0}
+    {"do": "possible"}    {"do": "take", "action": {"class": "Replicate", "partition": "orders-0"}}
     {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
     {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
     {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "end-polls"}
@@ -15,14 +16,17 @@ Each answer has "ok", and "step" after a step: the step number at which the clus
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kipviz.core.model import NotEnabled
 from kipviz.core.outside.suggestions import nearest
+from kipviz.core.written import action_to_json
+from kipviz.serving.served_cluster import EXPIRY
 
 if TYPE_CHECKING:
-    from kipviz.cluster.actions import Deliver
+    from kipviz.cluster.actions import ClusterAction, Deliver
     from kipviz.serving.serve import Server
 
 Line = dict[str, Any]
@@ -34,6 +38,33 @@ def _list_held(server: Server) -> list[Line]:
         {"index": index, "source": d.source, "broker": d.broker, "way": d.way, "message": name}
         for index, (d, name) in enumerate(server.held_messages())
     ]
+
+
+def _list_possible(server: Server) -> list[Line]:
+    return [
+        {
+            "action": _in_json(action),
+            "what": server.describe(action),
+            "timer": action.KIND == EXPIRY,
+        }
+        for action in server.possible()
+    ]
+
+
+def _in_json(action: ClusterAction) -> Line:
+    return dict(json.loads(action_to_json(action)))
+
+
+def _find_possible(server: Server, asked: Line) -> ClusterAction:
+    wanted = asked.get("action")
+    if not isinstance(wanted, dict):
+        raise ValueError(  # noqa: TRY004  bad input
+            f"'action' must be one of the actions that 'possible' lists, not {wanted!r}"
+        )
+    found = next((a for a in server.possible() if _in_json(a) == wanted), None)
+    if found is None:
+        raise ValueError(f"{json.dumps(wanted)} is not possible now: 'possible' lists what is")
+    return found
 
 
 def _find_delivery(server: Server, asked: Line) -> Deliver:
@@ -90,6 +121,8 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "wait-held": _wait_held,
     "deliver": lambda server, asked: {"step": server.take(_find_delivery(server, asked))},
     "lose": lambda server, asked: {"step": server.lose(_find_delivery(server, asked))},
+    "possible": lambda server, _: {"possible": _list_possible(server)},
+    "take": lambda server, asked: {"step": server.take(_find_possible(server, asked))},
     "release": lambda server, _: server.release(),
     "crash": lambda server, asked: {"step": server.crash(_number(asked, "broker"))},
     "start": lambda server, asked: {"step": server.start(_number(asked, "broker"))},

@@ -120,8 +120,24 @@ class Server:
         with self._lock:
             return self.cluster.held()
 
+    def possible(self) -> tuple[ClusterAction, ...]:
+        """Return what can happen now besides deliveries: `take` takes it.
+
+        First come the steps that the cluster takes by itself unless it is served by hand: the replicas copy a log, a
+        new coordinator loads its log, a delay ends. Then come the timers that run, with `KIND` "expiry": sessions,
+        rebalances, acquisition locks, transactions. Under the model's time a timer expires only when it is taken.
+        """
+        with self._lock:
+            steps = (a for a in self.cluster.possible() if not isinstance(a, Deliver))
+            return (*steps, *self.cluster.timers())
+
+    def describe(self, action: ClusterAction) -> str:
+        """Return what a step is, in a few words."""
+        with self._lock:
+            return self.cluster.model.label(self.cluster.world, action)
+
     def waiting(self) -> int:
-        """Return how many steps wait for a decision: the held deliveries or, by hand, every possible step."""
+        """Return how many steps wait for a decision: the held deliveries or, by hand, every step but the timers."""
         with self._lock:
             return self.cluster.waiting()
 

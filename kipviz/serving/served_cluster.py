@@ -74,6 +74,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
 TXN_SHARE_ACKNOWLEDGE = 93  # the key that KIP-1289 gives it
 WAYS = ("request", "response")
+EXPIRY = "expiry"  # the kind of the actions by which a timer expires
 
 
 def why_not_handled(mistake: Exception) -> str:
@@ -455,6 +456,10 @@ class ServedCluster:
     def possible(self) -> Iterator[ClusterAction]:
         """Yield the steps that the cluster can take by itself: deliveries, loading coordinators, delays that end."""
         return self._own_steps.possible(self.world)
+
+    def timers(self) -> tuple[ClusterAction, ...]:
+        """Return the timers that run in the brokers: sessions, rebalances, acquisition locks, transactions."""
+        return tuple(a for a in self.model.enabled(self.world) if a.KIND == EXPIRY)
 
     def message_of(self, action: Deliver) -> str:
         """Return the name of the message that a delivery delivers."""
