@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.core.model import NotEnabled
 from kipviz.core.outside.suggestions import nearest
+from kipviz.core.traces.tracefile import TraceFileError
 from kipviz.core.written import action_to_json
-from kipviz.serving.served_cluster import EXPIRY
+from kipviz.serving.served_cluster import EXPIRY, why_not_handled
 
 if TYPE_CHECKING:
     from kipviz.cluster.actions import ClusterAction, Deliver
@@ -153,5 +154,7 @@ def answer(server: Server, asked: object) -> Line:
             like = ", ".join(nearest(asked["do"], DO))
             raise ValueError(f"there is nothing {asked['do']!r} to do; nearest are {like}")
         return {"ok": True} | (do(server, asked) or {})
-    except (NotEnabled, ValueError, OSError) as wrong:
+    except (NotEnabled, TraceFileError, ValueError, OSError) as wrong:
         return {"ok": False, "error": str(wrong)}
+    except Exception as mistake:  # noqa: BLE001  no line ends a server
+        return {"ok": False, "error": why_not_handled(mistake)}

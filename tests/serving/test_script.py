@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import kipviz
+from kipviz.serving.script import DO, answer
+from kipviz.serving.served_cluster import MISTAKE
 from tests.patience import PATIENCE
 
 with warnings.catch_warnings():
@@ -101,6 +104,34 @@ def test_what_cannot_be_done_is_refused_in_one_sentence_and_the_next_line_is_rea
     assert not told["ok"]
     assert why in told["error"]
     assert script.do({"do": "log"})["ok"]
+
+
+NONSENSE = (None, -1, 2**70, 1.5, "", "x", "\0", "\ud800", "/nonexistent/x", [], {}, True)
+
+
+@pytest.mark.parametrize("do", sorted(set(DO) - {"wait-held"}))
+def test_no_value_of_a_command_kills_a_server(do, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = ("rule", "broker", "partition", "to", "step", "transactional_id", "client", "text")
+    names += ("source", "file", "index", "action", "message", "id", "way")
+    with kipviz.serve(time="model") as server:
+        for value in NONSENSE:
+            told = answer(server, {"do": do, **dict.fromkeys(names, value)})
+            json.dumps(told)
+            assert told["ok"] or told["error"]
+            assert MISTAKE not in told.get("error", ""), told
+        assert answer(server, {"do": "step"})["ok"]
+
+
+def test_no_line_kills_a_server(script):
+    script.process.stdin.buffer.write(b'\xff\xfe{"do": "step"}\n')
+    script.process.stdin.buffer.flush()
+    assert not json.loads(script.process.stdout.readline())["ok"]
+    for line in ("[" * 100_000, "9" * 5_000, '{"do": NaN}', '{"do": {}}', "[]", "0", '"step"'):
+        assert not script.do(line)["ok"], line[:20]
+    told = script.do({"do": "save", "file": "/nonexistent/x"})
+    assert (told["ok"], "/nonexistent/x" in told["error"]) == (False, True)
+    assert script.do({"do": "step"})["ok"]
 
 
 def test_the_end_of_stdin_stops_it():

@@ -98,7 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _lines() -> Iterator[Any]:
-    for line in sys.stdin:
+    # Bytes: one line that is no UTF-8 is refused as others are, and the next one is read.
+    for line in sys.stdin.buffer:
         if line.strip():
             try:
                 yield json.loads(line)
