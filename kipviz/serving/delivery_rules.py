@@ -1,7 +1,7 @@
 """The rules of deliveries: which ones a served cluster makes by itself, which wait, and which are lost.
 
 A rule is a sentence: "hold EndTxn", "lose every 3rd answer", "lose the 1st EndTxnResponse", "crash the coordinator at
-PREPARE_COMMIT".
+PREPARE_COMMIT". The last one is a fault point: it crashes a coordinator once, and another crash is another rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kipviz.core.outside.suggestions import unknown
 from kipviz.messages.message import Message
 from kipviz.messages.wire.frame import KINDS
-from kipviz.records.transaction_state import TransactionState
+from kipviz.records.transaction_state import NOT_ENTERED, TransactionState
 
 HOLD, LOSE = "hold", "lose"
 ANSWER, REQUEST = "answer", "request"
@@ -58,7 +58,8 @@ def rule(words: str) -> Rule:
     """
     point = _FAULT_POINT.fullmatch(words)
     if point is not None:
-        states = {state.name: state for state in TransactionState}
+        # No transactional id shows the others: they are never written, only what follows them.
+        states = {s.name: s for s in TransactionState if s not in NOT_ENTERED}
         name = point["state"]
         if name not in states:
             raise ValueError(

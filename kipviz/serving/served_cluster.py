@@ -41,6 +41,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.fault_points import find_reached
 from kipviz.serving.own_steps import OwnSteps
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
@@ -502,18 +503,11 @@ class ServedCluster:
         return len(tuple(self.possible()) if self.by == BY_HAND else self.held())
 
     def _fault_points(self, before: World) -> None:
-        points = [r for r in self.rules if r.state is not None and not r.seen]
-        if not points or before.roles is self.world.roles:
-            return
-        for key, role in self.world.roles.items():
-            if not isinstance(role, TransactionCoordinator) or before.roles.get(key) is role:
-                continue
-            reached = {each.state for each in role.transactions.values()}
-            for rule in points:
-                if rule.state in reached:
-                    rule.seen = 1
-                    self.take(CrashBroker(key[0]))
-                    return
+        reached = find_reached(before, self.world, self.rules)
+        if reached is not None:
+            rule, broker = reached
+            rule.seen = 1
+            self.take(CrashBroker(broker))
 
     def overdue(self) -> Iterator[tuple[TimeOutTransaction, int]]:
         """Yield the transactions with a transaction.timeout.ms, each with that timeout."""
