@@ -5,7 +5,8 @@
     {"do": "possible"}    {"do": "take", "action": {"class": "Replicate", "partition": "orders-0"}}
     {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
     {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
-    {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "end-polls"}
+    {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "polls"}
+    {"do": "end-polls"}
     {"do": "line", "client": "app-1", "text": "a line of the client's log"}
     {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
     {"do": "stop"}
@@ -17,7 +18,7 @@ Each answer has "ok", and "step" after a step: the step number at which the clus
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from kipviz.core.model import NotEnabled
@@ -92,7 +93,10 @@ def _clients(server: Server) -> list[Line]:
 
 
 def _requests(server: Server, asked: Line) -> list[Line]:
-    found = server.requests(_text(asked, "source") if "source" in asked else "")
+    return _list_requests(server.requests(_text(asked, "source") if "source" in asked else ""))
+
+
+def _list_requests(found: Iterable[tuple[str, str]]) -> list[Line]:
     return [{"connection": source, "request": name} for source, name in found]
 
 
@@ -136,6 +140,7 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "back": lambda server, asked: server.back(_number(asked, "step")),
     "step": lambda server, _: {"step": server.step},
     "time-out": lambda server, asked: server.time_out(_text(asked, "transactional_id")),
+    "polls": lambda server, _: {"polls": _list_requests(server.polls())},
     "end-polls": lambda server, _: {"ended": server.end_polls()},
     "line": lambda server, asked: server.log_line(_text(asked, "client"), _text(asked, "text")),
     "log": lambda server, _: {"log": list(server.log)},

@@ -115,6 +115,15 @@ class Server:
                 for c in self.cluster.callers
             )
 
+    def polls(self) -> tuple[tuple[str, str], ...]:
+        """Return (connection, request) of each long poll that waits, such as a Fetch that waits for records."""
+        with self._lock:
+            return tuple(
+                (c.source, type(c.current.asked.messages[0]).__name__)
+                for c in self.cluster.callers.waiting()
+                if c.current is not None
+            )
+
     def held(self) -> tuple[Deliver, ...]:
         """Return the deliveries that wait for a decision."""
         with self._lock:
@@ -310,12 +319,13 @@ class Server:
         """Return (connection, request) of every request of the clients, the oldest first.
 
         Args:
-            source: a connection, or a client's id; all clients if left out.
+            source: a connection, a client's client.id, or the name of its lane; all clients if left out.
         """
         with self._lock:
             found = tuple(self.cluster.asked)
+            host = self.cluster.hosts.find_host(source)
         return tuple(
-            each for each in found if not source or host_of(each[0]) == source or each[0] == source
+            each for each in found if not source or host_of(each[0]) == host or each[0] == source
         )
 
     def records(self, partition: str) -> tuple[tuple[int, str, str], ...]:
@@ -334,7 +344,7 @@ class Server:
         """Add a line of a client's log to the newest step.
 
         Args:
-            client: the client's name, its client.id.
+            client: its client.id, or the name of its lane.
             text: the line; only its first 500 characters are kept.
 
         Raises:

@@ -7,7 +7,6 @@ delivered. All of them are actions, so a run can be saved and replayed without i
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
@@ -40,6 +39,7 @@ from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
+from kipviz.serving.client_hosts import ClientHosts
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
 from kipviz.serving.fault_points import find_reached
 from kipviz.serving.own_steps import OwnSteps
@@ -71,7 +71,6 @@ LOST_AT_ONCE_MAX = 3
 CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
 # The beginning of a line about an error in kipviz, not in the client.
 MISTAKE = "kipviz could not handle its request:"
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JOIN_GROUP = 11
 TXN_SHARE_ACKNOWLEDGE = 93  # the key that KIP-1289 gives it
 WAYS = ("request", "response")
@@ -119,6 +118,7 @@ class ServedCluster:
         self.lines: deque[str] = deque(maxlen=LINES_MAX)
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
         self.clients: dict[str, RealClient] = {}
+        self.hosts = ClientHosts(self._is_in_model)
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.logged = 0
         self.steps = 0
@@ -209,6 +209,7 @@ class ServedCluster:
         caller.current = current
         if asked.ready is not None and asked.wait_ms > 0 and not asked.ready():
             current.waiting, caller.wait_ms = True, asked.wait_ms
+            self._note_request(caller, asked.messages[0])
             self.callers.wait(caller)
             return
         self._go_on(caller, current)
@@ -239,6 +240,7 @@ class ServedCluster:
 
     def _go_on(self, caller: Caller, current: Current) -> None:
         """Send the next message of a request, or its answer when there is none left."""
+        has_waited = current.waiting
         current.waiting, caller.wait_ms = False, -1
         self.callers.end_wait(caller)
         self.callers.touch(caller)
@@ -246,16 +248,21 @@ class ServedCluster:
         if current.sent == len(messages):
             self._answer(caller, current)
             return
-        if not caller.source:
-            self.callers.name(caller, self._host(caller))
         message = messages[current.sent]
+        if current.sent or not has_waited:
+            self._note_request(caller, message)
         current.sent += 1
         try:
-            self.asked.append((caller.source, type(message).__name__))
-            self._meet(caller, message)
             self.take(receive(caller.source, caller.broker, message))
-        except NotEnabled as why:
-            self.refuse(caller, str(why))
+        except NotEnabled as wrong:
+            self.refuse(caller, wrong.why)
+
+    def _note_request(self, caller: Caller, message: Message) -> None:
+        """Note a message of a request, even if it is a long poll that is not in the model yet."""
+        if not caller.source:
+            self.callers.name(caller, self.hosts.name_host(caller.client_id))
+        self.asked.append((caller.source, type(message).__name__))
+        self._meet(caller, message)
 
     def _answer(self, caller: Caller, current: Current) -> None:
         try:
@@ -271,13 +278,9 @@ class ServedCluster:
     def _frame(self, current: Current, values: Struct) -> bytes:
         return answer_frame(current.api.response, current.version, current.correlation_id, values)
 
-    def _host(self, caller: Caller) -> str:
-        """Return the name of a connection's host: its client's id."""
-        host = _NOT_IN_NAMES.sub("-", caller.client_id).strip("-")[:60] or "client"
-        brokers = {broker_host(b) for b in self.model.spec.brokers}
-        if host in brokers or host in self.world.applications:
-            host += "-outside"
-        return host
+    def _is_in_model(self, host: str) -> bool:
+        brokers = map(broker_host, self.model.spec.brokers)
+        return host in self.world.applications or host in brokers
 
     def _meet(self, caller: Caller, message: Message) -> None:
         """Keep a request's information about its client, which the world does not store."""
@@ -304,11 +307,12 @@ class ServedCluster:
         self.clients[name] = known
 
     def log_line(self, client: str, text: str) -> None:
-        """Add a line of a client's log to the newest step.
+        """Add a line of a client's log to the newest step; `client` is its client.id or its lane's name.
 
         Raises:
             ValueError: if no client of that name has sent a request.
         """
+        client = self.hosts.find_host(client)
         if client not in self.clients:
             known = ", ".join(self.clients) or "no client yet"
             raise ValueError(
@@ -374,6 +378,8 @@ class ServedCluster:
         self._own_steps.note(self.world, events)
         if isinstance(action, Deliver):
             self._judged.pop((action.source, action.broker, action.way), None)
+        if before.up is not self.world.up:
+            self._close_callers_of(b for b in before.up if b not in self.world.up)
         for event in events:
             if isinstance(event, MessageDelivered) and event.way == "response":
                 self._keep_reply(event)
@@ -383,6 +389,14 @@ class ServedCluster:
         self._fault_points(before)
         if self.steps > STEPS_MAX and self.steps % CLEAN_EVERY == 0:
             self.desk.world = self._cleaning.clean(self.world)
+
+    def _close_callers_of(self, crashed: Iterable[int]) -> None:
+        """Close the connections to brokers that crash, also those without a request in the model."""
+        gone = frozenset(crashed)
+        for caller in self.callers:
+            if caller.broker in gone and not caller.broken:
+                caller.broken = True
+                self.callers.touch(caller)
 
     def _keep_reply(self, event: MessageDelivered) -> None:
         caller = self.callers.find(event.source, event.broker)

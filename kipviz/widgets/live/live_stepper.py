@@ -141,6 +141,10 @@ class LiveStepper(Stepper):
                     if waiting == 1
                     else f", {waiting} {what}s wait for you"
                 )
+            # A long poll is no message of the model yet, so no card shows it.
+            polls = [name.split("/")[0] for name, _ in server.polls()]
+            if polls:
+                words += f", waiting in a long poll: {', '.join(dict.fromkeys(polls))}"
         self.live = words
         self.following = not (server.stopped or self.lab.is_full)
 
