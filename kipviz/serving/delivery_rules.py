@@ -18,6 +18,7 @@ HOLD, LOSE = "hold", "lose"
 ANSWER, REQUEST = "answer", "request"
 RUNNING, BY_HAND = "running", "hand"
 _MESSAGES = {kind.__name__ for kind in KINDS}
+_UNSEEN = ("ApiVersions", "ApiVersionsResponse")
 _DELIVERY = re.compile(
     r"(?P<verb>hold|lose) (?:(?:(?P<every>every)|the) (?P<nth>\d+)(?:st|nd|rd|th) )?(?P<what>\w+)"
 )
@@ -56,6 +57,8 @@ def rule(words: str) -> Rule:
     Raises:
         ValueError: if the sentence is not a rule; the error says what is allowed.
     """
+    if not isinstance(words, str):
+        raise ValueError(f"a rule must be a text such as 'hold EndTxn', not {words!r}")  # noqa: TRY004
     point = _FAULT_POINT.fullmatch(words)
     if point is not None:
         # No transactional id shows the others: they are never written, only what follows them.
@@ -88,6 +91,10 @@ def message_named(name: str) -> str:
     Raises:
         ValueError: if there is no such message; the error names the nearest ones.
     """
+    if name in _UNSEEN:
+        raise ValueError(
+            f"{name} is no step of the model: a broker answers it at once, and no rule can hold or lose it"
+        )
     if name not in _MESSAGES:
         raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))
     return name

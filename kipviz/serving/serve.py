@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -62,6 +63,11 @@ class Server:
         idle_s: float = IDLE_S,
         drafts: Iterable[int] = (),
     ) -> None:
+        if isinstance(rules, str):
+            raise ValueError(f"rules must be a list of rules, not the text {rules!r}")  # noqa: TRY004
+        # NaN is not at least 0.
+        if type(idle_s) not in (int, float) or not idle_s >= 0:
+            raise ValueError(f"idle_s must be a number of seconds from 0, not {idle_s!r}")
         if time not in (CLOCK, MODEL):
             raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
         spec, name = spec_of(given)
@@ -78,7 +84,7 @@ class Server:
         try:
             self.cluster = ServedCluster(model, self._sockets.ports, by, clock, drafts)
             self.cluster.rules += [rule(words) for words in rules]
-        except ValueError:
+        except BaseException:
             self._sockets.stop()
             raise
         self._time_outs = TimeOuts(self.cluster, by_clock=by_clock)
@@ -106,6 +112,35 @@ class Server:
         """The newest lines about connections that were closed, and why."""
         with self._lock:
             return tuple(self.cluster.lines)
+
+    @property
+    def ended(self) -> str:
+        """Why the server has stopped by itself, such as "no client was connected for 600 s"; "" otherwise."""
+        return self._sockets.ended
+
+    @contextlib.contextmanager
+    def _running(self) -> Iterator[None]:
+        """Hold the cluster still, to change something.
+
+        Raises:
+            ValueError: if the server has stopped.
+        """
+        with self._lock:
+            if self.stopped:
+                why = f": {self.ended}" if self.ended else ""
+                raise ValueError(f"the served cluster has stopped{why}")
+            yield
+
+    def wait_lines(self, known: int, seconds: float) -> tuple[int, tuple[str, ...]]:
+        """Wait until the log has more than `known` lines or the server stops, for at most some seconds.
+
+        Returns:
+            how many lines were written until now, and the new ones.
+        """
+        with self._moved:
+            lines = self.cluster.lines
+            self._moved.wait_for(lambda: lines.written > known or self.stopped, seconds)
+            return lines.written, lines.after(known)
 
     def clients(self) -> tuple[tuple[str, str, int, int], ...]:
         """Return (connection, name and version of its software, broker, requests in flight)."""
@@ -197,8 +232,9 @@ class Server:
         Raises:
             NotEnabled: if it is not possible now.
             WentOn: if there is a newer step than `at`.
+            ValueError: if the server has stopped.
         """
-        with self._lock:
+        with self._running():
             newest = self.cluster.trace.depth
             if at is not None and at != newest:
                 raise WentOn(f"the cluster has gone on to step {newest}, and was seen at step {at}")
@@ -270,7 +306,7 @@ class Server:
         Raises:
             ValueError: if there is no such step.
         """
-        with self._lock:
+        with self._running():
             self.cluster.back(step)
             self._time_outs.forget_transactions()
         self._sockets.wake()
@@ -281,7 +317,7 @@ class Server:
         Raises:
             ValueError: if no such transaction is open.
         """
-        with self._lock:
+        with self._running():
             names = []
             for action, _ in self.cluster.overdue():
                 names.append(action.transactional_id)
@@ -295,7 +331,7 @@ class Server:
 
     def end_polls(self) -> int:
         """Answer every long poll with what there is now, and return how many there were."""
-        with self._lock:
+        with self._running():
             waiting = [c for c in self._sockets.callers if c.wait_ms >= 0]
             for caller in waiting:
                 self._time_outs.end_poll(caller)
@@ -304,12 +340,12 @@ class Server:
 
     def rule(self, words: str) -> None:
         """Add a rule, such as "hold EndTxn"."""
-        with self._lock:
+        with self._running():
             self.cluster.rules.append(rule(words))
 
     def release(self) -> None:
         """Remove all rules; the messages that they held are delivered."""
-        with self._lock:
+        with self._running():
             self.cluster.rules.clear()
             self.cluster.forget_judgements()
             self.cluster.run()

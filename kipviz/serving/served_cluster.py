@@ -43,6 +43,7 @@ from kipviz.serving.client_hosts import ClientHosts
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
 from kipviz.serving.fault_points import find_reached
 from kipviz.serving.own_steps import OwnSteps
+from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import (
@@ -64,7 +65,6 @@ from kipviz.serving.translating.translate_cluster import (
 
 STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
 KEPT_BYTES_MAX = 64 * 1024 * 1024
-LINES_MAX = 1_000
 REQUESTS_MAX = 10_000
 CLIENT_LINES_MAX = 5_000
 LOST_AT_ONCE_MAX = 3
@@ -115,7 +115,7 @@ class ServedCluster:
         self.trace = Trace.start(model, PROPERTIES)
         self.rules: list[Rule] = []
         self.callers = Callers()
-        self.lines: deque[str] = deque(maxlen=LINES_MAX)
+        self.lines = ServerLog()
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
         self.clients: dict[str, RealClient] = {}
         self.hosts = ClientHosts(self._is_in_model)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from kipviz.cluster.specs.abstraction import KAFKA
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.timing.clock import Clock
 from kipviz.messages.groups.reset_policy import EARLIEST
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    INTERNAL_TOPICS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
 
 # Only the user injects faults: as many as they like.
 ANY_NUMBER = 2**31 - 1
 INTERNAL_PARTITIONS = 5
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH
 
 
 def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
@@ -23,8 +30,22 @@ def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> Clus
     Args:
         topics: the names of its topics, or the number of partitions of each.
         brokers: the number of brokers.
+
+    Raises:
+        ValueError: if a topic has a name that Kafka refuses or the name of an internal topic, or a number is below 1.
     """
     sizes = dict(topics) if isinstance(topics, dict) else dict.fromkeys(topics, 1)
+    for topic, size in sizes.items():
+        if not isinstance(topic, str) or not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+            raise ValueError(
+                f"a topic's name must have 1 to 249 letters, digits, '.', '_' or '-', not {topic!r}"
+            )
+        if topic in INTERNAL_TOPICS:
+            raise ValueError(f"{topic} is an internal topic, which every served cluster has")
+        if type(size) is not int or size < 1:
+            raise ValueError(f"the topic {topic} must have at least 1 partition, not {size!r}")
+    if type(brokers) is not int or brokers < 1:
+        raise ValueError(f"a cluster must have at least 1 broker, not {brokers!r}")
     numbers = tuple(range(1, brokers + 1))
     placements = []
     for topic, size in sizes.items():

@@ -112,6 +112,8 @@ class SocketServer:
         self._wake_out.setblocking(False)
         self._selector.register(self._wake_in, selectors.EVENT_READ, None)
         self.stopping = False
+        # Why it has stopped by itself; "" if somebody stopped it.
+        self.ended = ""
         self.thread = threading.Thread(target=self._loop, name="kipviz-serve", daemon=True)
 
     def start(self, cluster: ServedCluster, time_outs: TimeOuts) -> None:
@@ -196,6 +198,7 @@ class SocketServer:
         if self._sockets:
             self._busy_at = now
         elif now - self._busy_at >= self._idle_s:
+            self.ended = f"no client was connected for {self._idle_s:g} s"
             self.stopping = True
 
     def _listen(self, broker: int, port: int) -> None:

@@ -7,11 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import count
 from kipviz.command.bad_input import Refused
 
+if TYPE_CHECKING:
+    from kipviz.serving.serve import Server
+
+WAIT_S = 0.5  # how soon ^C is noticed while no line comes
 HELP = "let real clients connect to the simulated cluster, on 127.0.0.1 only"
 
 
@@ -55,6 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='read {"do": …} from stdin, one JSON object per line, and answer each with one',
     )
 
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="say in JSON where clients connect; --script always does",
+    )
+
+
+def _refuse_what_needs_a_script(arguments: argparse.Namespace) -> None:
+    """Refuse what would wait for ever, because nobody can say how it continues."""
+    useless = {
+        "--by hand": arguments.by == "hand",
+        "--time model": arguments.time == "model",
+        **{f"--rule {rule!r}": rule.startswith("hold ") for rule in arguments.rule},
+    }
+    for what, is_there in useless.items():
+        if is_there and not arguments.script:
+            raise Refused(f"{what} waits for commands: give --script, too, or call kipviz.serve")
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until stdin ends, the idle limit is reached, or ^C is pressed."""
@@ -65,11 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
     from kipviz.serving.socket_server import raise_files_max
 
     given = arguments.scenario
-    if arguments.topic:
-        if given is not None:
-            raise Refused("a story has its own topics: give either a story or --topic")
-        given = cluster_of(dict.fromkeys(arguments.topic, 3))
+    if arguments.topic and given is not None:
+        raise Refused("a story has its own topics: give either a story or --topic")
+    _refuse_what_needs_a_script(arguments)
     try:
+        if arguments.topic:
+            given = cluster_of(dict.fromkeys(arguments.topic, 3))
         server = serve(
             given,
             design=arguments.design,
@@ -84,10 +107,13 @@ def run(arguments: argparse.Namespace) -> int:
     raise_files_max()
     with server:
         if not arguments.script:
-            print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
-            stop = f"kill {os.getpid()}" if is_ignored() else "^C"
-            print(f"Only this machine can connect. {stop} stops it.", flush=True)
-            server.wait()
+            if arguments.json:
+                _say({"bootstrap_servers": server.bootstrap_servers})
+            else:
+                print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
+                stop = f"kill {os.getpid()}" if is_ignored() else "^C"
+                print(f"Only this machine can connect. {stop} stops it.", flush=True)
+            _print_log(server)
             return 0
         _say({"bootstrap_servers": server.bootstrap_servers})
         for asked in _lines():
@@ -95,6 +121,18 @@ def run(arguments: argparse.Namespace) -> int:
             if isinstance(asked, dict) and asked.get("do") == "stop":
                 break
     return 0
+
+
+def _print_log(server: Server) -> None:
+    """Print the lines of the log as they come, and why the server ends."""
+    known, stopped = 0, False
+    while not stopped:
+        stopped = server.stopped
+        known, lines = server.wait_lines(known, WAIT_S)
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)
+    if server.ended:
+        print(f"Stopped: {server.ended} (--idle).", file=sys.stderr, flush=True)
 
 
 def _lines() -> Iterator[Any]:
