@@ -29,7 +29,7 @@ from kipviz.scenarios.served_scenario import renumbered, served_scenario
 from kipviz.serving.client_log import LogLines
 from kipviz.serving.delivery_rules import RUNNING, message_named, rule
 from kipviz.serving.served_cluster import ServedCluster, node_of
-from kipviz.serving.served_spec import spec_of, to_serve
+from kipviz.serving.served_spec import model_to_serve, spec_of
 from kipviz.serving.socket_server import MAX_IDLE_S, SocketServer
 from kipviz.serving.timing.time_outs import TimeOuts
 from kipviz.serving.timing.transaction_times import no_time, wall_ms
@@ -72,8 +72,7 @@ class Server:
             raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
         spec, name = spec_of(given)
         chosen = design(design_name or name)
-        spec = to_serve(spec)
-        model = served_scenario(spec, chosen.name).model(chosen)
+        spec, model = model_to_serve(spec, chosen)
         self._spec, self._design = spec, chosen
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)

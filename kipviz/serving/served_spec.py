@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.abstraction import KAFKA
-from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget, Placement
+from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, FaultBudget, Placement
 from kipviz.cluster.timing.clock import Clock
+from kipviz.designs.design import Design
 from kipviz.messages.groups.reset_policy import EARLIEST
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -17,6 +19,7 @@ from kipviz.records.placement import (
 )
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import Scenario
+from kipviz.scenarios.served_scenario import served_scenario
 
 # Only the user injects faults: as many as they like.
 ANY_NUMBER = 2**31 - 1
@@ -87,6 +90,23 @@ def to_serve(spec: ClusterSpec) -> ClusterSpec:
         clock=Clock(),
         settings=settings,
     )
+
+
+def model_to_serve(spec: ClusterSpec, under: Design) -> tuple[ClusterSpec, ClusterModel]:
+    """Return a spec as it is served, and its model under a design.
+
+    Raises:
+        BadSpec: if the spec is not valid, or needs a timed clock.
+    """
+    served = to_serve(spec)
+    try:
+        return served, served_scenario(served, under.name).model(under)
+    except BadSpec as wrong:
+        if spec.clock == served.clock:
+            raise
+        raise BadSpec(
+            f"this cluster cannot be served, because it needs a timed clock and real clients have their own: {wrong}"
+        ) from None
 
 
 def spec_of(given: object) -> tuple[ClusterSpec, str]:

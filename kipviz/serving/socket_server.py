@@ -29,6 +29,7 @@ from kipviz.serving.translating.reply_context import HOST
 
 FRAME_MAX = 16 * 1024 * 1024  # of socket.request.max.bytes, which is 100 MB
 BUFFERED_MAX = 256 * 1024 * 1024  # of all connections together
+TLS_HANDSHAKE = b"\x16\x03"  # RFC 8446, 5.1: the record type and the major version
 READ_AHEAD = 256 * 1024
 CONNECTIONS_MAX = 20_000
 MAX_IDLE_S = 600.0  # connections.max.idle.ms
@@ -347,6 +348,8 @@ class SocketServer:
             size = int.from_bytes(buffer[:4], "big", signed=True)
             if not 0 <= size <= FRAME_MAX:
                 why = f"a frame has a size of {size} bytes, which is not from 0 to {FRAME_MAX}"
+                if buffer.startswith(TLS_HANDSHAKE):
+                    why += "; is it TLS? The listeners speak PLAINTEXT"
                 self._cluster.refuse(caller, why)
                 return
             if len(buffer) < 4 + size:

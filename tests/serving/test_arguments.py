@@ -95,6 +95,23 @@ def test_a_cluster_that_cannot_be_is_refused_in_one_sentence(topics, brokers, wh
         cluster_of(topics, brokers)
 
 
+@pytest.mark.parametrize(
+    "story", ["kip-1106-passed-over", "kip-98-older-than-retention", "kip-994-who-takes-long"]
+)
+def test_a_story_that_needs_a_timed_clock_cannot_be_served(story):
+    with pytest.raises(ValueError, match="cannot be served, because it needs a timed clock"):
+        kipviz.serve(story)
+
+
+def test_a_client_with_tls_is_told_what_the_listeners_speak():
+    with kipviz.serve(cluster_of(["orders"], brokers=1)) as server:
+        port = server.cluster.desk.ports[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
+            assert client.recv(1) == b""
+        assert server.log[0].endswith("; is it TLS? The listeners speak PLAINTEXT")
+
+
 def test_a_stopped_server_carries_out_nothing_and_says_why_it_stopped():
     server = kipviz.serve(cluster_of(["orders"], brokers=1), idle_s=0.0)
     until(lambda: server.stopped)

@@ -47,6 +47,7 @@ def test_a_client_that_only_waits_in_a_long_poll_has_a_name_and_a_lane(server, c
     assert page.live == "1 client, waiting in a long poll: c"
     assert "it waits" in [row["cells"]["value"] for row in page.payload["rows"]]
     server.end_polls()
+    assert kipviz.open(server).payload["steps"][1]["title"] == "c sends Fetch"
     assert server.requests("c") == (("c/1", "Fetch"),)
     page.close()
 

@@ -18,7 +18,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import label, named, sentence_of
 from kipviz.cluster.behaviour.naming import on_wire, request_name, who
 from kipviz.cluster.timing.clock import ms
-from kipviz.cluster.world import World
+from kipviz.cluster.world import World, host_of
 from kipviz.core.model import Event
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
@@ -127,8 +127,11 @@ def title(world: World, action: ClusterAction) -> str:
             app = seen_by(world.applications[name], thread)
             call = app.program[app.line].call.value
             return f"{call}() returns" if app.waiting else f"{call}()"
-        case Send(source=source) | Receive(source=source):
+        case Send(source=source):
             return f"{source.partition('/')[2]} sends {named(world, action).parts[1]}"
+        case Receive(source=source):
+            # A real client's connections have numbers, so its host says more.
+            return f"{host_of(source)} sends {named(world, action).parts[1]}"
         case _:
             return label(world, action)
 
