@@ -28,17 +28,28 @@ from kipviz.core.written import action_to_json
 from kipviz.serving.served_cluster import EXPIRY, why_not_handled
 
 if TYPE_CHECKING:
-    from kipviz.cluster.actions import ClusterAction, Deliver
+    from kipviz.cluster.actions import ClusterAction
     from kipviz.serving.serve import Server
 
 Line = dict[str, Any]
 WAIT_MAX_S = 600
 
 
+# By what a held message can be named, besides its index.
+_NAMES = ("id", "source", "broker", "way", "message")
+
+
 def _list_held(server: Server) -> list[Line]:
     return [
-        {"index": index, "source": d.source, "broker": d.broker, "way": d.way, "message": name}
-        for index, (d, name) in enumerate(server.held_messages())
+        {
+            "index": index,
+            "id": number,
+            "source": held.source,
+            "broker": held.broker,
+            "way": held.way,
+            "message": name,
+        }
+        for index, (number, held, name) in enumerate(server.list_held())
     ]
 
 
@@ -69,11 +80,37 @@ def _find_possible(server: Server, asked: Line) -> ClusterAction:
     return found
 
 
-def _find_delivery(server: Server, asked: Line) -> Deliver:
-    held, index = server.held(), _number(asked, "index")
-    if not 0 <= index < len(held):
-        raise ValueError(f"{len(held)} deliveries are held, and there is no index {index}")
-    return held[index]
+def _find_held(server: Server, asked: Line) -> int:
+    """Return the number of the held message that a line names: by its id, by what it is, or by its index."""
+    held = _list_held(server)
+    if "index" in asked:
+        index = _number(asked, "index")
+        if not 0 <= index < len(held):
+            raise ValueError(f"{len(held)} deliveries are held, and there is no index {index}")
+        return int(held[index]["id"])
+    named = {name: asked[name] for name in _NAMES if name in asked}
+    if not named:
+        raise ValueError(f"name a held message by 'index' or by some of {', '.join(_NAMES)}")
+    found = [each["id"] for each in held if _has(each, named)]
+    if len(found) != 1:
+        known = ", ".join(str(number) for number in found) or "none"
+        raise ValueError(
+            f"one held message has to match {json.dumps(named)}; matching ids: {known}"
+        )
+    return int(found[0])
+
+
+def _has(held: Line, named: Line) -> bool:
+    """Return whether a held message is what a line names; True is not 1."""
+    return all(
+        type(value) is type(held[name]) and value == held[name] for name, value in named.items()
+    )
+
+
+def _act_on_held(server: Server, asked: Line, act: Callable[[int], int]) -> Line:
+    # Between the look and the act another message may arrive.
+    with server.paused():
+        return {"step": act(_find_held(server, asked))}
 
 
 def _wait_held(server: Server, asked: Line) -> Line:
@@ -81,10 +118,10 @@ def _wait_held(server: Server, asked: Line) -> Line:
     if type(seconds) not in (int, float) or not 0 <= seconds <= WAIT_MAX_S:
         raise ValueError(f"'seconds' is a number from 0 to {WAIT_MAX_S}, not {seconds!r}")
     found = server.wait_held(_text(asked, "message") if "message" in asked else "", seconds)
-    held = server.held()
-    if found not in held:
-        raise ValueError("it was held, and meanwhile it was lost or released")
-    return {"index": held.index(found)}
+    for index, (number, each, _) in enumerate(server.list_held()):
+        if each == found:
+            return {"index": index, "id": number}
+    raise ValueError("it was held, and meanwhile it was lost or released")
 
 
 def _clients(server: Server) -> list[Line]:
@@ -124,8 +161,8 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "rule": lambda server, asked: server.rule(_text(asked, "rule")),
     "held": lambda server, _: {"held": _list_held(server)},
     "wait-held": _wait_held,
-    "deliver": lambda server, asked: {"step": server.take(_find_delivery(server, asked))},
-    "lose": lambda server, asked: {"step": server.lose(_find_delivery(server, asked))},
+    "deliver": lambda server, asked: _act_on_held(server, asked, server.deliver),
+    "lose": lambda server, asked: _act_on_held(server, asked, server.lose),
     "possible": lambda server, _: {"possible": _list_possible(server)},
     "take": lambda server, asked: {"step": server.take(_find_possible(server, asked))},
     "release": lambda server, _: server.release(),

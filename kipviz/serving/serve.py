@@ -190,6 +190,44 @@ class Server:
             held = self.cluster.held()
             return tuple((each, self.cluster.message_of(each)) for each in held)
 
+    def list_held(self) -> tuple[tuple[int, Deliver, str], ...]:
+        """Return the deliveries that wait, each with the number and the name of its message.
+
+        A message keeps its number until it is delivered or lost, whatever else arrives.
+        """
+        with self._lock:
+            cluster = self.cluster
+            return tuple((n, each, cluster.message_of(each)) for n, each in cluster.held_numbers())
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let nothing happen in the cluster while the block runs, so that what it looked at is what it acts on.
+
+        Raises:
+            ValueError: if the server has stopped.
+        """
+        with self._running():
+            yield
+
+    def deliver(self, number: int) -> int:
+        """Deliver the held message with a number.
+
+        Returns:
+            the number of the step, as `take` does.
+
+        Raises:
+            ValueError: if no held message has that number.
+        """
+        with self._running():
+            return self.take(self._find_numbered(number))
+
+    def _find_numbered(self, number: int) -> Deliver:
+        held = dict(self.cluster.held_numbers())
+        if number not in held:
+            known = ", ".join(map(str, held)) or "none"
+            raise ValueError(f"no held message has the number {number!r}; held now: {known}")
+        return held[number]
+
     def wait_held(self, message: str = "", seconds: float = 10.0) -> Deliver:
         """Wait until a delivery is held, and return the first one.
 
@@ -243,16 +281,22 @@ class Server:
         self._sockets.wake()
         return rests
 
-    def lose(self, held: Deliver) -> int:
+    def lose(self, held: Deliver | int) -> int:
         """Lose a held message: its connection breaks, and the client has to find out what happened.
+
+        Args:
+            held: the delivery, or the number of its message.
 
         Returns:
             the number of the step, as `take` does.
 
         Raises:
             NotEnabled: if that connection is no longer open.
+            ValueError: if no held message has that number.
         """
-        return self.take(LoseConnection(held.source, held.broker))
+        with self._running():
+            found = self._find_numbered(held) if isinstance(held, int) else held
+            return self.take(LoseConnection(found.source, found.broker))
 
     def crash(self, broker: int) -> int:
         """Crash a broker; its listener refuses connections until it starts again."""

@@ -38,11 +38,12 @@ from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.serving.callers import Caller, Callers, Current
+from kipviz.serving.choosing.fault_points import find_reached
+from kipviz.serving.choosing.held_numbers import HeldNumbers
+from kipviz.serving.choosing.own_steps import OwnSteps
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.client_hosts import ClientHosts
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
-from kipviz.serving.fault_points import find_reached
-from kipviz.serving.own_steps import OwnSteps
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
@@ -124,6 +125,7 @@ class ServedCluster:
         self.steps = 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
+        self._numbers = HeldNumbers()
         # How often a rule has lost the connections of one place since `run` was called.
         self._lost: Counter[tuple[str, int]] = Counter()
         # The world for which all long polls were looked at.
@@ -337,6 +339,7 @@ class ServedCluster:
         names = dict.fromkeys(host_of(source) for source in here)
         self.callers.break_all()
         self._judged.clear()
+        self._numbers.clear()
         self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
         self._own_steps.start_again(self.world)
@@ -378,6 +381,7 @@ class ServedCluster:
         self._own_steps.note(self.world, events)
         if isinstance(action, Deliver):
             self._judged.pop((action.source, action.broker, action.way), None)
+            self._numbers.forget((action,))
         if before.up is not self.world.up:
             self._close_callers_of(b for b in before.up if b not in self.world.up)
         for event in events:
@@ -502,6 +506,7 @@ class ServedCluster:
     def _forget_judged(self, source: str, broker: int) -> None:
         for way in WAYS:
             self._judged.pop((source, broker, way), None)
+            self._numbers.forget((Deliver(source, broker, way),))
 
     def forget_judgements(self) -> None:
         """Judge all messages again, because the rules have changed."""
@@ -511,6 +516,10 @@ class ServedCluster:
         """Return the deliveries that wait: until a rule is removed or, by hand, for `take`."""
         found = [a for a in self.possible() if isinstance(a, Deliver)]
         return tuple(a for a in found if self.by == BY_HAND or self._judge(a) == HOLD)
+
+    def held_numbers(self) -> tuple[tuple[int, Deliver], ...]:
+        """Return the deliveries that wait, each with the number of its message."""
+        return tuple((self._numbers.number(a, self._in_front(a)), a) for a in self.held())
 
     def waiting(self) -> int:
         """Return how many steps wait for a decision."""

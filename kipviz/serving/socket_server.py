@@ -113,7 +113,7 @@ class SocketServer:
         self._wake_out.setblocking(False)
         self._selector.register(self._wake_in, selectors.EVENT_READ, None)
         self.stopping = False
-        # Why it has stopped by itself; "" if somebody stopped it.
+        # Why it has stopped by itself; "" otherwise.
         self.ended = ""
         self.thread = threading.Thread(target=self._loop, name="kipviz-serve", daemon=True)
 

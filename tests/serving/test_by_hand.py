@@ -107,12 +107,16 @@ def test_a_script_waits_for_a_held_message_and_loses_it(server, commit):
     assert answer(server, {"do": "rule", "rule": "hold EndTxn"})["ok"]
     committing = commit()
     held = answer(server, {"do": "wait-held", "message": "EndTxn", "seconds": 5})
-    assert held == {"ok": True, "index": 0}
+    assert (held["ok"], held["index"]) == (True, 0)
     lost = answer(server, {"do": "lose", "index": 0})
     assert lost["ok"]
     # The client asks again, and its request is held again.
-    assert answer(server, {"do": "wait-held", "message": "EndTxn", "seconds": 5}) == held
-    assert answer(server, {"do": "deliver", "index": 0})["step"] > lost["step"]
+    again = answer(server, {"do": "wait-held", "message": "EndTxn", "seconds": 5})
+    assert (again["index"], again["id"]) == (0, held["id"] + 1)
+    # The number of the lost message is nobody's now.
+    told = answer(server, {"do": "deliver", "id": held["id"]})
+    assert (told["ok"], "matching ids: none" in told["error"]) == (False, True)
+    assert answer(server, {"do": "deliver", "id": again["id"]})["step"] > lost["step"]
     committing.result(PATIENCE)
     assert server.records("orders-0") == ((0, "once", "committed"),)
 

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _refuse_what_needs_a_script(arguments: argparse.Namespace) -> None:
-    """Refuse what would wait for ever, because nobody can say how it continues."""
+    """Refuse what would never end, because without a script no command can continue it."""
     useless = {
         "--by hand": arguments.by == "hand",
         "--time model": arguments.time == "model",
