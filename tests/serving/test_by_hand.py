@@ -113,7 +113,7 @@ def test_a_script_waits_for_a_held_message_and_loses_it(server, commit):
     # The client asks again, and its request is held again.
     again = answer(server, {"do": "wait-held", "message": "EndTxn", "seconds": 5})
     assert (again["index"], again["id"]) == (0, held["id"] + 1)
-    # The number of the lost message is nobody's now.
+    # The lost message's number is free of any message now.
     told = answer(server, {"do": "deliver", "id": held["id"]})
     assert (told["ok"], "matching ids: none" in told["error"]) == (False, True)
     assert answer(server, {"do": "deliver", "id": again["id"]})["step"] > lost["step"]

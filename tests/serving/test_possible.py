@@ -45,7 +45,7 @@ def commit_once(server):
 
 
 def by_hand(server, take_one):
-    """Commit a transaction while somebody takes every step."""
+    """Commit a transaction while a reader takes every step."""
     with ThreadPoolExecutor(1) as threads:
         committing = threads.submit(commit_once, server)
         end = time.monotonic() + PATIENCE
@@ -94,7 +94,7 @@ def test_a_whole_transaction_is_taken_by_hand_over_json_lines(server):
     assert server.records("orders-0") == ((0, "once", "committed"),)
 
 
-def test_a_coordinator_loads_its_log_when_somebody_says_so(server):
+def test_a_coordinator_loads_its_log_when_a_reader_says_so(server):
     partition = "__transaction_state-1"
     leader = server.cluster.world.image.leader_of(partition)
     server.crash(leader)
