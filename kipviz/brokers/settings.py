@@ -94,7 +94,7 @@ class BrokerSettings(Value, frozen=True):
         """Return why no broker starts with these settings, or None if one does (ShareGroupConfig.validate)."""
         if self.share_auto_offset_reset not in (EARLIEST, LATEST):
             return (
-                f"share.auto.offset.reset of groups without one is {EARLIEST} or {LATEST}, "
+                f"share.auto.offset.reset of groups without one must be {EARLIEST} or {LATEST}, "
                 f"not {self.share_auto_offset_reset!r}"
             )
         if self.share_sessions_max >= self.share_group_max_size:
@@ -139,7 +139,7 @@ def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
         return ""
     if reset_duration_ms(reset) < 0:
         return (
-            f"share.auto.offset.reset of {name} is {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
+            f"share.auto.offset.reset of {name} must be {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
             f"like PT10S, not {reset!r}"
         )
     if dated:

@@ -148,7 +148,7 @@ def why_no_installation(spec: ClusterSpec, world: World, a: InstallRelease) -> s
         return f"there is no broker {a.broker}"
     if world.image.release_of(a.broker).name == a.release:
         return f"broker {a.broker} already runs {a.release}"
-    return f"the releases to install are {', '.join(spec.binaries)}, not {a.release}"
+    return f"a release to install must be one of {', '.join(spec.binaries)}, not {a.release}"
 
 
 def installed(

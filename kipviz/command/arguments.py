@@ -24,17 +24,17 @@ def seed(text: str) -> int:
         number = int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"a seed is a whole number, such as 7, not {text!r}"
+            f"a seed must be a whole number, such as 7, not {text!r}"
         ) from None
     if not -SEED_MAX <= number <= SEED_MAX:
-        raise argparse.ArgumentTypeError(f"a seed has at most 63 bits, not {text}")
+        raise argparse.ArgumentTypeError(f"a seed can have at most 63 bits, not {text}")
     return number
 
 
 def count(text: str) -> int:
     """Parse a whole number of at least 1."""
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"it takes a whole number from 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"it must be a whole number of at least 1, not {text!r}")
     return int(text)
 
 
@@ -44,7 +44,7 @@ def milliseconds(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"it takes a number of ms, such as 0.5, not {text!r}"
+            f"it must be a number of ms, such as 0.5, not {text!r}"
         ) from None
 
 
@@ -52,7 +52,7 @@ def names(text: str) -> tuple[str, ...]:
     """Parse names that are separated by commas."""
     found = tuple(name.strip() for name in text.split(","))
     if not all(found):
-        raise argparse.ArgumentTypeError(f"it takes names with commas between them, not {text!r}")
+        raise argparse.ArgumentTypeError(f"it must be names with commas between them, not {text!r}")
     return found
 
 

@@ -80,7 +80,7 @@ def read_rules(arguments: argparse.Namespace) -> None:
         slot, equals, where = text.partition("=")
         if not equals or not slot.isidentifier():
             raise Refused(
-                f"--rule takes SLOT={FORM}, such as marker_epoch=rules.py:mine, not {text!r}"
+                f"--rule must be SLOT={FORM}, such as marker_epoch=rules.py:mine, not {text!r}"
             )
         if slot in rules:
             raise Refused(f"the slot {slot} has two rules: give each slot one --rule")
@@ -107,7 +107,7 @@ def _function(text: str) -> Callable[..., Any]:
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(ENDS) or not name.isidentifier():
         raise Refused(
-            f"a function of your own is {FORM}, such as mine.py:my_function, not {text!r}"
+            f"a function of your own must be {FORM}, such as mine.py:my_function, not {text!r}"
         )
     module = _load_module(path)
     functions = [

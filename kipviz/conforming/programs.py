@@ -157,7 +157,7 @@ def read(data: bytes) -> Program:
     try:
         found = msgspec.json.decode(data, type=Program)
     except msgspec.MsgspecError as wrong:
-        raise ValueError(f"this is no program: {wrong}") from None
+        raise ValueError(f"this is not a program: {wrong}") from None
     if found.brokers not in BROKERS:
         raise ValueError(f"a program is for {' or '.join(map(str, BROKERS))} brokers")
     kinds = (*KINDS, *(DISTURBANCES if found.brokers > 1 else ()))
@@ -165,8 +165,10 @@ def read(data: bytes) -> Program:
     for step in found.steps:
         kind = known.get(step.does)
         if kind is None or step.client not in kind[2] or len(step.told) != len(kind[3]):
-            raise ValueError(f"this is no step of a program: {step}")
+            raise ValueError(f"this is not a step of a program: {step}")
         for word, choices in zip(step.told, kind[3], strict=True):
             if word not in choices:
-                raise ValueError(f"a step {step.does} is told one of {choices}, not {word!r}")
+                raise ValueError(
+                    f"the argument of the step {step.does} must be one of {choices}, not {word!r}"
+                )
     return found

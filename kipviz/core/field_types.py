@@ -53,9 +53,9 @@ def why_no_value(held: object, kind: Any, place: str) -> str:
         )
         return next(filter(None, told), "")
     if not _is_of(held, origin or kind):
-        return f"{place} is {_words(kind)}, not {_short(held)}"
+        return f"{place} must be {_words(kind)}, not {_short(held)}"
     if kind is int and not -(2**63) <= held < 2**64:  # type: ignore[operator]
-        return f"{place} is a whole number of at most 64 bits, not {_short(held)}"
+        return f"{place} must be a whole number of at most 64 bits, not {_short(held)}"
     return ""
 
 
@@ -64,17 +64,17 @@ def _of_several(held: object, kinds: tuple[Any, ...], place: str) -> str:
     if not all(told):
         return ""
     # A sentence from further inside says more than that no type of the union fits.
-    begins = f"{place} is "
+    begins = f"{place} must be "
     deeper = [each for each in told if not each.startswith(begins)]
     words = " or ".join(_words(kind) for kind in kinds)
-    return deeper[0] if deeper else f"{place} is {words}, not {_short(held)}"
+    return deeper[0] if deeper else f"{place} must be {words}, not {_short(held)}"
 
 
 def _of_tuple(held: tuple[object, ...], kinds: tuple[Any, ...], place: str) -> str:
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         kinds = (kinds[0],) * len(held)
     if len(held) != len(kinds):
-        return f"{place} has {len(kinds)} items, not {len(held)}"
+        return f"{place} must have {len(kinds)} items, not {len(held)}"
     told = (
         why_no_value(one, kind, f"{place}[{at}]")
         for at, (one, kind) in enumerate(zip(held, kinds, strict=True))

@@ -34,8 +34,8 @@ class Profile(Value, frozen=True):
         for kind, weight in self.weights:
             if type(weight) is not int or weight < 0:
                 raise ValueError(
-                    f"profile {self.name!r}: the weight of {kind!r} has to be a whole number "
-                    f"from 0 (never) upwards, not {weight!r}"
+                    f"profile {self.name!r}: the weight of {kind!r} must be a whole number "
+                    f"of at least 0 (never), not {weight!r}"
                 )
             if kinds.count(kind) > 1:
                 raise ValueError(f"profile {self.name!r} weighs {kind!r} more than once")
@@ -67,7 +67,7 @@ class Scheduler:
             ValueError: if the seed is not a whole number.
         """
         if type(seed) is not int:
-            raise ValueError(f"a seed is a whole number, such as 7, not {seed!r}")
+            raise ValueError(f"a seed must be a whole number, such as 7, not {seed!r}")
         self.seed = seed
         self.profile = profile
         self._weights = dict(profile.weights)

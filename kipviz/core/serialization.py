@@ -69,7 +69,7 @@ def serialize(value: object, known_by_name: NameOf | None = None) -> bytes:
             return [_PART, known_by_name(item)]
         if isinstance(item, Value):
             return [number(kind), *map(tree, astuple(item))]
-        raise TypeError(f"a {kind.__name__} is no value and cannot be serialized")
+        raise TypeError(f"a {kind.__name__} is not a value and cannot be serialized")
 
     body = tree(value, outermost=True)
     return msgspec.msgpack.encode([list(classes), body])
@@ -106,7 +106,7 @@ class _Reader:
         if type(item) in _PLAIN:
             return item
         if type(item) is not list or not item or type(item[0]) is not int or item[0] < 0:
-            raise NotAValue(f"a {type(item).__name__} stands where a value is expected")
+            raise NotAValue(f"a {type(item).__name__} is in a place where a value is expected")
         if depth > DEPTH_MAX:
             raise NotAValue(f"values are nested more than {DEPTH_MAX} deep")
         tag, *rest = item

@@ -494,7 +494,7 @@ def _check_key(key: object, other: object) -> None:
     if type(key) is not type(other):
         raise _make_mixed_error(key, other)
     if not isinstance(key, (str, int, tuple)):
-        raise TypeError(f"a key of a table is a str, an int or a tuple of them, not {key!r}")
+        raise TypeError(f"a key of a table must be a str, an int or a tuple of them, not {key!r}")
 
 
 def _mark(key: object, value: object) -> int:

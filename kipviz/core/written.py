@@ -33,7 +33,7 @@ def reader_of(kinds: Iterable[type[W]]) -> Callable[[str], W]:
             if found is not None:
                 return msgspec.convert(dict(found.groupdict()), kind, strict=False)
         known = ", ".join(repr(kind.TEXT.replace("%s", "…")) for _, kind in patterns)
-        raise ValueError(f"{text!r} is nothing that is waited for: it is one of {known}")
+        raise ValueError(f"{text!r} is not something to wait for; allowed are {known}")
 
     return read
 

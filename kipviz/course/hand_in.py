@@ -96,7 +96,7 @@ def read(line: str) -> HandIn:
     """
     line = line.strip()
     if len(line) > LETTERS_MAX:
-        raise BadHandIn(f"A hand-in has at most {LETTERS_MAX:,} letters, not {len(line):,}.")
+        raise BadHandIn(f"A hand-in can have at most {LETTERS_MAX:,} letters, not {len(line):,}.")
     parts = line.split(".")
     if len(parts) != 3 or parts[0] != PREFIX:
         raise BadHandIn(
@@ -167,7 +167,7 @@ def _rows(path: Path, first_in: dict[str, str]) -> Iterator[Row]:
             next((_MARKS[mark] for mark in _MARKS if data.startswith(mark)), "utf-8")
         )
     except UnicodeDecodeError:
-        yield _unread(path.name, "The file is no text.")
+        yield _unread(path.name, "The file is not text.")
         return
     except (OSError, ValueError) as wrong:
         why = getattr(wrong, "strerror", None) or wrong

@@ -19,7 +19,7 @@ _FOLDED, _UNFOLDED = "<details>", "</details>"
 
 
 class BadNotebook(ValueError):
-    """A folder without notebooks, or a file that is no notebook; the message names it."""
+    """A folder without notebooks, or a file that is not a notebook; the message names it."""
 
 
 # The speed of reading technical text; the time to look at the diagram of one step; the time to run a cell.
@@ -54,7 +54,7 @@ def build(source: Path, target: Path) -> tuple[str, ...]:
     Markdown pages, such as that of the course, are copied, because notebooks link to them.
 
     Raises:
-        BadNotebook: if there is no notebook, one cannot be read, or both folders are the same.
+        BadNotebook: if there is not a notebook, one cannot be read, or both folders are the same.
         OSError: if a file cannot be written.
     """
     paths = sorted(source.glob("*.ipynb"))
@@ -173,5 +173,5 @@ def _notebook(path: Path, *, outputs: bool = False) -> dict[str, Any]:
     except OSError as wrong:
         raise BadNotebook(f"{path} cannot be read: {wrong.strerror}") from None
     except (msgspec.MsgspecError, ValueError, RecursionError) as wrong:
-        raise BadNotebook(sentence(f"{path} is no notebook: {wrong}")) from None
+        raise BadNotebook(sentence(f"{path} is not a notebook: {wrong}")) from None
     return found

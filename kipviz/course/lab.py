@@ -202,9 +202,9 @@ def _goal(text: str, line: int) -> Goal:
     if kind == "reached" and about not in GOALS:
         raise Wrong(line, not_known("goal", about, GOALS))
     if kind in WITH_NUMBER and not about.isdecimal():
-        raise Wrong(line, f"{kind} takes a whole number, not {about!r}.")
+        raise Wrong(line, f"{kind} must have a whole number, not {about!r}.")
     if kind in WITHOUT_WORDS and about:
-        raise Wrong(line, f"Nothing stands behind {kind}, not {about!r}.")
+        raise Wrong(line, f"Nothing may follow {kind}, but there is {about!r}.")
     if kind == "search":
         try:
             budget_of(about)
@@ -223,7 +223,7 @@ def _word(head: Keys, key: str) -> str:
 def _number(head: Keys, key: str) -> int:
     text = _word(head, key)
     if not text.isdecimal():
-        raise Wrong(head.line, f"{key} is a whole number, not {text!r}.")
+        raise Wrong(head.line, f"{key} must be a whole number, not {text!r}.")
     return int(text)
 
 
@@ -232,5 +232,5 @@ def _words(head: Keys, key: str) -> tuple[str, ...]:
     if node is None:
         return ()
     if not isinstance(node, Row):
-        raise Wrong(head.line, f"{key} is a list, such as [one, two].")
+        raise Wrong(head.line, f"{key} must be a list, such as [one, two].")
     return tuple(item.text for item in node.items if isinstance(item, Word))

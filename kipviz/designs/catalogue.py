@@ -325,7 +325,7 @@ def bring(proposed: Design) -> None:
         ValueError: if the catalogue has a design with that name.
     """
     if any(known.name == proposed.name for known in (*CATALOGUE, *FINDINGS)):
-        raise ValueError(f"A design {proposed.name!r} already exists: give yours another name.")
+        raise ValueError(f"A design {proposed.name!r} already exists: choose another name.")
     _brought[proposed.name] = proposed
 
 

@@ -98,7 +98,7 @@ class Rule:
             )
         if not fits(first, self._gives):
             raise self._bad(
-                f"asked {_render_question(asked)}, answered {value_words(first)}, which is no {kind_words(self._gives)}"
+                f"asked {_render_question(asked)}, answered {value_words(first)}, which is not of type {kind_words(self._gives)}"
             )
         return first
 
@@ -148,7 +148,7 @@ def own_rule(slot: Slot, function: object) -> Rule:
         raise bad_rule(slot, name, "has no docstring: its first sentence is how it is shown")
     if name in [option.name for option in slot.options]:
         raise bad_rule(
-            slot, name, "has the name of an option that the slot has: give it another name"
+            slot, name, "has the name of an option that the slot has: choose another name"
         )
     takes, _ = question_of(slot)
     given = inspect.signature(function).parameters.values()
@@ -252,7 +252,9 @@ def _text_of(slot: Slot, function: FunctionType) -> str:
         raise bad_rule(slot, name, "has no source text: write it in a cell or a file") from None
     made = tree.body[0]
     if not isinstance(made, ast.FunctionDef) or made.decorator_list:
-        raise bad_rule(slot, name, "has a decorator or is no plain def: write def and the answer")
+        raise bad_rule(
+            slot, name, "has a decorator or is not a plain def: write def and the answer"
+        )
     for node in ast.walk(made):
         if isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom):
             raise bad_rule(
@@ -299,7 +301,7 @@ def _carry_value(slot: Slot, function: FunctionType, name: str) -> str:
     raise bad_rule(
         slot,
         function.__name__,
-        f"uses {name!r} from outside, which is no import and no number, text or tuple of them",
+        f"uses {name!r} from outside, which is neither an import nor a number, a text or a tuple of them",
     )
 
 

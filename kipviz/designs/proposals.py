@@ -90,7 +90,7 @@ def propose(name: str, base: str = "repaired", **rules: Callable[..., object]) -
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
-            f"A design's name is small letters, digits and hyphens, such as 'ask-first', not {name!r}."
+            f"A design's name must be small letters, digits and hyphens, such as 'ask-first', not {name!r}."
         )
     if not rules:
         raise ValueError(

@@ -197,7 +197,7 @@ class Cluster:
         """
         if isolation not in ISOLATIONS:
             raise ValueError(
-                f"isolation is 'read_committed' or 'read_uncommitted', not {isolation!r}"
+                f"isolation must be 'read_committed' or 'read_uncommitted', not {isolation!r}"
             )
         log = self.world.logs.get(partition)
         if log is None:

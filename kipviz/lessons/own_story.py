@@ -132,7 +132,7 @@ def _read_document(text_or_path: object) -> tuple[str, str]:
         return text_or_path.lstrip("\n"), IN_A_CELL
     if not isinstance(text_or_path, str | os.PathLike) or "\0" in str(text_or_path):
         raise ValueError(
-            f"A story is a text or a path, such as 'my-story.md', not {text_or_path!r}"
+            f"A story must be a text or a path, such as 'my-story.md', not {text_or_path!r}"
         )
     path = Path(text_or_path)
     try:

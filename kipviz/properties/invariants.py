@@ -320,7 +320,9 @@ def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
         return ""
     who = event.member_id or "a request without a member id"
     if event.member_id not in held:
-        return f"{who} staged an offset of {event.partition} and is no member of {event.group_id}"
+        return (
+            f"{who} staged an offset of {event.partition} and is not a member of {event.group_id}"
+        )
     if event.partition not in held[event.member_id]:
         return f"{who} staged an offset of {event.partition}, which it no longer owns"
     return ""

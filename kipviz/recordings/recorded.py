@@ -242,7 +242,7 @@ def _read_about(path: Path) -> _About:
     try:
         text = untrusted_file.read(path)
     except OSError as problem:
-        why = f"This is no recording: the file cannot be read ({problem.strerror})."
+        why = f"This is not a recording: the file cannot be read ({problem.strerror})."
         raise RecordingError(str(path), 0, why) from problem
     found = _json(text, _Format, str(path), 0).format
     if found != FORMAT:

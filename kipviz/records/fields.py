@@ -63,9 +63,9 @@ class Fields:
                 break
             shift += 7
             if shift >= bits:
-                raise FieldsError(start, f"{what} is no number of {bits} bits")
+                raise FieldsError(start, f"{what} is not a number of {bits} bits")
         if value >= 1 << bits:
-            raise FieldsError(start, f"{what} is no number of {bits} bits")
+            raise FieldsError(start, f"{what} is not a number of {bits} bits")
         return value
 
     def varint(self, what: str, *, bits: int = 32) -> int:
@@ -90,7 +90,7 @@ class Fields:
         try:
             return self.take(size, what).decode()
         except UnicodeDecodeError as problem:
-            raise FieldsError(start, f"{what} is no UTF-8 text") from problem
+            raise FieldsError(start, f"{what} is not UTF-8 text") from problem
 
     def array(self, what: str, item: Callable[["Fields"], T]) -> tuple[T, ...] | None:
         """Return the items of an array, or None for null."""

@@ -92,7 +92,7 @@ def registered_stories() -> tuple[Scenario, ...]:
 
 def _refuse_known(name: str) -> None:
     if name in _files():
-        raise ValueError(f"The library has a story {name!r}: give yours another name.")
+        raise ValueError(f"The library has a story {name!r}: choose another name.")
 
 
 def document_of(story: Scenario) -> str:
@@ -105,15 +105,17 @@ def document_of(story: Scenario) -> str:
         return ""
     if type(story) is not Scenario:
         raise ValueError(
-            f"The story {story.name!r} was made from logs or by real clients and is no document."
+            f"The story {story.name!r} was made from logs or by real clients, and is not a document."
         )
     try:
         text = write_story(Document(story))
         if read_story(text).scenario == story:
             return text
     except (AttributeError, BadStory, KeyError, TypeError) as wrong:
-        raise ValueError(f"The story {story.name!r} is no document: {wrong}") from wrong
-    raise ValueError(f"The story {story.name!r} is no document: it would be read as another one.")
+        raise ValueError(f"The story {story.name!r} is not a document: {wrong}") from wrong
+    raise ValueError(
+        f"The story {story.name!r} is not a document: it would be read as another one."
+    )
 
 
 def carried(name: str, text: str) -> Scenario:

@@ -102,7 +102,9 @@ def follow(trace: Trace, model: ClusterModel, instruction: str, where: str) -> T
         cut = cut_of(model.spec, asked[1])
         return trace.take(cut if asked[2] == "are cut apart" else Heal(cut.one, cut.other))
     except BadSides as wrong:
-        raise ScriptError(f"{where}: {instruction!r} is no cut: {wrong}") from wrong
+        raise ScriptError(
+            f"{where}: {instruction!r} is not a network partition: {wrong}"
+        ) from wrong
     except NotEnabled as wrong:
         raise ScriptError(f"{where}: {instruction!r} is not possible now: {wrong.why}") from wrong
 
@@ -135,7 +137,7 @@ def quiet(trace: Trace, model: ClusterModel, held: str) -> Trace:
         if action is None:
             return trace
         trace = trace.take(action)
-    raise ScriptError(f"the cluster does not come to rest within {QUIET_MAX} steps")
+    raise ScriptError(f"the cluster is not quiet within {QUIET_MAX} steps")
 
 
 def next_by_itself(

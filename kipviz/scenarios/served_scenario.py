@@ -91,7 +91,7 @@ def read(said: Mapping[str, Any], design: str) -> ServedScenario:
     except (msgspec.ValidationError, ValueError) as wrong:
         raise ValueError(f"the served cluster cannot be read: {wrong}") from None
     if not isinstance(spec, ClusterSpec):
-        raise BadSpec(f"a served cluster is a ClusterSpec, not {type(spec).__name__}")
+        raise BadSpec(f"a served cluster must be a ClusterSpec, not {type(spec).__name__}")
     wrong_field = why_not_as_declared(spec, ClusterSpec, "the cluster")
     if wrong_field:
         raise BadSpec(f"a field of the served cluster has the wrong type: {wrong_field}")

@@ -220,7 +220,7 @@ def changed(
         name, equals, value = change.partition("=") if isinstance(change, str) else ("", "", "")
         name, value = KAFKA_NAMES.get(name.strip(), name.strip()), value.strip()
         if not equals or not name or not value:
-            raise BadChange(f"a change is of the form setting=value, not {change!r}")
+            raise BadChange(f"a change must be of the form setting=value, not {change!r}")
         spec, design = _one(spec, design, name, value)
     try:
         check(spec)
@@ -258,7 +258,7 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return _under_profile(spec, value), design
     if name == "replication":
         if value not in REPLICATION:
-            raise BadChange(f"replication is {' or '.join(REPLICATION)}, not {value!r}")
+            raise BadChange(f"replication must be {' or '.join(REPLICATION)}, not {value!r}")
         return spec.but(replication=value), design
     if name == SPLITS:
         return spec.but(splits=tuple(text.strip() for text in value.split(";"))), design
@@ -376,13 +376,13 @@ def _of_broker(spec: ClusterSpec, name: str, value: str) -> bool | int | str:
 
 def _switch(name: str, value: str) -> bool:
     if value not in ("true", "false"):
-        raise BadChange(f"{name} is true or false, not {value!r}")
+        raise BadChange(f"{name} must be true or false, not {value!r}")
     return value == "true"
 
 
 def _number(name: str, value: str, least: int) -> int:
     if not (value.isascii() and value.isdecimal()) or not least <= int(value) < 2**31:
-        raise BadChange(f"{name} takes a whole number from {least}, not {value!r}")
+        raise BadChange(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 

@@ -74,7 +74,7 @@ def rule(words: str) -> Rule:
     found = _DELIVERY.fullmatch(words)
     if found is None:
         raise ValueError(
-            f"a rule is 'hold EndTxn', 'lose every 3rd answer', 'lose the 1st EndTxnResponse' or "
+            f"a rule must be 'hold EndTxn', 'lose every 3rd answer', 'lose the 1st EndTxnResponse' or "
             f"'crash the coordinator at PREPARE_COMMIT', not {words!r}"
         )
     what, nth = found["what"], int(found["nth"] or 0)

@@ -116,7 +116,7 @@ def _act_on_held(server: Server, asked: Line, act: Callable[[int], int]) -> Line
 def _wait_held(server: Server, asked: Line) -> Line:
     seconds = asked.get("seconds", 10)
     if type(seconds) not in (int, float) or not 0 <= seconds <= WAIT_MAX_S:
-        raise ValueError(f"'seconds' is a number from 0 to {WAIT_MAX_S}, not {seconds!r}")
+        raise ValueError(f"'seconds' must be a number from 0 to {WAIT_MAX_S}, not {seconds!r}")
     found = server.wait_held(_text(asked, "message") if "message" in asked else "", seconds)
     for index, (number, each, _) in enumerate(server.list_held()):
         if each == found:
@@ -146,14 +146,14 @@ def _records(server: Server, asked: Line) -> list[Line]:
 def _number(asked: Line, name: str) -> int:
     value = asked.get(name)
     if type(value) is not int:
-        raise ValueError(f"{name!r} is a whole number, not {value!r}")
+        raise ValueError(f"{name!r} must be a whole number, not {value!r}")
     return value
 
 
 def _text(asked: Line, name: str) -> str:
     value = asked.get(name)
     if not isinstance(value, str):
-        raise ValueError(f"{name!r} is a text, not {value!r}")  # noqa: TRY004  bad input
+        raise ValueError(f"{name!r} must be a text, not {value!r}")  # noqa: TRY004  bad input
     return value
 
 
@@ -194,7 +194,7 @@ def answer(server: Server, asked: object) -> Line:
         do = DO.get(asked["do"])
         if do is None:
             like = ", ".join(nearest(asked["do"], DO))
-            raise ValueError(f"there is nothing {asked['do']!r} to do; nearest are {like}")
+            raise ValueError(f"unknown command {asked['do']!r}; the nearest are {like}")
         return {"ok": True} | (do(server, asked) or {})
     except (NotEnabled, TraceFileError, ValueError, OSError) as wrong:
         return {"ok": False, "error": str(wrong)}

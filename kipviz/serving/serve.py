@@ -69,7 +69,7 @@ class Server:
         if type(idle_s) not in (int, float) or not idle_s >= 0:
             raise ValueError(f"idle_s must be a number of seconds from 0, not {idle_s!r}")
         if time not in (CLOCK, MODEL):
-            raise ValueError(f"time is {CLOCK!r} or {MODEL!r}, not {time!r}")
+            raise ValueError(f"time must be {CLOCK!r} or {MODEL!r}, not {time!r}")
         spec, name = spec_of(given)
         chosen = design(design_name or name)
         spec, model = model_to_serve(spec, chosen)

@@ -108,7 +108,7 @@ class ServedCluster:
         drafts: Iterable[int] = (),
     ) -> None:
         if by not in (RUNNING, BY_HAND):
-            raise ValueError(f"whose turn it is: {RUNNING!r} or {BY_HAND!r}, not {by!r}")
+            raise ValueError(f"by must be {RUNNING!r} or {BY_HAND!r}, not {by!r}")
         self.model = model
         self.by = by
         self._apis = apis_with(drafts)
@@ -187,7 +187,7 @@ class ServedCluster:
 
     def _begin(self, caller: Caller, frame: bytes) -> None:
         if len(frame) < 8:
-            raise Refused(f"a request has at least 8 bytes, not {len(frame)}")
+            raise Refused(f"a request must have at least 8 bytes, not {len(frame)}")
         key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")
         if key == API_VERSIONS:
             self._tell_versions(caller, frame, version)
@@ -198,7 +198,7 @@ class ServedCluster:
         if not api.lowest <= version <= api.highest:
             name = api.request.name
             raise Refused(
-                f"{name} is taken in versions {api.lowest} to {api.highest}, not {version}"
+                f"{name} must have a version from {api.lowest} to {api.highest}, not {version}"
             )
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
         said, _ = decode_head(api.request, version, frame, len(start.data))
@@ -549,5 +549,5 @@ def node_of(trace: Trace, step: int) -> int:
         ValueError: if the branch has no such step.
     """
     if type(step) is not int or not 0 <= step <= trace.depth:
-        raise ValueError(f"this line has the steps 0 to {trace.depth}, not {step!r}")
+        raise ValueError(f"step must be from 0 to {trace.depth}, not {step!r}")
     return trace.line[step]

@@ -123,6 +123,6 @@ def spec_of(given: object) -> tuple[ClusterSpec, str]:
     if not isinstance(scenario, Scenario):
         what = type(given).__name__
         raise ValueError(  # noqa: TRY004  bad input is a ValueError everywhere
-            f"a cluster to serve is a story, its name, or a ClusterSpec, not {what}"
+            f"a cluster to serve must be a story, its name, or a ClusterSpec, not {what}"
         )
     return scenario.spec, scenario.designs[0]

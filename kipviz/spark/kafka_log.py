@@ -142,7 +142,7 @@ def _paths(options: dict[str, str]) -> tuple[Path, ...]:
 def _rows(options: Any) -> str:
     rows = options.get("rows", "batches")
     if rows not in SCHEMAS:
-        raise ValueError(f"the option rows is one of {', '.join(SCHEMAS)}, not {rows!r}")
+        raise ValueError(f"the option rows must be one of {', '.join(SCHEMAS)}, not {rows!r}")
     return str(rows)
 
 
@@ -153,12 +153,12 @@ def _several(text: str) -> tuple[str, ...]:
 def _yes(options: dict[str, str], name: str, otherwise: str) -> bool:
     text = options.get(name, otherwise).lower()
     if text not in _ANSWERS:
-        raise ValueError(f"the option {name} is true or false, not {text!r}")
+        raise ValueError(f"the option {name} must be true or false, not {text!r}")
     return _ANSWERS[text]
 
 
 def _number(options: dict[str, str], name: str, otherwise: int) -> int:
     text = options.get(name, str(otherwise))
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"the option {name} is a number of bytes from 1, not {text!r}")
+        raise ValueError(f"the option {name} must be a number of bytes of at least 1, not {text!r}")
     return int(text)

@@ -50,7 +50,7 @@ def action_of(choice: str) -> ClusterAction:
     try:
         action: ClusterAction = _actions.read(choice)
     except (msgspec.MsgspecError, TypeError) as wrong:
-        raise ValueError(f"{choice!r} is no action of a cluster: {wrong}") from wrong
+        raise ValueError(f"{choice!r} is not an action of a cluster: {wrong}") from wrong
     return action
 
 

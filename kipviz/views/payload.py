@@ -413,7 +413,7 @@ def payload(
 ) -> tuple[Part, Lifetimes]:
     """Return the complete payload of a trace's current branch, and the rows' lifetimes for further branches.
 
-    `head` is the head of a permalink to the run; without it there is no permalink. `views` are the reader's own, whose
+    `head` is the head of a permalink to the run; without it there is not a permalink. `views` are the reader's own, whose
     cards come after all others. `progress` hears how many steps are added, and of how many.
     """
     telling = Telling(model, -1, Lifetimes(), goals_of(scenario), views)

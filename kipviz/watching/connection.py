@@ -230,7 +230,7 @@ def _addresses(servers: str) -> list[str]:
         host, _, port = each.rpartition(":")
         if not (host and port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
             raise Unreachable(
-                f"a bootstrap server is HOST:PORT, such as localhost:9092, not {each!r}"
+                f"a bootstrap server must be HOST:PORT, such as localhost:9092, not {each!r}"
             )
     return found
 

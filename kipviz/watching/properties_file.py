@@ -76,10 +76,14 @@ def client_config(text: str) -> dict[str, Any]:
             )
     protocol = found.get("security_protocol", PROTOCOLS[0])
     if protocol not in PROTOCOLS:
-        raise BadProperties(f"security.protocol is {', '.join(PROTOCOLS)}, not {protocol!r}")
+        raise BadProperties(
+            f"security.protocol must be one of {', '.join(PROTOCOLS)}, not {protocol!r}"
+        )
     mechanism = found.get("sasl_mechanism", MECHANISMS[0])
     if mechanism not in MECHANISMS:
-        raise BadProperties(f"sasl.mechanism is {', '.join(MECHANISMS)}, not {mechanism!r}")
+        raise BadProperties(
+            f"sasl.mechanism must be one of {', '.join(MECHANISMS)}, not {mechanism!r}"
+        )
     if mechanism in SCRAM and USER in found:
         found[USER] = _as_scram_name(found[USER])
     return found

@@ -166,7 +166,7 @@ def open_seeded(
     if isinstance(run, str):
         run = Task(run, design, faults, seed, steps_max)
     if not isinstance(run, Task | Verdict):
-        raise ValueError(f"a run is a scenario's name, a task or a verdict, not {run!r}")  # noqa: TRY004
+        raise ValueError(f"a run must be a scenario's name, a task or a verdict, not {run!r}")  # noqa: TRY004
     made = runs.replay(run.task if isinstance(run, Verdict) else run)
     if made.error:
         warnings.warn(f"The model failed: {made.error}", RuntimeWarning, stacklevel=2)
@@ -243,7 +243,7 @@ def permalink(stepper: Stepper) -> str:
 
 def _stepper(given: object) -> Stepper:
     if not isinstance(given, Stepper):
-        raise ValueError(f"a stepper is the result of kipviz.open, not {given!r}")  # noqa: TRY004
+        raise ValueError(f"a stepper must be the result of kipviz.open, not {given!r}")  # noqa: TRY004
     return given
 
 

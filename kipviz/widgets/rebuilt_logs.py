@@ -76,7 +76,7 @@ def run_of_logs(
     """
     for name, number, least in (("last", last, 1), ("internal_partitions", internal_partitions, 0)):
         if type(number) is not int or number < least:
-            raise ValueError(f"{name} is a whole number from {least}, not {number!r}")
+            raise ValueError(f"{name} must be a whole number of at least {least}, not {number!r}")
     places = _places(path)
     recorded = load_recording(places[0]) if (places[0] / LEADERS).exists() else None
     folders = cluster_folders(places)

@@ -469,7 +469,7 @@ def test_what_is_wrong_with_one_partition_fails_the_call() -> None:
 @pytest.mark.parametrize(
     ("line", "target", "said"),
     [
-        (0, "type=queue", "'type=queue' is no filter"),
+        (0, "type=queue", "'type=queue' is not a filter"),
         (1, "", r"describeConsumerGroups\(\) needs the id of a group"),
         (2, "g", "'g' is not a group and its partitions"),
         (3, "g node=1", "'node=1' is not a member"),

@@ -152,7 +152,7 @@ def test_what_is_not_stable_is_in_no_list_and_in_no_error() -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        ("g requireStable=yes", "'requireStable=yes' is no option"),
+        ("g requireStable=yes", "'requireStable=yes' is not an option"),
         ("requireStable=true", "'' names no group"),
     ],
 )

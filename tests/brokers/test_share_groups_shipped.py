@@ -286,7 +286,7 @@ def test_a_release_at_the_limit_and_a_closed_session_give_up_as_well():
         ({"isolation_level": "read_all"}, "read_committed or read_uncommitted"),
         ({"delivery_count_limit": 11}, "from 2 to 10"),
         ({"record_locks_max": -1}, "from 1 to 10000, not -1"),
-        ({"dead_letter_topic": "__orders"}, "is no internal one"),
+        ({"dead_letter_topic": "__orders"}, "must not be an internal topic"),
     ],
 )
 def test_a_group_that_cannot_be_configured_so_is_refused_in_one_sentence(change, says):
@@ -296,5 +296,5 @@ def test_a_group_that_cannot_be_configured_so_is_refused_in_one_sentence(change,
 
 
 def test_a_share_version_that_there_is_not_is_refused():
-    with pytest.raises(BadSpec, match="share_version is 0, 1 or 2, not 3"):
+    with pytest.raises(BadSpec, match="share_version must be 0, 1 or 2, not 3"):
         check(small_spec().but(share_version=3))

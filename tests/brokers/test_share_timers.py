@@ -74,7 +74,9 @@ def test_an_outcome_that_is_not_asked_for_has_a_reason() -> None:
         return share_timers.why_no_refresh(place.role, KEY, on)
 
     assert why() is None
-    in_memory = "broker 1 keeps the votes in memory alone: there is nothing to look up"
+    in_memory = (
+        "broker 1 keeps transactional acknowledgements only in memory: there is nothing to look up"
+    )
     assert why(staged_acks=lambda _: ()) == in_memory
     here = why(vote_form=lambda: "state", pending_resolver=lambda: False)
     assert here == "broker 1 resolves the votes itself when a marker comes"

@@ -139,14 +139,14 @@ def test_a_vote_of_a_crashed_process_waits_for_the_transaction_timeout() -> None
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"fsync_ms": -1.0}, "fsync_ms is a number of ms from 0 to 3600000, not -1.0"),
+        ({"fsync_ms": -1.0}, "fsync_ms must be a number of ms from 0 to 3600000, not -1.0"),
         (
             {"round_trip_ms": float("nan")},
-            "round_trip_ms is a number of ms from 0 to 3600000, not nan",
+            "round_trip_ms must be a number of ms from 0 to 3600000, not nan",
         ),
-        ({"handling_ms": True}, "handling_ms is a number of ms from 0 to 3600000, not True"),
-        ({"look_up_ms": 0.5}, "look_up_ms is at least 1, not 0.5"),
-        ({"work_ms": 0.5}, "work_ms is a whole number of ms, not 0.5"),
+        ({"handling_ms": True}, "handling_ms must be a number of ms from 0 to 3600000, not True"),
+        ({"look_up_ms": 0.5}, "look_up_ms must be at least 1, not 0.5"),
+        ({"work_ms": 0.5}, "work_ms must be a whole number of ms, not 0.5"),
     ],
 )
 def test_a_time_that_cannot_be_is_refused_in_one_sentence(wrong: dict, sentence: str) -> None:

@@ -286,5 +286,5 @@ def test_a_state_whose_future_is_undecided_is_no_proof(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("states_max", [0, -1, 1.5, "many", None, True])
 def test_a_search_of_no_number_of_states_is_answered_with_one_sentence(states_max: object) -> None:
-    with pytest.raises(ValueError, match=r"^states_max is a whole number from 1, not "):
+    with pytest.raises(ValueError, match=r"^states_max must be a whole number of at least 1, not "):
         explore(model_of(ONE_LOCK), states_max)  # type: ignore[arg-type]

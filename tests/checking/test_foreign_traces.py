@@ -225,7 +225,7 @@ def test_a_module_says_what_its_traces_are_about(tmp_path, kept):
     assert load(trace, module=tmp_path / "small.tla", design="repaired").design.name == "repaired"
     with pytest.raises(TraceFileError, match="has the designs finding-I, repaired, not finding-D"):
         load(trace, module=tmp_path / "small.tla", design="finding-D")
-    with pytest.raises(TraceFileError, match="is no module that kipviz wrote"):
+    with pytest.raises(TraceFileError, match="is not a module that kipviz wrote"):
         load(trace, module=trace)
     with pytest.raises(TraceFileError, match="cannot read"):
         load(trace, module=tmp_path / "none.tla")
@@ -247,10 +247,10 @@ def test_a_module_says_what_its_traces_are_about(tmp_path, kept):
         ('{"states": [{}, {"action": {"#bigint": 7}}]}', "a value that cannot be an argument"),
         ('{"states": [{}, {"action": 1.5}]}', "a float, which is not a value of ITF"),
         ('{"state": [], "action": [7]}', "action[0] is not a state, an action and a state"),
-        ('{"state": {}, "action": 7, "x": "states"}', "is no trace"),
+        ('{"state": {}, "action": 7, "x": "states"}', "is not a trace"),
         ('{"states": ' + "[" * 100_000 + "]" * 100_000 + "}", "is not JSON"),
         ('{"states": [{}, {"action": ' + '{"a":' * 900 + "1" + "}" * 900 + "}]}", "names"),
-        ("State 1: <\nState 2: <>", "is no trace file of kipviz"),
+        ("State 1: <\nState 2: <>", "is neither a trace file of kipviz"),
     ],
 )
 def test_what_is_no_trace_is_refused_in_one_sentence(text, said, kept):

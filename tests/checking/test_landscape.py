@@ -103,9 +103,12 @@ def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        (QUESTION.but(down=Axis(LOCK, (3, 2))), f"{LOCK} takes whole numbers from 1, each greater"),
-        (QUESTION.but(across=Axis(TIMEOUT, ())), "each greater than the last, not none"),
-        (QUESTION.but(across=QUESTION.down), f"are different settings, not {LOCK} twice"),
+        (
+            QUESTION.but(down=Axis(LOCK, (3, 2))),
+            f"{LOCK} must be whole numbers of at least 1, each greater",
+        ),
+        (QUESTION.but(across=Axis(TIMEOUT, ())), "each greater than the previous one, not none"),
+        (QUESTION.but(across=QUESTION.down), f"must be different settings, not {LOCK} twice"),
         (
             QUESTION.but(down=Axis("lock", (1,))),
             "there is no axis 'lock'; the axes are group.share",
@@ -114,7 +117,10 @@ def test_whoever_stops_it_keeps_the_cells_so_far() -> None:
             QUESTION.but(down=Axis("group.consumer.session.timeout.ms", (45_000,))),
             "makes no difference in kip-1289-small with these faults; settings that do: group.share",
         ),
-        (QUESTION.but(work_ms=0), "the processing time is a whole number of ms from 1, not 0"),
+        (
+            QUESTION.but(work_ms=0),
+            "the processing time must be a whole number of ms of at least 1, not 0",
+        ),
         (QUESTION.but(designs=()), "name at least one design"),
     ],
 )

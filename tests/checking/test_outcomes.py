@@ -153,7 +153,7 @@ def test_seeded_runs_that_break_nothing_are_told_with_their_number_and_can_be_st
 
     assert sampled(until_the_third_run) == "2 seeded runs, calm: nothing breaks"
     assert asked
-    with pytest.raises(ValueError, match="runs is a whole number from 0, not -1"):
+    with pytest.raises(ValueError, match="runs must be a whole number of at least 0, not -1"):
         list(ablate(SMALL, runs=-1))
     with pytest.raises(ValueError, match="there is no fault profile 'odd'"):
         list(ablate(SMALL, runs=1, profile="odd"))

@@ -96,7 +96,10 @@ def test_who_stops_it_keeps_what_was_tried() -> None:
         (Question(SMALL, "none"), "there is no design 'none'"),
         (Question(SMALL, "as-written", "none"), "there is no design 'none'"),
         (Question(SMALL, "as-written", promises=("none",)), "none"),
-        (Question(SMALL, "as-written", decisions_max=0), "decisions_max is a whole number from 1"),
+        (
+            Question(SMALL, "as-written", decisions_max=0),
+            "decisions_max must be a whole number of at least 1",
+        ),
     ],
 )
 def test_a_word_that_names_nothing_is_one_sentence(question: Question, words: str) -> None:

@@ -215,7 +215,7 @@ def test_a_search_that_ran_out_of_memory_keeps_what_it_found(
     [("states_max", 0), ("depth_max", -1), ("memory_max", 1.5), ("breaks_max", True)],
 )
 def test_a_bound_that_is_none_is_answered_with_one_sentence(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{name} is a whole number from [01], not "):
+    with pytest.raises(ValueError, match=rf"^{name} must be a whole number of at least [01], not "):
         Bounds(**{name: value})
 
 

@@ -47,7 +47,7 @@ def test_a_rest_is_a_setting_of_a_timed_clock_and_of_no_other() -> None:
     spec, _ = changed(known, REPAIRED, ("clock=timed", RESTS))
     (said,) = [s for s in settings(spec, REPAIRED) if s.name == "backs_off"]
     assert said.now == "true"
-    with pytest.raises(BadChange, match="backs_off is true or false"):
+    with pytest.raises(BadChange, match="backs_off must be true or false"):
         changed(spec, REPAIRED, ("backs_off=perhaps",))
     with pytest.raises(BadChange, match="a sender rests with a timed clock only"):
         changed(known, REPAIRED, (RESTS,))

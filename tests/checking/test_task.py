@@ -144,10 +144,19 @@ def test_a_campaigns_run_is_made_again_as_a_trace_with_the_fingerprint_of_its_ve
         (Task(SMALL, "perfect", "calm", 0), "there is no design 'perfect'; nearest are"),
         (Task(SMALL, "repaired+a=b", "calm", 0), "there is no slot 'a'; nearest are"),
         (Task(SMALL, "repaired", "stormy", 0), "there is no fault profile 'stormy'; the profiles"),
-        (Task(SMALL, "repaired", "calm", "7"), "a seed is a whole number, such as 7, not '7'"),
-        (Task(SMALL, "repaired", "calm", True), "a seed is a whole number, such as 7, not True"),
-        (Task(SMALL, "repaired", "calm", 0, -1), "steps_max is a whole number from 0, not -1"),
-        (Task(SMALL, "repaired", "calm", 0, 9.5), "steps_max is a whole number from 0, not 9.5"),
+        (Task(SMALL, "repaired", "calm", "7"), "a seed must be a whole number, such as 7, not '7'"),
+        (
+            Task(SMALL, "repaired", "calm", True),
+            "a seed must be a whole number, such as 7, not True",
+        ),
+        (
+            Task(SMALL, "repaired", "calm", 0, -1),
+            "steps_max must be a whole number of at least 0, not -1",
+        ),
+        (
+            Task(SMALL, "repaired", "calm", 0, 9.5),
+            "steps_max must be a whole number of at least 0, not 9.5",
+        ),
     ],
 )
 @pytest.mark.parametrize("use", [run, lambda task: next(iter(rows(task)))])

@@ -76,5 +76,5 @@ def test_what_a_broker_does_not_take_is_said() -> None:
 
 
 def test_what_is_no_limit_is_refused_in_one_sentence() -> None:
-    with pytest.raises(BadLimits, match="work is a whole number from 1, not 0"):
+    with pytest.raises(BadLimits, match="work must be a whole number of at least 1, not 0"):
         advice(Limits(work=0))

@@ -39,7 +39,7 @@ def test_a_filter_is_read_word_by_word_and_what_is_not_said_is_anything():
 
 @pytest.mark.parametrize("word", ["owner=me", "pattern=GLOB", "permission=MAYBE", "name="])
 def test_a_word_that_is_no_part_of_a_filter_is_refused(word):
-    with pytest.raises(ValueError, match=f"'{word}' is no part of a filter of ACLs"):
+    with pytest.raises(ValueError, match=f"'{word}' is not part of a filter of ACLs"):
         acl_calls.filter_of(word)
 
 

@@ -77,7 +77,9 @@ def test_a_list_is_asked_of_every_broker_one_after_the_other_with_the_same_filte
 
 @pytest.mark.parametrize("word", ["Ongoing", "producer=my", "since=5"])
 def test_a_word_that_is_no_filter_is_refused_with_those_that_are(word):
-    with pytest.raises(ValueError, match=f"{word!r} is no filter: state=Ongoing, producer=9"):
+    with pytest.raises(
+        ValueError, match=f"{word!r} is not a filter: write state=Ongoing, producer=9"
+    ):
         admin.filters_of(word)
 
 
@@ -273,5 +275,7 @@ def test_offsets_of_several_groups_are_asked_for_with_or_without_what_is_stable(
 
 
 def test_a_wrong_word_for_stable_offsets_is_told_with_those_that_are_right():
-    with pytest.raises(ValueError, match="'requireStable=maybe' is no option: requireStable=true"):
+    with pytest.raises(
+        ValueError, match="'requireStable=maybe' is not an option: write requireStable=true"
+    ):
         group_targets.committed_of("g1 requireStable=maybe")

@@ -469,10 +469,10 @@ def test_a_batch_whose_number_was_closed_up_is_sent_again_although_its_leader_se
     [
         ({"plain": PlainSpec()}, "has a plain producer if its transactional id is empty, and only"),
         ({"transactional_id": ""}, "has a plain producer if its transactional id is empty, and"),
-        ({"max_in_flight": 0}, "has at least one batch in flight, not 0"),
+        ({"max_in_flight": 0}, "must have at least one batch in flight, not 0"),
         (
             {"transactional_id": "", "plain": PlainSpec(max_in_flight=0)},
-            "has at least one batch in flight, not 0",
+            "must have at least one batch in flight, not 0",
         ),
         ({"max_in_flight": 6}, "because a leader knows the last 5, not 6"),
         (

@@ -171,7 +171,7 @@ def test_the_next_life_of_a_classic_consumer_does_so_too() -> None:
 def test_a_target_names_topics_or_has_an_expression() -> None:
     assert subscription_of("src, old") == (("src", "old"), "")
     assert subscription_of("pattern (a|b), c") == ((), "(a|b), c")
-    with pytest.raises(ValueError, match="is given topics"):
+    with pytest.raises(ValueError, match="takes topics"):
         subscription_of(" , ")
 
 
@@ -187,7 +187,7 @@ def test_a_target_names_topics_or_has_an_expression() -> None:
             "for members by KIP-848 only",
         ),
         (member(protocol="", program=programs.reading("src")), "that joins its regular group"),
-        (member(program=programs.reading("pattern ")), "is given topics"),
+        (member(program=programs.reading("pattern ")), "takes topics"),
         (process("classic-member", "app-1", rack="east"), "app-1 is in rack 'east': only a member"),
     ],
 )

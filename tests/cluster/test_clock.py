@@ -80,9 +80,12 @@ def test_the_next_tick_goes_to_what_is_due_next_or_is_one_unit() -> None:
 @pytest.mark.parametrize(
     ("clock", "sentence"),
     [
-        (("sundial",), "the clock is untimed or timed, not 'sundial'"),
-        (("timed", -2), "delay_max_ms is a whole number from 0, or -1 for no bound, not -2"),
-        (("timed", 5, "slow"), "a tick is exact or next, not 'slow'"),
+        (("sundial",), "the clock must be untimed or timed, not 'sundial'"),
+        (
+            ("timed", -2),
+            "delay_max_ms must be a whole number of at least 0, or -1 for no bound, not -2",
+        ),
+        (("timed", 5, "slow"), "a tick must be exact or next, not 'slow'"),
     ],
 )
 def test_a_clock_that_cannot_be_is_refused_in_one_sentence(clock: tuple, sentence: str) -> None:
@@ -264,12 +267,24 @@ def test_deadlines_stand_in_one_order_and_stay_within_their_bounds(
     [
         (Clock("timed", 0, "next", 0, 0, stamps=True, backs_off=True), None),
         (Clock("timed", -1, "exact", -1, -1), None),
-        (Clock("solar"), "the clock is untimed or timed, not 'solar'"),
-        (Clock("timed", tick="often"), "a tick is exact or next, not 'often'"),
-        (Clock("timed", -2), "delay_max_ms is a whole number from 0, or -1 for no bound, not -2"),
-        (Clock("timed", pause_max_ms=-2), "pause_max_ms is a whole number from 0, or -1 for"),
-        (Clock("timed", refresh_ms=-2), "refresh_ms is a whole number from 0, or -1 for no bound"),
-        (Clock("timed", True), "delay_max_ms is a whole number from 0, or -1 for no bound, not T"),
+        (Clock("solar"), "the clock must be untimed or timed, not 'solar'"),
+        (Clock("timed", tick="often"), "a tick must be exact or next, not 'often'"),
+        (
+            Clock("timed", -2),
+            "delay_max_ms must be a whole number of at least 0, or -1 for no bound, not -2",
+        ),
+        (
+            Clock("timed", pause_max_ms=-2),
+            "pause_max_ms must be a whole number of at least 0, or -1 for",
+        ),
+        (
+            Clock("timed", refresh_ms=-2),
+            "refresh_ms must be a whole number of at least 0, or -1 for no bound",
+        ),
+        (
+            Clock("timed", True),
+            "delay_max_ms must be a whole number of at least 0, or -1 for no bound, not T",
+        ),
         (Clock(stamps=True), "records carry their time with a timed clock only: leave stamps at"),
         (Clock(backs_off=True), "a sender rests with a timed clock only: leave backs_off at false"),
     ],

@@ -180,11 +180,11 @@ def test_a_topic_that_is_deleted_for_good_is_not_made_again():
     [
         (
             {"deletable_topics": ("nowhere",)},
-            "nowhere cannot be made or deleted: users' topics are placed and have an id",
+            "nowhere cannot be created or deleted: only users' topics with a placement and an id can",
         ),
         (
             {"deletable_topics": ("output-A",), "later_topics": ("output-A",)},
-            "output-A is made once, or deleted once: it cannot be in two of the lists",
+            "output-A can be created once or deleted once: it cannot be in two of the lists",
         ),
         (
             {"later_topics": ("src",)},

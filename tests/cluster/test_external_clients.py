@@ -24,10 +24,10 @@ BROKER = SPEC.brokers[0]
     ("source", "why"),
     [
         ("client-1/1", None),
-        ("client-1", "names its connections like client-1/1, not 'client-1'"),
-        ("/1", "names its connections like client-1/1, not '/1'"),
-        ("client-1/", "names its connections like client-1/1, not 'client-1/'"),
-        ("client-1/1#2", "names its connections like client-1/1, not 'client-1/1#2'"),
+        ("client-1", "the name of a connection must be like client-1/1, not 'client-1'"),
+        ("/1", "the name of a connection must be like client-1/1, not '/1'"),
+        ("client-1/", "the name of a connection must be like client-1/1, not 'client-1/'"),
+        ("client-1/1#2", "the name of a connection must be like client-1/1, not 'client-1/1#2'"),
         ("app-1/1", "app-1 is a client of the model, which sends its own requests"),
         (f"B{BROKER}/1", f"B{BROKER} is a broker, not a client"),
     ],
@@ -47,7 +47,7 @@ def test_a_guest_asks_a_broker_that_runs():
 @pytest.mark.parametrize(
     ("request_bytes", "why"),
     [
-        (serialize(response_of(Errors.NONE, "src-0")), "is no request that a broker takes"),
+        (serialize(response_of(Errors.NONE, "src-0")), "is not a request that a broker accepts"),
         (serialize(ASKS.but(groups=7)), "a field of the request has the wrong type"),
         (b"no message", ""),
     ],

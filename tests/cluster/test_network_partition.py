@@ -120,19 +120,19 @@ def test_one_cut_is_written_in_one_way() -> None:
     [
         (
             "B1 B3",
-            "a network partition has two sides with a bar between them, such as B1 B3 | B5 app-1, not 'B1 B3'",
+            "a network partition must have two sides with a bar between them, such as B1 B3 | B5 app-1, not 'B1 B3'",
         ),
         (
             "B1 | B3 | B5",
-            "a network partition has two sides with a bar between them, such as B1 B3 | B5 app-1, not ",
+            "a network partition must have two sides with a bar between them, such as B1 B3 | B5 app-1, not ",
         ),
         (
             "B1 |",
-            "a network partition has at least one host on each side, such as B1 B3 | B5 app-1",
+            "a network partition needs at least one host on each side, such as B1 B3 | B5 app-1",
         ),
         ("B1 | B9", "there is no host B9; the hosts are B1, B3, B5, B7, app-1, app-2"),
-        ("B1 B3 | B3", "B3 stands on both sides of the network partition"),
-        ("B1 B1 | B3", "B1 stands twice on one side of the network partition"),
+        ("B1 B3 | B3", "B3 is on both sides of the network partition"),
+        ("B1 B1 | B3", "B1 is twice on one side of the network partition"),
         (
             "app-1 | app-2",
             "applications do not talk to each other: one side of a network partition needs a broker",
@@ -155,7 +155,7 @@ def test_a_cut_needs_two_hosts_that_run_and_talk() -> None:
     )
     assert cluster.why_not(world, Cut("B1/B5", "app-1")) is None
     assert cluster.why_not(world, Cut("", "B5")).startswith(
-        "a network partition has at least one host"
+        "a network partition needs at least one host"
     )
 
 

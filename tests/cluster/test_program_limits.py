@@ -39,9 +39,13 @@ def line(call, **more):
         (
             SHARE,
             line(Call.ACKNOWLEDGE, verdicts=((-1, AcknowledgeType.UNKNOWN),)),
-            "says one of GAP, ACCEPT, RELEASE, REJECT, RENEW of a record, not UNKNOWN",
+            "must give a record one of GAP, ACCEPT, RELEASE, REJECT, RENEW, not UNKNOWN",
         ),
-        (SHARE, line(Call.ACKNOWLEDGE, target="B1"), "is about the record at an offset, or about"),
+        (
+            SHARE,
+            line(Call.ACKNOWLEDGE, target="B1"),
+            "must be about the record at an offset, or about",
+        ),
     ],
 )
 def test_a_line_that_calls_what_is_not_there_is_refused_in_one_sentence(app, wrong, said):

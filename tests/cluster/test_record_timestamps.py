@@ -208,7 +208,7 @@ def test_records_carry_their_time_with_a_timed_clock_only():
     known = scenario("kip-1289-small").spec
     with pytest.raises(BadSpec, match="records carry their time with a timed clock only"):
         check(known.but(clock=known.clock.but(stamps=True)))
-    with pytest.raises(BadChange, match="stamps is true or false, not 'yes'"):
+    with pytest.raises(BadChange, match="stamps must be true or false, not 'yes'"):
         changed(known, design("repaired"), ("clock=timed", "stamps=yes"))
 
 

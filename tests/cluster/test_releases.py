@@ -171,7 +171,7 @@ def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_anoth
     assert here.why_not(world, InstallRelease(7, OLD)) == "broker 7 already runs 4.4"
     assert here.why_not(world, InstallRelease(9, NEW)) == "there is no broker 9"
     other = here.why_not(world, InstallRelease(7, "3.9"))
-    assert other == "the releases to install are 4.4, kip-1289, not 3.9"
+    assert other == "a release to install must be one of 4.4, kip-1289, not 3.9"
     offered = [a for a in here.enabled(world) if isinstance(a, InstallRelease)]
     assert offered == [InstallRelease(broker, NEW) for broker in BROKERS]
     plain = model(ROLLING_SPEC.but(binaries=()))
@@ -185,7 +185,7 @@ def test_a_binary_is_installed_as_often_as_allowed_and_only_where_there_is_anoth
     [
         ({"releases": ((1, OLD),)}, "either no broker has a release or each has one"),
         ({"releases": (), "binaries": (NEW,)}, "each broker starts with one"),
-        ({"releases": every("0.8")}, "a release is one of 2.4, 3.5"),
+        ({"releases": every("0.8")}, "a release must be one of 2.4, 3.5"),
         ({"share_rollout": 3}, "knows share.version up to 2, and 3 is finalized"),
         ({"releases": every("3.6")}, "knows transaction.version up to 0, and 2 is finalized"),
     ],

@@ -51,7 +51,7 @@ class Run(Cluster):
             self.take(ordered[0])
             if self.app.records and self.app.records != before:
                 self.seen += [(r.partition, r.offset) for r in self.app.records]
-        raise AssertionError("it does not come to rest")
+        raise AssertionError("it is not quiet")
 
 
 def quietly(spec):

@@ -158,8 +158,8 @@ def test_a_cluster_that_is_not_asked_for_a_level_has_none_to_raise() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        (JOINS.but(share_version=3), "share_version is 0, 1 or 2, not 3"),
-        (JOINS.but(share_version=-1), "share_version is 0, 1 or 2, not -1"),
+        (JOINS.but(share_version=3), "share_version must be 0, 1 or 2, not 3"),
+        (JOINS.but(share_version=-1), "share_version must be 0, 1 or 2, not -1"),
         (
             JOINS.but(share_version=1, share_rollout=2),
             "a rollout of KIP-1289 begins at share.version 2 (share_rollout): leave share_version at 2, not 1",

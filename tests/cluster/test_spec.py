@@ -38,7 +38,7 @@ def refused(spec: ClusterSpec) -> str:
 def test_an_application_is_called_nothing_that_a_host_or_a_connection_is_called(name: str) -> None:
     said = refused(SPEC.but(applications=(APP.but(name=name),)))
     assert said == (
-        "an application's name is its own, printable, has no '/' and is no broker's, such as B3; "
+        "an application's name must be unique and printable, without '/', and not the name of a broker such as B3; "
         f"{name!r} is not allowed"
     )
 
@@ -50,15 +50,15 @@ def test_two_applications_of_one_name_are_refused() -> None:
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
-        (SPEC.but(brokers=()), "brokers must be different numbers and at least one, not ()"),
+        (SPEC.but(brokers=()), "brokers must be at least one number, and all different, not ()"),
         (
             SPEC.but(brokers=(1, 1)),
-            "brokers must be different numbers and at least one, not (1, 1)",
+            "brokers must be at least one number, and all different, not (1, 1)",
         ),
-        (SPEC.but(replication="slow"), "replication is instant or stepwise, not 'slow'"),
+        (SPEC.but(replication="slow"), "replication must be instant or stepwise, not 'slow'"),
         (
             SPEC.but(internal_partitions=0),
-            "internal_partitions is from 1 to 10000, not 0",
+            "internal_partitions must be from 1 to 10000, not 0",
         ),
         (
             SPEC.but(placements=(Placement("more-0", 9), *SPEC.placements)),
@@ -70,7 +70,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(budget=FaultBudget(cut=-1)),
-            "the budget for cut is from 0 to 2147483647, not -1",
+            "the budget for cut must be from 0 to 2147483647, not -1",
         ),
         (
             SPEC.but(topic_ids_from=8),
@@ -78,19 +78,19 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(records=(("nowhere-0", 0, ("r",)),)),
-            "records lie in placed partitions from offset 0 on, not in nowhere-0 from 0",
+            "records must be in placed partitions at offset 0 or later, not in nowhere-0 from 0",
         ),
         (
             SPEC.but(records=(("src-0", -1, ("r",)),)),
-            "records lie in placed partitions from offset 0 on, not in src-0 from -1",
+            "records must be in placed partitions at offset 0 or later, not in src-0 from -1",
         ),
         (
             SPEC.but(staging_transaction_version=3),
-            "staging_transaction_version is from 1 to 2, not 3",
+            "staging_transaction_version must be from 1 to 2, not 3",
         ),
         (
             SPEC.but(transaction_version=1),
-            "app-1 stages share-group acknowledgements, which takes transaction version 2, not 1",
+            "app-1 stages share-group acknowledgements, which needs transaction version 2, not 1",
         ),
         (SPEC.but(topic_ids=()), "app-1 shares src-0, but topic src has no id"),
         (
@@ -99,7 +99,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(applications=(APP.but(max_records=0),)),
-            "max_records of app-1 is from 1 to 2147483647, not 0",
+            "max_records of app-1 must be from 1 to 2147483647, not 0",
         ),
         (
             SPEC.but(applications=(APP, APP.but(name="app-2"))),
@@ -121,18 +121,18 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(txn_offset_commit=7),
-            "brokers know TxnOffsetCommit up to version 5 or 6, not 7",
+            "txn_offset_commit, the brokers' newest version of TxnOffsetCommit, must be 5 or 6, not 7",
         ),
         (
             SPEC.but(remade=(Remade("nowhere", "AAAAAAAAAAAAAAAAAAAABw", ()),)),
-            "nowhere cannot be made again: there is no such topic",
+            "nowhere cannot be created again: it does not exist",
         ),
         (
             SPEC.but(
                 transaction_version=1,
                 applications=(APP.but(session=SessionSpec(), program=session_programs.SHARE_SINK),),
             ),
-            ("app-1 stages share-group acknowledgements, which takes transaction version 2, not 1"),
+            ("app-1 stages share-group acknowledgements, which needs transaction version 2, not 1"),
         ),
         (
             SPEC.but(applications=(APP.but(session=SessionSpec(("session",))),)),
@@ -144,7 +144,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
         ),
         (
             SPEC.but(applications=(APP.but(offset_fetch_version=5),)),
-            "app-1 asks for offsets in version 6 to 10, not 5",
+            "app-1 must ask for offsets in version 6 to 10, not 5",
         ),
         (
             SPEC.but(applications=(APP, APP.but(name="app-2", member_id="M9", protocol="share"))),
@@ -170,19 +170,19 @@ def test_two_applications_of_one_name_are_refused() -> None:
                     ),
                 )
             ),
-            "app-1: 'epoch=9' is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 are some",
+            "app-1: 'epoch=9' is not a filter: write state=Ongoing, producer=9, id=my-.* or duration=30000",
         ),
         (
             SPEC.but(inter_broker_protocol=2),
-            "inter_broker_protocol is 0 (below KIP-447) or 1, not 2",
+            "inter_broker_protocol must be 0 (below KIP-447) or 1, not 2",
         ),
         (
             SPEC.but(min_insync_replicas=(("nowhere", 2),)),
-            "min.insync.replicas is 1 or more, of a topic that there is, not 2 of nowhere",
+            "min.insync.replicas must be at least 1 and for a topic that exists, not 2 of nowhere",
         ),
         (
             SPEC.but(min_insync_replicas=(("src", 0),)),
-            "min.insync.replicas is 1 or more, of a topic that there is, not 0 of src",
+            "min.insync.replicas must be at least 1 and for a topic that exists, not 0 of src",
         ),
         (
             SPEC.but(applications=(APP.but(two_phase_commit=True, transaction_timeout_ms=10_000),)),
@@ -203,7 +203,7 @@ def test_two_applications_of_one_name_are_refused() -> None:
             SPEC.but(
                 applications=(APP.but(transactional_id="", plain=PlainSpec(max_in_flight=0)),)
             ),
-            "app-1 has at least one batch in flight, not 0",
+            "app-1 must have at least one batch in flight, not 0",
         ),
         (
             SPEC.but(

@@ -106,41 +106,41 @@ PARTITION, *_ = SPEC.records[0]
     [
         (
             SPEC.but(brokers=(*SPEC.brokers, 2**31)),
-            "a broker's number is from 0 to 2147483647, not 2147483648",
+            "a broker's number must be from 0 to 2147483647, not 2147483648",
         ),
         (
             SPEC.but(records=((PARTITION, 2**63 - 1, ("r",)),)),
-            f"the first offset of {PARTITION} is from 0 to 9223372036854775806, not 9223372036854775807",
+            f"the first offset of {PARTITION} must be from 0 to 9223372036854775806, not 9223372036854775807",
         ),
         (
             SPEC.but(min_insync_replicas=((SRC, 2**31),)),
-            f"min.insync.replicas of {SRC} is from 1 to 2147483647, not 2147483648",
+            f"min.insync.replicas of {SRC} must be from 1 to 2147483647, not 2147483648",
         ),
         (
             SPEC.but(budget=FaultBudget(cut=2**31)),
-            "the budget for cut is from 0 to 2147483647, not 2147483648",
+            "the budget for cut must be from 0 to 2147483647, not 2147483648",
         ),
         (
             with_app(transactional_id="", plain=PlainSpec(idempotence=False, max_in_flight=2**31)),
-            "max.in.flight.requests.per.connection of app-1 is from 1 to 2147483647, not 2147483648",
+            "max.in.flight.requests.per.connection of app-1 must be from 1 to 2147483647, not 2147483648",
         ),
         (
             with_app(max_in_flight=5, buffer=2**31),
-            "buffer of app-1 is from 0 to 2147483647, not 2147483648",
+            "buffer of app-1 must be from 0 to 2147483647, not 2147483648",
         ),
         (
             SPEC.but(durations=Durations(request_timeout_ms=2**31)),
-            "request_timeout_ms is a whole number of ms from 1 to 2147483647, not 2147483648",
+            "request_timeout_ms must be a whole number of ms from 1 to 2147483647, not 2147483648",
         ),
         (
             SPEC.but(durations=Durations(max_block_ms=2**63)),
-            "max_block_ms is a whole number of ms from 1 to 9223372036854775807, not 9223372036854775808",
+            "max_block_ms must be a whole number of ms from 1 to 9223372036854775807, not 9223372036854775808",
         ),
         (left(transactional_id=""), "a transaction that was left has a transactional id, not ''"),
         (left(state=TransactionState.DEAD), "no log holds old-txn as DEAD"),
         (
             left(producer_epoch=70_000),
-            "the producer epoch of old-txn is from 0 to 32767, not 70000",
+            "the producer epoch of old-txn must be from 0 to 32767, not 70000",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_a_duration_that_cannot_begin_makes_no_tick_shorter() -> None:
     [
         (
             Durations(retry_backoff_ms=0),
-            "retry_backoff_ms is a whole number of ms from 1 to 9223372036854775807, not 0",
+            "retry_backoff_ms must be a whole number of ms from 1 to 9223372036854775807, not 0",
         ),
         (
             Durations(consumer_session_timeout_ms=5_000),
@@ -429,9 +429,13 @@ def test_how_long_ago_a_transaction_began_is_counted_where_an_operator_asks() ->
 @pytest.mark.parametrize(
     ("settings", "target", "sentence"),
     [
-        (("clock=untimed",), "duration=30000", "takes a timed clock"),
+        (("clock=untimed",), "duration=30000", "needs a timed clock"),
         ((), "duration=3600001", "it is counted up to 3600000"),
-        ((), "duration=long", "'duration=long' is no filter: state=Ongoing, producer=9, id="),
+        (
+            (),
+            "duration=long",
+            "'duration=long' is not a filter: write state=Ongoing, producer=9, id=",
+        ),
     ],
 )
 def test_a_duration_that_nobody_counts_is_refused(

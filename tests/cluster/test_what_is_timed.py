@@ -62,7 +62,7 @@ def test_a_delivery_begins_the_locks_of_its_own_records_anew_and_of_no_others():
     ],
 )
 def test_a_duration_that_is_none_is_refused_in_kafkas_own_unit(durations, unit):
-    assert f"is a whole number of {unit} from 1 to" in str(why_no_durations(durations))
+    assert f"must be a whole number of {unit} from 1 to" in str(why_no_durations(durations))
 
 
 def test_a_setting_of_a_duration_is_of_the_process_that_kafka_configures_with_it():

@@ -86,7 +86,7 @@ def test_logs_without_a_finding_are_status_0(tmp_path, capsys):
             ["log", "--part-mb", "2"],
             "--topics, --no-checksums, --part-mb and --spark are for --logs",
         ),
-        (["--logs", "nowhere"], "This is no folder"),
+        (["--logs", "nowhere"], "This is not a folder"),
         (["--logs", "{folder}", "--topics", "b"], "There is no log of a topic 'b' here."),
     ],
 )

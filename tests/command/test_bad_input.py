@@ -24,7 +24,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("export", "kip-1289-small", "--to", "/dev/null", "--format", "svg"),
-            "cannot write /dev/null: it is no ordinary file",
+            "cannot write /dev/null: it is not an ordinary file",
         ),
         (
             ("export", "kip-1289-small", "--to", "run.html", "--format", "svg"),
@@ -57,7 +57,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--resume", "/dev/null"),
-            "cannot write /dev/null: it is no ordinary file",
+            "cannot write /dev/null: it is not an ordinary file",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "flood=1"),
@@ -69,7 +69,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "cut=-1"),
-            "cut takes a whole number from 0, not '-1'",
+            "cut must be a whole number of at least 0, not '-1'",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--faults", "cut=1,cut=2"),
@@ -77,7 +77,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--states-max", "0"),
-            "it takes a whole number from 1, not '0'",
+            "it must be a whole number of at least 1, not '0'",
         ),
         (
             ("explore", "kip-1289-small", "--design", "repaired", "--master", "local[2]"),
@@ -91,7 +91,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         (("compare", "kip-1289-small"), "it takes two designs, --left and --right, or a second"),
         (
             (*SEEDED, "--design", "repaired", "--seed", str(2**64)),
-            "a seed has at most 63 bits, not 18446744073709551616",
+            "a seed can have at most 63 bits, not 18446744073709551616",
         ),
         (
             ("outcomes", "kip-1289-small", "--design", "repaired", "--seeds", "1", "--row", "99"),
@@ -99,7 +99,7 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             (*SEEDED, "--design", "repaired", "--seed", "7.5"),
-            "a seed is a whole number, such as 7, not '7.5'",
+            "a seed must be a whole number, such as 7, not '7.5'",
         ),
         (
             (*SEEDED, "--design", "repaired", "--faults", "x", "--seed", "7"),
@@ -115,11 +115,11 @@ SEEDED = ("replay", "--scenario", "kip-1289-small")
         ),
         (
             ("campaign", "--scenario", "a,,b", "--designs", "repaired", "--way", "loop"),
-            "it takes names with commas between them, not 'a,,b'",
+            "it must be names with commas between them, not 'a,,b'",
         ),
         (
             ("campaign", "--scenario", "kip-1289-small", "--designs", "repaired", "--runs", "many"),
-            "it takes a whole number from 1, not 'many'",
+            "it must be a whole number of at least 1, not 'many'",
         ),
         (
             ("campaign", "--scenario", "kip-1289-small", "--designs", "repaired", "--faults", "x"),

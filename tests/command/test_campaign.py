@@ -174,8 +174,8 @@ def test_a_worker_that_dies_is_told_in_one_sentence(refused, monkeypatch):
 
 @pytest.mark.spark
 def test_a_master_that_is_none_is_refused(refused, spark):
-    assert "is no Spark master" in refused("campaign", *WORDS, *BOTH, "--master", "moon")
-    assert "'moon' is no Spark master" in refused("audit", "x", "--master", "moon")
+    assert "is not a Spark master" in refused("campaign", *WORDS, *BOTH, "--master", "moon")
+    assert "'moon' is not a Spark master" in refused("audit", "x", "--master", "moon")
 
 
 def test_a_campaign_tells_a_minimal_story_and_which_rules_fired(kipviz):

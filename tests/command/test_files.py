@@ -152,7 +152,7 @@ def test_a_file_about_what_there_is_not_is_refused(refused, saved, part, value, 
 def test_a_file_that_is_no_trace_is_refused(refused, tmp_path, content):
     file = tmp_path / "other"
     file.write_bytes(content)
-    assert "is no trace file" in refused("play", "--from-trace", file)
+    assert "a trace file" in refused("play", "--from-trace", file)
 
 
 def test_a_file_that_is_not_there_is_refused(refused, tmp_path):

@@ -17,7 +17,7 @@ from tests.fuzz.of_runs import sealed
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        ("/dev/zero", "it is no ordinary file"),
+        ("/dev/zero", "it is not an ordinary file"),
         ("/", "Is a directory"),
         ("a" * 256, "name too long"),
     ],
@@ -28,7 +28,7 @@ def test_a_trace_that_is_no_file_is_refused_at_once(refused, place, why):
 
 def test_a_pipe_is_no_trace_file(refused, tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert "it is no ordinary file" in refused("play", "--from-trace", tmp_path / "pipe")
+    assert "it is not an ordinary file" in refused("play", "--from-trace", tmp_path / "pipe")
 
 
 def test_a_trace_file_that_is_too_large_is_refused_and_a_setting_allows_more(

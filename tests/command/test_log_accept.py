@@ -170,10 +170,12 @@ def test_a_damaged_line_is_a_row_and_the_other_requests_are_judged(
     assert told[0] == f"{int(count) + 2} {rest}"
     at = len(whole.encode())
     assert (
-        f"      1  The line at byte {at} is no request as a broker logs it (KeyError: "
+        f"      1  The line at byte {at} is not a request as a broker logs it (KeyError: "
         "'requestHeader'): 1 UNKNOWN"
     ) in told
-    assert f"The line at byte {at + len(odd)} is no request as a broker logs it (" in "".join(told)
+    assert f"The line at byte {at + len(odd)} is not a request as a broker logs it (" in "".join(
+        told
+    )
 
 
 def test_an_acknowledge_type_that_does_not_exist_does_not_refuse_the_file(
@@ -228,23 +230,23 @@ def test_a_true_refusal_is_not_blamed_on_the_clock(
     [
         (["--requests", "{none}"], "The request log cannot be read (No such file or directory)."),
         (["--requests", "{empty}"], "There is no line of a request here, such as ["),
-        (["--requests", "{odd}"], "This line is no request as a broker logs it (KeyError: "),
-        (["--requests", "{log}", "--utc-offset", "CET"], "an offset from UTC is written as +02:00"),
+        (["--requests", "{odd}"], "This line is not a request as a broker logs it (KeyError: "),
+        (["--requests", "{log}", "--utc-offset", "CET"], "an offset from UTC must be like +02:00"),
         (
             ["--requests", "{log}", "--settings", "log.dirs=/x"],
-            "a setting is NAME=VALUE with one of",
+            "a setting must be NAME=VALUE with one of",
         ),
         (
             ["--requests", "{log}", "--settings", "transaction.two.phase.commit.enable=1"],
-            "transaction.two.phase.commit.enable is true or false, not '1'",
+            "transaction.two.phase.commit.enable must be true or false, not '1'",
         ),
         (
             ["--requests", "{log}", "--settings", "transaction.max.timeout.ms=long"],
-            "transaction.max.timeout.ms is a whole number, not 'long'",
+            "transaction.max.timeout.ms must be a whole number, not 'long'",
         ),
         (
             [],
-            "This is no recording, so the requests are needed, too: name the broker's request log",
+            "This is not a recording, so the requests are needed, too: name the broker's request log",
         ),
     ],
 )

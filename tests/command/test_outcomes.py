@@ -41,7 +41,7 @@ def test_an_ablation_says_how_far_it_searched(kipviz):
         ),
         (("ablate", SMALL, "--rules", "gravity"), "there is no rule 'gravity'"),
         (("ablate", "none"), "there is no scenario 'none'"),
-        (("ablate", SMALL, "--faults", "expire_lock=-1"), "expire_lock takes a whole number"),
+        (("ablate", SMALL, "--faults", "expire_lock=-1"), "expire_lock must be a whole number"),
     ],
 )
 def test_nonsense_is_bad_input(kipviz, words, sentence):

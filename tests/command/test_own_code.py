@@ -122,10 +122,10 @@ def test_a_view_is_told_of_two_and_more_designs_wherever_it_changes(kipviz, mine
     [
         (("--view", "{}:state"), "has no function state; did you mean states?"),
         (("--view", "{}:two"), "A view takes one argument, the world. two takes (one, other)."),
-        (("--view", "{}"), "a function of your own is FILE.py:FUNCTION, such as"),
+        (("--view", "{}"), "a function of your own must be FILE.py:FUNCTION, such as"),
         (("--view", "nowhere.py:f"), "there is no file nowhere.py"),
         (("--view", "{}:print"), "has no function print"),
-        (("--rule", "{}:not_newer"), "--rule takes SLOT=FILE.py:FUNCTION, such as"),
+        (("--rule", "{}:not_newer"), "--rule must be SLOT=FILE.py:FUNCTION, such as"),
         (("--rule", "marker={}:not_newer"), "marker"),
         (("--rule", "marker_epoch={}:two"), "Which marker resolves an acknowledgement?"),
         (

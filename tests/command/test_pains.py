@@ -33,7 +33,7 @@ def test_a_story_opens_at_the_step_that_shows_the_symptom(kipviz, tmp_path):
     ("words", "sentence"),
     [
         (("pains", "99"), "there is no symptom 99; they are numbered from 1 to 25"),
-        (("pains", "0"), "argument NUMBER: it takes a whole number from 1, not '0'"),
+        (("pains", "0"), "argument NUMBER: it must be a whole number of at least 1, not '0'"),
         (("pains", "--open"), "name the symptom to open: `kipviz pains` lists their numbers"),
     ],
 )

@@ -320,7 +320,7 @@ def test_two_designs_are_the_two_sides(kipviz):
     [
         (
             ("--designs", "repaired"),
-            "--designs takes two designs or more, with commas between them",
+            "--designs must be two or more designs with commas between them",
         ),
         (
             ("--designs", "repaired,kafka", "--left", "repaired"),

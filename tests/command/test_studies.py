@@ -49,10 +49,10 @@ def test_a_study_with_verdicts_has_its_times_beside_them(kipviz):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("cost", "--fsync", "-1"), "fsync_ms is a number of ms from 0 to 3600000, not -1.0"),
+        (("cost", "--fsync", "-1"), "fsync_ms must be a number of ms from 0 to 3600000, not -1.0"),
         (
             ("cost", "--fsync", "five"),
-            "argument --fsync: it takes a number of ms, such as 0.5, not 'five'",
+            "argument --fsync: it must be a number of ms, such as 0.5, not 'five'",
         ),
         (("B1", "--fsync", "5"), "the study B1 has no table of times, so --fsync changes nothing"),
         (
@@ -108,7 +108,7 @@ def test_a_review_writes_a_page_diagrams_and_traces_that_open(kipviz, tmp_path):
         (("--designs", "repaired,no-such"), "there is no design 'no-such'"),
         (("--designs", ","), "name at least one design"),
         (("--designs", "kafka"), "which design kafka does not have"),
-        (("--faults", "expire_lock=-1"), "expire_lock takes a whole number from 0"),
+        (("--faults", "expire_lock=-1"), "expire_lock must be a whole number of at least 0"),
     ],
 )
 def test_a_review_of_nonsense_is_refused_before_anything_is_written(

@@ -91,7 +91,7 @@ def test_the_looks_are_on_a_page_of_this_machine_too(server):
     ("arguments", "said"),
     [
         (["--once", "--page", "0"], "--page shows repeated queries, and --once makes only one"),
-        (["--page", "70000"], "a port is a number from 0 to 65535"),
+        (["--page", "70000"], "a port must be a number from 0 to 65535"),
     ],
 )
 def test_a_page_that_cannot_be_is_one_sentence(server, arguments, said, capsys):
@@ -112,9 +112,9 @@ def test_a_missing_client_is_one_sentence(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--bootstrap-server", "localhost"], "a bootstrap server is HOST:PORT"),
+        (["--bootstrap-server", "localhost"], "a bootstrap server must be HOST:PORT"),
         ([], "--bootstrap-server"),
-        (["--bootstrap-server", "h:1", "--every", "0"], "it takes seconds from 0.1"),
+        (["--bootstrap-server", "h:1", "--every", "0"], "it must be seconds from 0.1"),
         (["--bootstrap-server", "h:1", "--every", "1", "--once"], "not allowed with"),
         (["--bootstrap-server", "h:1", "--command-config", "/no/such"], "cannot read /no/such"),
     ],

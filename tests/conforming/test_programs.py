@@ -42,7 +42,7 @@ def test_no_program_kills_more_than_one_broker_and_few_kill_one():
 
 
 def test_only_a_cluster_of_several_brokers_is_disturbed():
-    with pytest.raises(ValueError, match="this is no step of a program: o move 0"):
+    with pytest.raises(ValueError, match="this is not a step of a program: o move 0"):
         read(written(program(1).but(steps=(Step("o", "move", ("0",)),))))
     with pytest.raises(ValueError, match="a program is for 1 or 3 brokers"):
         read(written(program(1).but(brokers=2)))
@@ -51,9 +51,9 @@ def test_only_a_cluster_of_several_brokers_is_disturbed():
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ((Step("a", "fly"),), "this is no step of a program: a fly"),
-        ((Step("r", "init", ("new",)),), "this is no step of a program: r init new"),
-        ((Step("a", "end", ("now",)),), "this is no step of a program: a end now"),
+        ((Step("a", "fly"),), "this is not a step of a program: a fly"),
+        ((Step("r", "init", ("new",)),), "this is not a step of a program: r init new"),
+        ((Step("a", "end", ("now",)),), "this is not a step of a program: a end now"),
         ((Step("a", "end", ("now", "maybe")),), "not 'maybe'"),
     ],
 )
@@ -64,5 +64,5 @@ def test_what_is_no_step_is_refused_in_one_sentence(steps, said):
 
 
 def test_what_is_no_program_is_refused_in_one_sentence():
-    with pytest.raises(ValueError, match=r"^this is no program: [^\n]*$"):
+    with pytest.raises(ValueError, match=r"^this is not a program: [^\n]*$"):
         read(b'{"seed": "x"}')

@@ -195,7 +195,7 @@ def test_three_brokers_are_played_at_while_leaders_move_and_one_is_killed(releas
     [
         ([], "--kafka"),
         (["--kafka", "/no/such/folder"], "there is no folder /no/such/folder"),
-        (["--kafka", ".", "--mutants", "-1"], "it takes a whole number from 0"),
+        (["--kafka", ".", "--mutants", "-1"], "it must be a whole number of at least 0"),
         (["--kafka", ".", "--program", "/no/such"], "cannot read /no/such"),
         (["--kafka", "."], "name the libs folder of a Kafka release"),
     ],

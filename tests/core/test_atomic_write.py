@@ -23,7 +23,7 @@ def test_a_link_stays_one_and_leads_to_what_was_written(tmp_path):
 def test_a_device_a_pipe_and_a_folder_are_not_written_over(tmp_path):
     """As root the move would put a file in the place of /dev/null."""
     os.mkfifo(tmp_path / "pipe")
-    for place, why in ((tmp_path / "pipe", "no ordinary file"), (tmp_path, "a folder")):
+    for place, why in ((tmp_path / "pipe", "not an ordinary file"), (tmp_path, "a folder")):
         with pytest.raises(OSError, match=why):
             atomic_write.write(place, b"x")
     assert (tmp_path / "pipe").is_fifo()

@@ -31,31 +31,34 @@ GOOD = Outer("a", Inner(1), (Inner(2), Inner(3)), (4, "b"), flag=True)
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (GOOD.but(name=7), "it.name is a text, not 7"),
-        (GOOD.but(name=None), "it.name is a text, not None"),
-        (GOOD.but(flag=1), "it.flag is True or False, not 1"),
+        (GOOD.but(name=7), "it.name must be a text, not 7"),
+        (GOOD.but(name=None), "it.name must be a text, not None"),
+        (GOOD.but(flag=1), "it.flag must be True or False, not 1"),
         (
             GOOD.but(inner={"number": 1}),
-            "it.inner is a value of the class Inner or None, not {'number': 1}",
+            "it.inner must be a value of the class Inner or None, not {'number': 1}",
         ),
-        (GOOD.but(inner=Inner(True)), "it.inner.number is a whole number, not True"),
-        (GOOD.but(inner=Inner(1, "red")), "it.inner.colour is a member of Colour, not 'red'"),
+        (GOOD.but(inner=Inner(True)), "it.inner.number must be a whole number, not True"),
+        (GOOD.but(inner=Inner(1, "red")), "it.inner.colour must be a member of Colour, not 'red'"),
         (
             GOOD.but(several=[Inner(1)]),
-            "it.several is a tuple, not [Inner(number=1, colour=<Colour.",
+            "it.several must be a tuple, not [Inner(number=1, colour=<Colour.",
         ),
-        (GOOD.but(several=(Inner("x"),)), "it.several[0].number is a whole number, not 'x'"),
-        (GOOD.but(pair=(1,)), "it.pair has 2 items, not 1"),
-        (GOOD.but(pair=(1, 2)), "it.pair[1] is a text, not 2"),
-        (GOOD.but(pair=(2**64, "")), "it.pair[0] is a whole number of at most 64 bits, not 18446"),
+        (GOOD.but(several=(Inner("x"),)), "it.several[0].number must be a whole number, not 'x'"),
+        (GOOD.but(pair=(1,)), "it.pair must have 2 items, not 1"),
+        (GOOD.but(pair=(1, 2)), "it.pair[1] must be a text, not 2"),
+        (
+            GOOD.but(pair=(2**64, "")),
+            "it.pair[0] must be a whole number of at most 64 bits, not 18446",
+        ),
         (
             GOOD.but(inner=Inner(-(10**5_000))),
-            "it.inner.number is a whole number of at most 64 bits, not a number of thousands of digits",
+            "it.inner.number must be a whole number of at most 64 bits, not a number of thousands of digits",
         ),
-        ("a", "it is a value of the class Outer, not 'a'"),
+        ("a", "it must be a value of the class Outer, not 'a'"),
         (
             GOOD.but(name=10**5_000),
-            "it.name is a text, not a number of thousands of digits",
+            "it.name must be a text, not a number of thousands of digits",
         ),
     ],
 )

@@ -111,8 +111,8 @@ def test_any_bytes_with_a_right_checksum_are_read_or_refused_in_a_sentence(data)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "is no permalink"),
-        ("https://example.org/", "is no permalink"),
+        ("", "is not a permalink"),
+        ("https://example.org/", "is not a permalink"),
         ("kv3.AAAA", "in the format 'kv3.', and this version of kipviz reads 'kv2.' and 'kv1.'"),
         ("kv2.", "cut off or damaged"),
         ("kv2.kip-1289-small.repaired", "cut off or damaged"),

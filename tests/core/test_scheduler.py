@@ -66,7 +66,7 @@ def test_nothing_is_chosen_when_the_profile_allows_nothing():
 
 @pytest.mark.parametrize("seed", ["7", 7.0, None, True])
 def test_a_seed_that_is_no_whole_number_is_refused(seed):
-    with pytest.raises(ValueError, match=f"a seed is a whole number, such as 7, not {seed!r}"):
+    with pytest.raises(ValueError, match=f"a seed must be a whole number, such as 7, not {seed!r}"):
         Scheduler(seed, CALM)
 
 

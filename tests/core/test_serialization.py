@@ -77,7 +77,7 @@ def test_a_part_by_itself_is_written_out() -> None:
 
 @pytest.mark.parametrize("wrong", [[1], {"a": 1}, 0.5, {1, 2}, Path("x"), print])
 def test_what_is_no_value_is_refused_when_it_is_written(wrong: object) -> None:
-    with pytest.raises(TypeError, match=f"a {type(wrong).__name__} is no value"):
+    with pytest.raises(TypeError, match=f"a {type(wrong).__name__} is not a value"):
         serialize(Box(wrong))
 
 
@@ -103,11 +103,11 @@ for _ in range(DEPTH_MAX + 2):
         (bytes_of([f"{__name__}:Shape"], [4, "SQUARE"]), "not a value of kipviz"),
         (bytes_of([f"{__name__}:Shape"], [4]), "not a value of kipviz"),
         (bytes_of([f"{__name__}:Box"], [4, 1, 2, 3]), "not a value of kipviz"),
-        (bytes_of([], {"a": 1}), "a dict stands where a value"),
-        (bytes_of([], []), "a list stands where a value"),
-        (bytes_of([], [True, 1]), "a list stands where a value"),
-        (bytes_of([], [-1, 1]), "a list stands where a value"),
-        (bytes_of([], 0.5), "a float stands where a value"),
+        (bytes_of([], {"a": 1}), "a dict is in a place where a value"),
+        (bytes_of([], []), "a list is in a place where a value"),
+        (bytes_of([], [True, 1]), "a list is in a place where a value"),
+        (bytes_of([], [-1, 1]), "a list is in a place where a value"),
+        (bytes_of([], 0.5), "a float is in a place where a value"),
         (bytes_of([], [1, "a"]), "not a value of kipviz"),
         (bytes_of([], [1, "a", 2, 3, 4]), "not a value of kipviz"),
         (bytes_of([], [3, b"name"]), "a part is named that is not kept here"),

@@ -73,5 +73,5 @@ def test_a_last_line_that_speaks_of_two_trees_is_refused(tmp_path: Path) -> None
     path, one, two = tmp_path / "two.trace", grown(3), grown(2)
     body = tracefile.body_of([one, two], {"model": {}}, [{}])
     tracefile.write(body, path, 0, 0, len(one))
-    with pytest.raises(TraceFileError, match="speaks of two trees at once"):
+    with pytest.raises(TraceFileError, match="belongs to two trees"):
         tracefile.load(path, lambda _: TwoPhaseCommit(2))

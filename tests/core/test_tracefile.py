@@ -146,7 +146,7 @@ def test_another_format_is_refused_by_name(saved):
 def test_what_is_no_trace_file_is_refused(tmp_path, data):
     path = tmp_path / "something"
     path.write_bytes(data)
-    assert "is no trace file: its first line is not a header of one" in refused(path)
+    assert "is not a trace file: its first line is not the header of one" in refused(path)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
@@ -157,7 +157,7 @@ def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
 def test_a_header_without_a_model_is_refused(tmp_path):
     path = tmp_path / "run.trace"
     path.write_bytes(sealed([json.dumps({"format": FORMAT})]))
-    assert "the header does not say which model" in refused(path)
+    assert "the header does not name the model" in refused(path)
 
 
 HEADER = json.dumps({"format": FORMAT, "kipviz": "0.1.0", "model": MODEL})
@@ -200,7 +200,7 @@ def test_an_end_that_does_not_fit_the_nodes_is_refused(tmp_path):
     ):
         assert edited != data
         path.write_bytes(edited)
-        assert "speaks of nodes that the file does not hold" in refused(path)
+        assert "names nodes that are not in the file" in refused(path)
 
 
 class Chatty(TwoPhaseCommit):
@@ -329,7 +329,7 @@ def test_a_header_needs_a_model_and_keeps_its_hands_off_the_names_of_the_format(
         with pytest.raises(ValueError, match="needs 'model', an object"):
             save(a_trace(), path, header)
     for name in ("format", "kipviz"):
-        with pytest.raises(ValueError, match=f"gets '{name}' by itself: leave it out"):
+        with pytest.raises(ValueError, match=f"gets '{name}' automatically: leave it out"):
             save(a_trace(), path, {"model": MODEL, name: "x"})
     with pytest.raises(TypeError):
         save(a_trace(), path, {"model": MODEL, "seed": object()})

@@ -16,7 +16,7 @@ def why(path):
 def test_what_never_ends_or_never_begins_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in ("/dev/zero", "/dev/null", tmp_path / "pipe"):
-        assert why(place) == "it is no ordinary file"
+        assert why(place) == "it is not an ordinary file"
     assert why(tmp_path) == "Is a directory"
 
 
@@ -37,5 +37,5 @@ def test_a_file_that_is_too_large_is_refused_and_a_setting_allows_more(tmp_path,
 def test_a_setting_that_is_no_number_is_refused_in_a_sentence(tmp_path, monkeypatch, words):
     (tmp_path / "a.log").touch()
     monkeypatch.setenv(untrusted_file.SETTING, words)
-    said = f"KIPVIZ_FILE_BYTES_MAX is a number of bytes from 1, not {words[:40]!r}"
+    said = f"KIPVIZ_FILE_BYTES_MAX must be a number of bytes of at least 1, not {words[:40]!r}"
     assert why(tmp_path / "a.log") == said

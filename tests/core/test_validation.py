@@ -9,21 +9,23 @@ from kipviz.core.outside import validation
 
 @pytest.mark.parametrize("wrong", [None, 3, 3.5, b"x", [], object(), "", "a\0b"])
 def test_a_path_is_a_text_or_a_path(wrong):
-    with pytest.raises(ValueError, match=r"^a trace file is a path, such as 'run\.trace', not "):
+    with pytest.raises(
+        ValueError, match=r"^a trace file must be a path, such as 'run\.trace', not "
+    ):
         validation.path("a trace file", wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"x", "repaired", ["repaired", 4], {3: 4}])
 def test_several_names_are_a_list_of_texts(wrong):
     with pytest.raises(
-        ValueError, match=r"^designs is a list of names, such as \['repaired'\], not "
+        ValueError, match=r"^designs must be a list of names, such as \['repaired'\], not "
     ):
         validation.several("designs", wrong, "repaired")
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"x", ["expire_lock=1"]])
 def test_a_text_is_a_text(wrong):
-    with pytest.raises(ValueError, match=r"^faults is a text, such as 'expire_lock=1', not "):
+    with pytest.raises(ValueError, match=r"^faults must be a text, such as 'expire_lock=1', not "):
         validation.text("faults", wrong, "expire_lock=1")
 
 

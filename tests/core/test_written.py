@@ -71,7 +71,7 @@ def test_words_on_the_screen_change_neither_the_text_nor_the_fingerprint(
 
 def test_a_text_of_nothing_that_is_waited_for_is_refused_with_what_is() -> None:
     with pytest.raises(
-        ValueError, match=r"'the siesta of C1' is nothing that is waited for.*the session of … in …"
+        ValueError, match=r"'the siesta of C1' is not something to wait for.*the session of … in …"
     ):
         read_timer("the siesta of C1")
 
@@ -99,5 +99,5 @@ def test_an_action_in_a_saved_run_has_the_text_of_its_timer_as_ever() -> None:
 
 def test_an_action_with_a_timer_that_there_is_not_is_no_action_of_the_model() -> None:
     stored = b'{"class":"RunOut","broker":4,"role":"x","shard":"y","timer":"the siesta of C1"}'
-    with pytest.raises(msgspec.DecodeError, match="nothing that is waited for"):
+    with pytest.raises(msgspec.DecodeError, match="not something to wait for"):
         ActionReader(ClusterAction).read(stored)

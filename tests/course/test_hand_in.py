@@ -119,7 +119,7 @@ def test_what_is_no_text_or_no_hand_in_is_one_sentence_without_words_of_python(t
     (tmp_path / "folder.txt").mkdir()
     (tmp_path / "letter.txt").write_text("I could not do it.")
     remarks = {row.file: row.remark for row in read_folder(str(tmp_path))}
-    assert remarks["bytes.txt"] == "The file is no text."
+    assert remarks["bytes.txt"] == "The file is not text."
     assert remarks["empty.txt"] == "The file is empty."
     assert remarks["folder.txt"] == "The file cannot be read: Is a directory."
     assert remarks["letter.txt"].startswith("A hand-in begins with kh1.")

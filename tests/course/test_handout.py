@@ -41,7 +41,7 @@ def test_what_is_no_notebook_is_one_sentence(tmp_path, text):
     for read in (lambda: figures(file), lambda: build(tmp_path, tmp_path / "made")):
         with pytest.raises(BadNotebook) as found:
             read()
-        assert str(found.value).startswith(f"{file} is no notebook: ")
+        assert str(found.value).startswith(f"{file} is not a notebook: ")
         assert "\n" not in str(found.value)
     assert not (tmp_path / "made").exists()
 
@@ -50,14 +50,14 @@ def test_what_is_no_notebook_is_one_sentence(tmp_path, text):
 def test_an_output_that_is_none_is_left_out_of_what_is_handed_out_and_not_counted(tmp_path, output):
     file = notebook(tmp_path, cell(cell_type="code", outputs=[output]))
     assert build(tmp_path, tmp_path / "made") == ("lesson.ipynb",)
-    with pytest.raises(BadNotebook, match="is no notebook: "):
+    with pytest.raises(BadNotebook, match="is not a notebook: "):
         figures(file)
 
 
 def test_a_pipe_is_no_notebook(tmp_path):
     file = tmp_path / "lesson.ipynb"
     os.mkfifo(file)
-    with pytest.raises(BadNotebook, match="cannot be read: it is no ordinary file"):
+    with pytest.raises(BadNotebook, match="cannot be read: it is not an ordinary file"):
         figures(file)
 
 

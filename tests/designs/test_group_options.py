@@ -122,7 +122,7 @@ def test_the_gate_is_opened_once_and_its_question_comes_up_where_it_is_closed() 
     slot = slot_named("group_metadata_gate")
     assert comes_up(slot, story.spec)
     assert not comes_up(slot, scenario("kip-447-race").spec)
-    with pytest.raises(BadSpec, match="inter_broker_protocol is 0"):
+    with pytest.raises(BadSpec, match="inter_broker_protocol must be 0"):
         check(story.spec.but(inter_broker_protocol=2))
 
 

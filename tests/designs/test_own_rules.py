@@ -129,7 +129,7 @@ def right(staged: int, marker: int) -> bool:
         (throws_dice, "depends on its arguments only"),
         (by_order, "the order of a set"),
         (by_order_of_a_union, "the order of a set"),
-        (answers_a_number, r"answered 0, which is no bool"),
+        (answers_a_number, r"answered 0, which is not of type bool"),
         (opens, r"uses open\(\)"),
         (lambda *_: True, "not a function written with def"),
         (len, "not a function written with def"),
@@ -247,7 +247,7 @@ def test_a_table_of_verdicts_of_a_proposal_is_shown_and_written_as_a_folder(tmp_
         kipviz.open_trace(tmp_path / "review" / f"{stem}.trace").payload["design"]["name"]
         == "same-epoch"
     )
-    with pytest.raises(ValueError, match="the folder of a review is a path"):
+    with pytest.raises(ValueError, match="the folder of a review must be a path"):
         table.review("")
 
 
@@ -283,7 +283,7 @@ def test_what_a_rule_answers_is_told_without_places_of_types() -> None:
         return 5
 
     kipviz.propose("answers-five", "repaired", lock_expiry=five)
-    with pytest.raises(BadRule, match=r"answered 5, which is no InFlight \| None"):
+    with pytest.raises(BadRule, match=r"answered 5, which is not of type InFlight \| None"):
         kipviz.open("kip-1289-lock-expiry", "answers-five")
     record = InFlight(RecordState.ACQUIRED)
     assert value_words((record,)) == "(InFlight(state=ACQUIRED),)"

@@ -126,7 +126,7 @@ def test_an_aborted_record_is_read_only_by_read_uncommitted():
     ("asked", "why"),
     [
         (("out-0",), "there is no partition 'out-0'; nearest are output-A-0"),
-        (("output-A-0", "committed"), "isolation is 'read_committed' or 'read_uncommitted'"),
+        (("output-A-0", "committed"), "isolation must be 'read_committed' or 'read_uncommitted'"),
     ],
 )
 def test_what_cannot_be_read_says_what_can(cluster, asked, why):

@@ -235,7 +235,7 @@ def test_a_run_that_no_document_can_say_is_refused_before_its_file_is_written(tm
     run = runs.play(story(TEXT))
     odd = runs.Run(run.scenario.but(title="two\nlines"), run.design, run.model, run.trace)
     with pytest.raises(
-        TraceFileError, match="The run cannot be saved: The story 'mine' is no document"
+        TraceFileError, match="The run cannot be saved: The story 'mine' is not a document"
     ):
         runs.save(odd, tmp_path / "odd.trace")
     assert not (tmp_path / "odd.trace").exists()
@@ -261,7 +261,9 @@ def test_a_step_that_waits_in_vain_or_is_more_than_one_says_what_there_is() -> N
     listed = "B1 crashes; B3 crashes; B5 crashes; B7 crashes"
     assert f"'B* crashes' matches 4 actions; write one of them: {listed}." in told
     told = refused("\nquiet\n", "\nB1 B9 | B3 are cut apart\n")
-    assert "the text:24: The first poll: 'B1 B9 | B3 are cut apart' is no cut" in told
+    assert (
+        "the text:24: The first poll: 'B1 B9 | B3 are cut apart' is not a network partition" in told
+    )
 
 
 def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand() -> None:
@@ -270,11 +272,11 @@ def test_a_goal_a_cluster_and_a_design_that_cannot_be_are_told_where_they_stand(
         "the text:32: Unknown goal 'broker crash'. Did you mean 'broker crashed'?"
     )
     told = refused("max_records: 1", "max_records: 0")
-    assert told == "the text:6: max_records of app-1 is from 1 to 2147483647, not 0"
+    assert told == "the text:6: max_records of app-1 must be from 1 to 2147483647, not 0"
     told = refused("[repaired, finding-I]", "[repaired, kafka]")
     assert "the text:6: mine stages share-group acknowledgements" in told
     told = refused("name: mine", "name: kip-1289-small")
-    assert told == "the text:2: The library has a story 'kip-1289-small': give yours another name."
+    assert told == "the text:2: The library has a story 'kip-1289-small': choose another name."
 
 
 @pytest.mark.parametrize("given", ["", None, 7, "a\0b"])

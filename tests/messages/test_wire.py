@@ -468,7 +468,7 @@ GOOD = bytes_of(END, AROUND).data
         ),
         (
             GOOD[:30] + b"\xff" + GOOD[31:],
-            "EndTxnRequest.TransactionalId, byte 30: the string is no UTF-8 text",
+            "EndTxnRequest.TransactionalId, byte 30: the string is not UTF-8 text",
         ),
     ],
 )
@@ -501,7 +501,7 @@ def test_tags_come_in_order_and_are_as_long_as_they_say() -> None:
 @pytest.mark.parametrize("given", ["", "AAAA", "!" * 22, "A" * 24])
 def test_an_id_of_other_than_16_bytes_is_refused(given: str) -> None:
     schema = Schema("S", -1, "0", "0+", (Field("Id", "uuid"),))
-    with pytest.raises(WireError, match=r"S\.Id: .* is no uuid"):
+    with pytest.raises(WireError, match=r"S\.Id: .* is not of type uuid"):
         encode(schema, 0, {"Id": given})
 
 
@@ -514,8 +514,8 @@ def test_a_version_that_there_is_not_is_refused() -> None:
     ("values", "sentence"),
     [
         ({"Nonsense": 1}, "EndTxnRequest.Nonsense: version 5 has no such field"),
-        ({"ProducerEpoch": 40_000}, "EndTxnRequest.ProducerEpoch: 40000 is no int16"),
-        ({"ProducerId": "nine"}, "EndTxnRequest.ProducerId: 'nine' is no int64"),
+        ({"ProducerEpoch": 40_000}, "EndTxnRequest.ProducerEpoch: 40000 is not of type int16"),
+        ({"ProducerId": "nine"}, "EndTxnRequest.ProducerId: 'nine' is not of type int64"),
         ({"TransactionalId": None}, "EndTxnRequest.TransactionalId: may not be null"),
     ],
 )

@@ -1,6 +1,6 @@
 """The notebooks of the project keep the rules. (pytest itself compares their outputs: make test.)
 
-While there is no notebook, pytest says that the parameter set is empty and goes on.
+While there is not a notebook, pytest says that the parameter set is empty and goes on.
 """
 
 import json

@@ -322,7 +322,7 @@ def test_a_transaction_that_is_complete_while_a_partition_is_open_breaks_its_pro
         ("C1", "src-0", ""),
         ("C1", "src-1", ""),  # it has not let go of it yet
         ("C1", "src-9", "C1 staged an offset of src-9, which it no longer owns"),
-        ("C9", "src-0", "C9 staged an offset of src-0 and is no member of g"),
+        ("C9", "src-0", "C9 staged an offset of src-0 and is not a member of g"),
         ("", "src-0", "a request without a member id staged an offset of src-0"),
     ],
 )

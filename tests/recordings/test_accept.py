@@ -282,7 +282,7 @@ def test_an_exchange_that_lacks_a_field_is_refused_with_its_number() -> None:
     number, exchange = next(
         (n, x) for n, x in enumerate(acceptor.exchanges) if x.api == "OFFSET_FETCH"
     )
-    with pytest.raises(RecordingError, match=rf"Request {number} is no OFFSET_FETCH of version 10"):
+    with pytest.raises(RecordingError, match=rf"Request {number} is not OFFSET_FETCH version 10"):
         tuple(acceptor.of(number, exchange.but(request=Table.of({"groups": 3}))))
 
 
@@ -323,7 +323,7 @@ def test_a_request_that_cannot_be_read_is_one_row_and_the_others_are_judged(
     rows = [row for row in told.not_asked if row[1].startswith("Request ")]
     ((row_api, reason, count),) = rows
     assert (row_api, count) == (api, 1)
-    assert reason.startswith(f"Request {number} is no {api} of version {other.version} (")
+    assert reason.startswith(f"Request {number} is not {api} version {other.version} (")
     assert number not in {asked.number for asked in told.asked}
     assert told.asked or len(wire) == 1
 

@@ -135,5 +135,5 @@ def test_what_one_group_asks_is_divided_so_that_no_share_waits_for_another() -> 
 
 def test_there_is_at_least_one_share() -> None:
     evidence = of_recording(HERE / "kafka-4.4.0" / "idempotent")
-    with pytest.raises(ValueError, match="there is at least 1 share, not 0"):
+    with pytest.raises(ValueError, match="the number of shares must be at least 1, not 0"):
         shares_of(evidence, 0)

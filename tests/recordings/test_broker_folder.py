@@ -298,7 +298,7 @@ def test_what_follows_a_broken_length_in_a_file_is_lost_and_said_so(
     log.write_bytes(data)
     found = of_broker(whole[0], (whole[1],))
     (said,) = found.not_read
-    assert said.startswith(f"{log}, byte {segment.batches[2].position}: This is no Kafka log: ")
+    assert said.startswith(f"{log}, byte {segment.batches[2].position}: This is not a Kafka log: ")
     assert said.endswith(" The rest of the file is not read.")
     assert len([e for e in found.entries if e.partition == "src-0"]) == 2
 

@@ -69,5 +69,5 @@ def test_a_setting_that_is_no_number_of_bytes_is_refused(
     wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SETTING, wrong)
-    with pytest.raises(ValueError, match=f"{SETTING} is a number of bytes from 1, not"):
+    with pytest.raises(ValueError, match=f"{SETTING} must be a number of bytes of at least 1, not"):
         decompress("gzip", gzip.compress(b"a"))

@@ -297,7 +297,7 @@ SHARE_KEY = i(2, 1) + text("g") + UUID + i(4, 0)
         (TRANSACTIONS, TXN_KEY + b"!", b"", "1 bytes follow the key"),
         (TRANSACTIONS, i(2, 0) + i(2, -1), b"", "the transactional id may not be null"),
         (TRANSACTIONS, i(2, 0) + i(2, -2), b"", "has the negative length -2"),
-        (TRANSACTIONS, i(2, 0) + i(2, 1) + b"\xff", b"", "is no UTF-8 text"),
+        (TRANSACTIONS, i(2, 0) + i(2, 1) + b"\xff", b"", "is not UTF-8 text"),
         (TRANSACTIONS, TXN_KEY, i(2, 2), "has version 2, known are 0 to 1"),
         (TRANSACTIONS, TXN_KEY, i(2, -1), "has version -1"),
         (TRANSACTIONS, TXN_KEY, transaction_v0(state=8), "there is no transaction state 8"),
@@ -306,7 +306,7 @@ SHARE_KEY = i(2, 1) + text("g") + UUID + i(4, 0)
         (TRANSACTIONS, TXN_KEY, transaction_v1(ending=tags(t4=b"x")), "has the unknown tag 4"),
         (TRANSACTIONS, TXN_KEY, transaction_v1(ending=tags(t0=b"x")), "needs 8 bytes, 1 are left"),
         (TRANSACTIONS, TXN_KEY, transaction_v1(ending=tags(t1=i(8, 1), t0=i(8, 1))), "in order"),
-        (TRANSACTIONS, TXN_KEY, transaction_v1(ending=b"\xff" * 6), "no number of 32 bits"),
+        (TRANSACTIONS, TXN_KEY, transaction_v1(ending=b"\xff" * 6), "not a number of 32 bits"),
         (OFFSETS, i(2, 99) + text("g"), b"", "the key has the unknown kind 99"),
         (OFFSETS, i(2, -1) + text("g"), b"", "the key has the unknown kind -1"),
         (OFFSETS, OFFSET_KEY, i(2, 5), "has version 5, known are 0 to 4"),
@@ -379,7 +379,7 @@ def test_a_value_cut_off_anywhere_is_refused(data):
 
 def test_only_the_internal_topics_can_be_read():
     with pytest.raises(
-        ValueError, match="src is no internal topic that can be read; there are __tr"
+        ValueError, match="src is not an internal topic that can be read; these are: __tr"
     ):
         decode(segment(TXN_KEY, transaction_v0()), "src")
 

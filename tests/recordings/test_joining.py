@@ -163,7 +163,7 @@ def test_a_request_that_lacks_a_field_is_a_row_of_its_own() -> None:
     other = wire[number].but(request=Table.of({"groupId": "my-group-4"}))
     acceptor = Acceptor(evidence.but(exchanges=(*wire[:number], other, *wire[number + 1 :])))
     assert number not in {asked.number for asked in acceptor.compare_all()}
-    assert acceptor.why_not(number).startswith(f"Request {number} is no SYNC_GROUP of version ")
+    assert acceptor.why_not(number).startswith(f"Request {number} is not SYNC_GROUP version ")
     assert "'memberId'" in acceptor.why_not(number)
 
 

@@ -370,8 +370,11 @@ def test_logs_open_in_the_stepper_at_their_end() -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"last": 0}, "last is a whole number from 1, not 0"),
-        ({"internal_partitions": -1}, "internal_partitions is a whole number from 0, not -1"),
+        ({"last": 0}, "last must be a whole number of at least 1, not 0"),
+        (
+            {"internal_partitions": -1},
+            "internal_partitions must be a whole number of at least 0, not -1",
+        ),
     ],
 )
 def test_a_number_that_is_none_is_refused(settings: dict[str, int], sentence: str) -> None:
@@ -382,7 +385,7 @@ def test_a_number_that_is_none_is_refused(settings: dict[str, int], sentence: st
 def test_a_place_without_logs_is_refused_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="No folder here holds a segment"):
         kipviz.rebuild(tmp_path)
-    with pytest.raises(RecordingError, match="This is no folder"):
+    with pytest.raises(RecordingError, match="This is not a folder"):
         kipviz.rebuild(tmp_path / "none")
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "00000000000000000000.log").write_bytes(b"")

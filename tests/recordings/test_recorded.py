@@ -571,7 +571,7 @@ def test_a_byte_flipped_in_any_recorded_file_is_refused(tmp_path_factory, data):
 
 
 def test_a_folder_that_is_no_recording_is_refused(tmp_path):
-    with pytest.raises(RecordingError, match=r"recording.json, byte 0: This is no recording"):
+    with pytest.raises(RecordingError, match=r"recording.json, byte 0: This is not a recording"):
         load_recording(tmp_path)
 
 
@@ -665,7 +665,7 @@ def test_a_request_at_no_time_or_of_no_text_is_damage_with_a_byte(tmp_path, when
         b"[" + when + b",123] DEBUG Completed request:" + said + b" (kafka.request.logger)\n"
     )
     with pytest.raises(
-        RecordingError, match=r"byte 0: This line is no request as a broker logs it"
+        RecordingError, match=r"byte 0: This line is not a request as a broker logs it"
     ):
         exchanges_in(log)
 

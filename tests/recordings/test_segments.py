@@ -196,13 +196,17 @@ def test_a_flipped_byte_is_refused_or_shows_in_a_field_that_no_checksum_covers(d
 @pytest.mark.parametrize(
     ("content", "at", "sentence"),
     [
-        (b"hello, this is a text and no Kafka log at all, not even nearly one", 0, "no Kafka log"),
-        (b"PK\x03\x04" + bytes(80), 0, "no Kafka log"),
+        (
+            b"hello, this is a text and not a Kafka log at all, not even nearly one",
+            0,
+            "not a Kafka log",
+        ),
+        (b"PK\x03\x04" + bytes(80), 0, "not a Kafka log"),
         (b"short", 0, "cut off: it needs at least 61 bytes, the file has 5 more"),
         (struct.pack(">qiib", 0, 30, -1, 0) + bytes(60), 0, "old format 0"),
         (struct.pack(">qiib", 0, 30, -1, 1) + bytes(60), 0, "old format 1"),
-        (struct.pack(">qiib", 0, 60, -1, 3) + bytes(60), 0, "no Kafka log"),
-        (struct.pack(">qiib", 0, 20, 0, 2) + bytes(60), 0, "no Kafka log"),
+        (struct.pack(">qiib", 0, 60, -1, 3) + bytes(60), 0, "not a Kafka log"),
+        (struct.pack(">qiib", 0, 20, 0, 2) + bytes(60), 0, "not a Kafka log"),
     ],
 )
 def test_a_file_that_is_no_kafka_log_is_refused_in_one_sentence(tmp_path, content, at, sentence):

@@ -85,9 +85,11 @@ def test_no_more_worlds_are_kept_than_a_setting_says() -> None:
     again = seats.of(world, knowns[0])
     assert again == first
     assert again is not first
-    with pytest.raises(ValueError, match="at least 1 world is kept, not 0"):
+    with pytest.raises(ValueError, match="the number of worlds to keep must be at least 1, not 0"):
         SeatedWorlds((), 0)
-    with pytest.raises(ValueError, match="at least 1 state of the cluster is kept"):
+    with pytest.raises(
+        ValueError, match="the number of states of the cluster to keep must be at least 1"
+    ):
         report(RELEASE / "leader-move", worlds_max=0)
 
 

@@ -19,7 +19,7 @@ def test_the_largest_number_of_its_bits_is_read() -> None:
 def test_a_number_of_more_bits_is_refused_where_it_begins(data: bytes) -> None:
     fields = Fields(b"x" + data)
     fields.take(1, "a byte")
-    with pytest.raises(FieldsError, match="the size is no number of 32 bits") as refused:
+    with pytest.raises(FieldsError, match="the size is not a number of 32 bits") as refused:
         fields.unsigned_varint("the size")
     assert refused.value.at == 1
 

@@ -161,9 +161,9 @@ app-1 goes on
         ),
         ("for (int i = 0; i < 3; i++) { producer.flush(); }", 1, "for (record : records)"),
         ("return;", 1, "'return' is not in a program"),
-        ('producer.send("open);', 1, "This is no Java"),
+        ('producer.send("open);', 1, "This is not Java"),
         ("while (true) {\nproducer.flush();", 2, "The program ends too early"),
-        ("Map<String, (x)> y = new HashMap<>();\n", 1, "'(' is no part of a type"),
+        ("Map<String, (x)> y = new HashMap<>();\n", 1, "'(' is not part of a type"),
         ("acks.add(1, AcknowledgeType.ACCEPT);", 1, "client"),
         (
             "Acks acks = new Acks();\nacks.add(5, AcknowledgeType.ACCEPT);",

@@ -106,7 +106,7 @@ def test_the_level_changes_in_a_rollout_only() -> None:
 def test_a_level_that_turns_it_on_is_the_drafts_or_ours() -> None:
     spec = scenario("kip-1289-corner-9").spec.but(staging_level=4)
     chosen = design("repaired")
-    with pytest.raises(BadSpec, match=r"staging_level is 2 \(the draft's\) or 3, not 4"):
+    with pytest.raises(BadSpec, match=r"staging_level must be 2 \(the draft's\) or 3, not 4"):
         ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
 
 

@@ -265,7 +265,7 @@ POLLED = "records = consumer.poll()\n"
         (POLLED + "n = 1 + 1", "2: 'arithmetic' is not in a program: the model has no variables"),
         (POLLED + "n = 1", "2: '=' is not in a program"),
         (POLLED + "n += 1", "2: 'arithmetic' is not in a program"),
-        (POLLED + "return", "2: 'return' is not in a program: a program is no function"),
+        (POLLED + "return", "2: 'return' is not in a program: a program is not a function"),
         (POLLED + "raise KafkaException()", "2: 'raise' is not in a program: it stands alone"),
         (POLLED + "with x:\n    pass", "2: 'with' is not in a program"),
         (POLLED + "producer.send(records + 1)", "2: BinOp is not in a program: the model sends"),
@@ -296,13 +296,16 @@ POLLED = "records = consumer.poll()\n"
         (POLLED + "consumer.commit_sync(); consumer.poll()", "2: A line has one call"),
         ("while records:\n    consumer.poll()", "1: a 'while' loop in a program never ends"),
         ("while True:\n    pass", "1: A program calls a client at least once"),
-        (POLLED + "while True:\n    pass", "1: Behind this line comes a loop without a call"),
+        (POLLED + "while True:\n    pass", "1: After this line comes a loop without a call"),
         (
             "while True:\n    consumer.poll()\nelse:\n    pass",
             "4: 'else' of a while is not in a program",
         ),
-        ("while True:\n    consumer.poll()\nconsumer.poll()", "3: Nothing gets to this line"),
-        ("for record in records:\n    f(record)", "1: 'for' goes over what poll() has given"),
+        ("while True:\n    consumer.poll()\nconsumer.poll()", "3: This line is never reached"),
+        (
+            "for record in records:\n    f(record)",
+            "1: 'for' must iterate over the records of poll()",
+        ),
         (POLLED + "for r in records:\n    pass\nelse:\n    pass", "5: 'else' of a for"),
         (
             POLLED + "for r in records:\n    producer.send(r)\n    producer.send(r)",
@@ -316,8 +319,8 @@ POLLED = "records = consumer.poll()\n"
             "producer.init_transactions()\nproducer.flush()",
             "2: 'flush' is for a producer without transactions",
         ),
-        ("consumer.poll(", "1: This is no Python: 'consumer.poll('."),
-        ("  consumer.poll()\nconsumer.poll()", "1: This is no Python"),
+        ("consumer.poll(", "1: This is not Python: 'consumer.poll('."),
+        ("  consumer.poll()\nconsumer.poll()", "1: This is not Python"),
         ("share_consumer.acknowledge(100, ACEPT)", "1: Unknown acknowledgement 'ACEPT'. Did you"),
         ("share_consumer.acknowledge(r, ACCEPT)", "1: share_consumer.acknowledge() is written"),
         ("", "1: A program calls a client at least once."),
@@ -344,9 +347,15 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
             "except KafkaException:\n    pass\nelse:\n    consumer.poll()",
             "6: 'else' of a try is not in a program",
         ),
-        ("except:\n    pass", "3: 'except:' takes what is no KafkaException, too: an IllegalState"),
-        ("except Exception:\n    pass", "3: 'except Exception' takes what is no KafkaException"),
-        ("except IllegalStateException:\n    pass", "3: 'except IllegalStateException' takes what"),
+        (
+            "except:\n    pass",
+            "3: 'except:' also catches exceptions that are not KafkaExceptions: an IllegalState",
+        ),
+        (
+            "except Exception:\n    pass",
+            "3: 'except Exception' catches exceptions that are not KafkaExceptions",
+        ),
+        ("except IllegalStateException:\n    pass", "3: 'except IllegalStateException' catches"),
         ("except ApiException:\n    pass", "3: 'ApiException' stands for many exceptions"),
         (
             "except TimeoutException:\n    pass\nexcept KafkaException:\n    pass",
@@ -370,7 +379,10 @@ def attempt(excepts: str, body: str = "producer.commit_transaction()") -> str:
             "5: An 'except' under one that raises again begins with a call of a client.",
         ),
         ("except (KafkaException, TimeoutException):\n    pass", "3: KafkaException is every one"),
-        ("except kafka.KafkaException:\n    pass", "3: An 'except' names classes of exceptions"),
+        (
+            "except kafka.KafkaException:\n    pass",
+            "3: An 'except' must name classes of exceptions",
+        ),
     ],
 )
 def test_what_no_catch_block_can_be_is_told_with_its_line(excepts: str, says: str) -> None:
@@ -612,7 +624,9 @@ def test_a_file_of_it_is_played_from_the_command_line(tmp_path: Path, capsys) ->
     assert "sendOffsetsToTransaction() returns to app-1." in capsys.readouterr().out
     path.write_text(TEXT.lstrip().replace("except KafkaException", "except Exception"), "utf-8")
     assert main(["play", str(path)]) == 2
-    assert f"{path}:32: 'except Exception' takes what is no" in capsys.readouterr().err
+    assert (
+        f"{path}:32: 'except Exception' catches exceptions that are not" in capsys.readouterr().err
+    )
 
 
 def test_a_misspelt_step_says_at_which_line_of_the_readers_the_process_stands() -> None:

@@ -125,7 +125,7 @@ def test_maybe_does_not_pick_one_of_several() -> None:
 def test_a_cluster_that_does_not_come_to_rest_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "QUIET_MAX", 2)
     trace = follow(start(), MODEL, "app-1 goes on", "here")
-    with pytest.raises(ScriptError, match="does not come to rest within 2 steps"):
+    with pytest.raises(ScriptError, match="is not quiet within 2 steps"):
         follow(trace, MODEL, "quiet", "here")
 
 
@@ -144,7 +144,8 @@ def test_two_sides_are_cut_apart_and_joined_in_one_step_each() -> None:
     trace = follow(trace, model, "app-1 | * are cut apart", "here")
     assert trace.world.cuts == (("B1/B3/B4/B5", "app-1"),)
     with pytest.raises(
-        ScriptError, match=r"^here: 'B1 \| B9 are cut apart' is no cut: there is no"
+        ScriptError,
+        match=r"^here: 'B1 \| B9 are cut apart' is not a network partition: there is no",
     ):
         follow(trace, model, "B1 | B9 are cut apart", "here")
     with pytest.raises(

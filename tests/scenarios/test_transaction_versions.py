@@ -35,7 +35,7 @@ def test_a_setting_that_the_design_stands_for_cannot_be_changed():
 
 def test_staged_acknowledgements_take_version_2():
     spec = scenario("kip-1289-share-commit").spec
-    with pytest.raises(BadChange, match="takes transaction version 2, not 1"):
+    with pytest.raises(BadChange, match="needs transaction version 2, not 1"):
         changed(spec, design("repaired"), ("transaction_version=1",))
-    with pytest.raises(BadChange, match=r"transaction.version is one of 0, 1, 2, not 3"):
+    with pytest.raises(BadChange, match=r"transaction.version must be one of 0, 1, 2, not 3"):
         changed(spec, design("repaired"), ("transaction_version=3",))

@@ -89,8 +89,8 @@ def test_a_client_is_watched_and_the_run_is_saved(script, tmp_path):
     ("line", "why"),
     [
         ("not json", "a line is a JSON object"),
-        ({"do": "hold"}, "there is nothing 'hold' to do"),
-        ({"do": "crash"}, "'broker' is a whole number, not None"),
+        ({"do": "hold"}, "unknown command 'hold'"),
+        ({"do": "crash"}, "'broker' must be a whole number, not None"),
         ({"do": "crash", "broker": 9}, "9"),
         ({"do": "rule", "rule": "hold Endtxn"}, "no message 'Endtxn'"),
         ({"do": "deliver", "index": 0}, "0 deliveries are held"),

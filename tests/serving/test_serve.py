@@ -277,7 +277,7 @@ def test_a_server_that_nobody_uses_stops_by_itself():
         ("hold Endtxn", "no message 'Endtxn'"),
         ("crash the coordinator at PREPARED", "no transaction state 'PREPARED'"),
         ("lose the 0th answer", "counted from 1"),
-        ("please", "a rule is 'hold EndTxn'"),
+        ("please", "a rule must be 'hold EndTxn'"),
     ],
 )
 def test_a_rule_that_is_none_is_refused_in_one_sentence(server, words, why):

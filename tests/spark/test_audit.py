@@ -114,13 +114,15 @@ def test_a_path_with_nothing_at_it_is_told(spark, tmp_path):
 
 def test_a_folder_without_parquet_is_told(spark, tmp_path):
     (tmp_path / "log").mkdir()
-    with pytest.raises(NotAnEventLog, match="is no event log: there are no Parquet files in it"):
+    with pytest.raises(
+        NotAnEventLog, match="is not an event log: there are no Parquet files in it"
+    ):
         read_events(spark, tmp_path / "log")
 
 
 def test_a_file_of_another_format_is_told(spark, tmp_path):
     (tmp_path / "log.parquet").write_text("once upon a time there was a log\n" * 20)
-    with pytest.raises(NotAnEventLog, match="is no event log: it cannot be read as Parquet"):
+    with pytest.raises(NotAnEventLog, match="is not an event log: it cannot be read as Parquet"):
         read_events(spark, tmp_path / "log.parquet")
 
 

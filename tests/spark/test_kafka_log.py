@@ -75,9 +75,13 @@ def test_request_logs_are_tables_too(spark, reading, whole):
 @pytest.mark.parametrize(
     ("option", "value", "why"),
     [
-        ("rows", "all", "the option rows is one of batches, records, said, not 'all'"),
-        ("checksums", "maybe", "the option checksums is true or false, not 'maybe'"),
-        ("partBytes", "1 MB", "the option partbytes is a number of bytes from 1, not '1 MB'"),
+        ("rows", "all", "the option rows must be one of batches, records, said, not 'all'"),
+        ("checksums", "maybe", "the option checksums must be true or false, not 'maybe'"),
+        (
+            "partBytes",
+            "1 MB",
+            "the option partbytes must be a number of bytes of at least 1, not '1 MB'",
+        ),
         ("topics", "nosuch", "There is no log of a topic 'nosuch' here."),
     ],
 )

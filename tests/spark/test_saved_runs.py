@@ -112,7 +112,7 @@ def test_a_folder_of_another_campaign_or_of_something_else_is_refused(tmp_path):
         campaign(tmp_path / "one", designs=("right",)).run()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("dear")
-    with pytest.raises(ValueError, match="holds something that is no campaign"):
+    with pytest.raises(ValueError, match="holds something that is not a campaign"):
         campaign(tmp_path / "other").run()
 
 
@@ -218,7 +218,7 @@ def test_every_flipped_bit_of_an_event_log_is_told_with_its_file(tmp_path):
     assert "part-2.parquet is not among the files" in what_is_damaged(tmp_path)
     (tmp_path / "part-2.parquet").unlink()
     (tmp_path / LIST).write_text("[")
-    assert "is no list of digests" in what_is_damaged(tmp_path)
+    assert "is not a list of digests" in what_is_damaged(tmp_path)
 
 
 # --- ^C ------------------------------------------------------------------------------------------

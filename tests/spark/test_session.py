@@ -45,7 +45,9 @@ def test_the_forms_of_a_master_are_accepted(master):
     "master", ["", "locl[2]", "local[0]", "local[x]", "http://host", "spark://"]
 )
 def test_what_is_no_master_is_refused_with_the_forms_there_are(master):
-    with pytest.raises(ValueError, match=r"is no Spark master: use local, local\[2\].*sc://host"):
+    with pytest.raises(
+        ValueError, match=r"is not a Spark master: use local, local\[2\].*sc://host"
+    ):
         sessions.check_master(master)
 
 
@@ -99,7 +101,7 @@ def test_an_address_without_a_port_number_is_refused(no_session):
 
 def test_the_master_is_read_from_the_environment(no_session, monkeypatch):
     monkeypatch.setenv(sessions.MASTER_VARIABLE, "nonsense")
-    with pytest.raises(ValueError, match="'nonsense' is no Spark master"):
+    with pytest.raises(ValueError, match="'nonsense' is not a Spark master"):
         sessions.session()
 
 

@@ -237,7 +237,7 @@ def test_values_are_texts_and_those_that_are_not_to_be_seen_are_written_out(worl
         (prints, "Your view prints printed. A view only returns its rows."),
         (runs_for_ever, "was not done after 100,000 lines and is not asked again."),
         (returns_a_set, "returned a value of the type set. A view returns a mapping"),
-        (returns_words, "returned a text that is no SVG. A view returns a mapping"),
+        (returns_words, "returned a text that is not an SVG. A view returns a mapping"),
         (returns_nothing, "returned a value of the type NoneType."),
         (
             returns_a_world,

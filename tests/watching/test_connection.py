@@ -66,7 +66,7 @@ def test_a_server_that_is_no_broker_is_one_sentence(answer):
 
 @pytest.mark.parametrize("bad", ["localhost", "localhost:", ":9092", "h:0", "h:70000", "a:1,", ""])
 def test_a_bad_address_is_one_sentence(bad):
-    assert "a bootstrap server is HOST:PORT, such as localhost:9092, not" in why_not(bad)
+    assert "a bootstrap server must be HOST:PORT, such as localhost:9092, not" in why_not(bad)
 
 
 def test_an_unknown_host_is_one_sentence(monkeypatch):

@@ -33,10 +33,10 @@ def test_a_design_that_breaks_nothing_has_no_story_and_the_others_are_named():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: kipviz.verdicts(SMALL, "repaired"), "designs is a list of names"),
+        (lambda: kipviz.verdicts(SMALL, "repaired"), "designs must be a list of names"),
         (lambda: kipviz.verdicts(SMALL, ["no-such"]), "there is no design 'no-such'"),
         (lambda: kipviz.verdicts("none", ["repaired"]), "there is no scenario 'none'"),
-        (lambda: kipviz.verdicts(SMALL, ["repaired"], states_max=0), "states_max is a whole"),
+        (lambda: kipviz.verdicts(SMALL, ["repaired"], states_max=0), "states_max must be a whole"),
         (lambda: kipviz.study("B99"), "there is no study 'B99'"),
     ],
 )

@@ -40,5 +40,7 @@ def test_corner_cases_are_a_table_of_claims() -> None:
     told = kipviz.corners(["repaired"])
     assert len(told.told) == len(CORNERS) == 18
     assert "| 6 | Lock expiry while TX\\_PENDING |" in repr(told)
-    with pytest.raises(ValueError, match=r"designs is a list of names, such as \['repaired'\]"):
+    with pytest.raises(
+        ValueError, match=r"designs must be a list of names, such as \['repaired'\]"
+    ):
         kipviz.corners("repaired")

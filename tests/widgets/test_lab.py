@@ -64,7 +64,7 @@ def test_a_run_opens_under_its_own_design_or_another_one() -> None:
         (lambda: open_run(SHARE, "as-written-local"), "is not possible now; possible: "),
         (lambda: compare(SHARE, "repaired", "x"), "there is no design 'x'"),
         (lambda: open_seeded(TWO, "repaired", "stormy", 1), "there is no fault profile 'stormy'"),
-        (lambda: open_seeded(TWO, "repaired", "calm", "1"), "a seed is a whole number"),
+        (lambda: open_seeded(TWO, "repaired", "calm", "1"), "a seed must be a whole number"),
     ],
 )
 def test_what_cannot_be_opened_is_answered_with_one_sentence(ask: Any, sentence: str) -> None:
@@ -156,9 +156,9 @@ def test_under_finding_d_the_lock_breaks_the_promise_on_a_branch_that_the_repair
     [
         ({"choice": choice_id(StartBroker(5))}, "That is not possible here: broker 5 is running."),
         ({"choice": choice_id(StartBroker(9))}, "That is not possible here: there is no broker 9."),
-        ({"choice": "{}"}, "'{}' is no action of a cluster: "),
-        ({"choice": "<b>"}, "'<b>' is no action of a cluster: "),
-        ({"choice": 5}, "5 is no action of a cluster: "),
+        ({"choice": "{}"}, "'{}' is not an action of a cluster: "),
+        ({"choice": "<b>"}, "'<b>' is not an action of a cluster: "),
+        ({"choice": 5}, "5 is not an action of a cluster: "),
         ({"step": 43}, "there is no step 43 on this line; it has 0 to 42"),
         ({"step": -1}, "there is no step -1 on this line; it has 0 to 42"),
         ({"step": "3"}, "there is no step '3' on this line; it has 0 to 42"),

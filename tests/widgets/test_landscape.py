@@ -94,10 +94,10 @@ def test_other_settings_are_picked_and_nonsense_is_told_in_the_panel() -> None:
     assert "group.consumer.session.timeout.ms" not in asked.down.options
     asked.down.value, asked.down_values.value = "work_ms", "1000, twenty"
     asked.start()
-    assert asked.status.value.startswith("&#x27;twenty&#x27; is no whole number")
+    assert asked.status.value.startswith("&#x27;twenty&#x27; is not a whole number")
     asked.down_values.value = "20_000, 1_000"
     asked.start()
-    assert "each greater than the last" in asked.status.value
+    assert "each greater than the previous one" in asked.status.value
     asked.down_values.value, asked.across_values.value = "1_000, 20_000", "60000"
     result = asked.run()
     assert [s.verdict for s in result.found.spots] == ["holds", "holds"], "the lock lasts 30 s"
@@ -148,9 +148,9 @@ def test_the_cancel_button_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("down", "sentence"),
     [
-        ("locks", "an axis is a setting and its values, not 'locks'"),
+        ("locks", "an axis must be a setting and its values, not 'locks'"),
         (("locks", [1]), "there is no axis 'locks'"),
-        ((TIMEOUT, [1]), "are different settings"),
+        ((TIMEOUT, [1]), "must be different settings"),
     ],
 )
 def test_what_is_no_landscape_is_refused_in_one_sentence(down: Any, sentence: str) -> None:

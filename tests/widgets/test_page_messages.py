@@ -40,7 +40,7 @@ WRONG = [
     ("views", {"pinned": {}}, "Expected `array`, got `object` - at `$.pinned`"),
     ("tool", [], "Expected `str`, got `array`"),
     ("command", [], "Expected `object`, got `array`"),
-    ("command", {"id": 1, "do": {}}, "what it asks for is a text, such as 'take'"),
+    ("command", {"id": 1, "do": {}}, "what it asks for must be a text, such as 'take'"),
 ]
 
 

@@ -195,7 +195,7 @@ def test_text_is_a_table_of_all_steps_with_the_cursor_and_the_turns_of_the_verdi
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"format": 2}, "This is no payload of format 1"),
+        ({"format": 2}, "This is not a payload of format 1"),
         ({"steps": []}, "A payload needs at least one step"),
         ({"lanes": flow.LANES[:1] * 2}, "Two lanes are called 'app'"),
         ({"lanes": flow.LANES[:2]}, "There is no lane"),

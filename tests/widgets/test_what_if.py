@@ -175,9 +175,9 @@ def test_a_setting_that_changes_nothing_says_so_and_makes_no_line() -> None:
     ("change", "sentence"),
     [
         ("speed=9", "there is no setting 'speed'; the settings are"),
-        ("delivery_count_limit=few", "takes a whole number from 1, not 'few'"),
-        ("replication=slow", "replication is instant or stepwise, not 'slow'"),
-        ("nothing", "a change is of the form setting=value, not 'nothing'"),
+        ("delivery_count_limit=few", "must be a whole number of at least 1, not 'few'"),
+        ("replication=slow", "replication must be instant or stepwise, not 'slow'"),
+        ("nothing", "a change must be of the form setting=value, not 'nothing'"),
         ("lock_expiry=x", "lock_expiry"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_run_ends_where_what_was_wanted_came_about_or_says_that_it_did_not() -
     assert "PREPARE_COMMIT" in stepper._line.steps[-1]["sentence"]
     with pytest.raises(ValueError, match="did not happen before the run ended"):
         at(15).run_until("PREPARE_ABORT")
-    with pytest.raises(ValueError, match="A seed is a whole number"):
+    with pytest.raises(ValueError, match="A seed must be a whole number"):
         at(15).run_on(seed="7")  # type: ignore[arg-type]
 
 
@@ -227,7 +227,7 @@ def test_a_branch_is_named_and_pruned_with_all_that_left_it() -> None:
     assert stepper.tree["gone"] == [1, 2]
     with pytest.raises(ValueError, match="The main branch stays"):
         stepper.prune()
-    with pytest.raises(ValueError, match="A name is 1 to 80 characters"):
+    with pytest.raises(ValueError, match="A name must be 1 to 80 characters"):
         stepper.name("   ")
 
 
@@ -268,7 +268,7 @@ def test_a_file_of_something_else_or_a_missing_folder_is_refused_and_left_alone(
     before = other.read_bytes()
     with pytest.raises(ValueError, match="keeps a run of kip-1289-group-commit under kafka"):
         open_run(SHARE, keep=other)
-    with pytest.raises(TraceFileError, match="is no trace file"):
+    with pytest.raises(TraceFileError, match=r"is (not a|neither a) trace file"):
         open_run(SHARE, keep=text)
     with pytest.raises(TraceFileError, match="cannot write"):
         open_run(SHARE, keep=tmp_path / "nowhere" / "run.kipviz")
@@ -355,13 +355,13 @@ def test_sets_are_cut_apart_at_a_named_moment() -> None:
         (
             "",
             "B3",
-            "That is not a network partition: a network partition has at least one host on each side",
+            "That is not a network partition: a network partition needs at least one host on each side",
         ),
-        ("B1 B3", "B3", "B3 stands on both sides of the network partition"),
+        ("B1 B3", "B3", "B3 is on both sides of the network partition"),
         (
             "B1",
             [3],
-            r"A side of a network partition is the names of its hosts, such as 'B1 B3', not \[3\]",
+            r"A side of a network partition must be the names of its hosts, such as 'B1 B3', not \[3\]",
         ),
     ],
 )

@@ -52,7 +52,7 @@ def why_no_refresh(me: ShareLeader, key: str, on: Context) -> str | None:
     if not pending:
         return f"no record of {share.partition} is TX_PENDING"
     if not on.rules.staged_acks(staged_batches(pending)):
-        return f"broker {on.broker} keeps the votes in memory alone: there is nothing to look up"
+        return f"broker {on.broker} keeps transactional acknowledgements only in memory: there is nothing to look up"
     if not share_partition.is_resolved_elsewhere(on):
         return f"broker {on.broker} resolves the votes itself when a marker comes"
     if share.writes:

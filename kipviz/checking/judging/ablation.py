@@ -129,7 +129,7 @@ def ablate(
     asked = tuple((budget_of(faults), EVERY_PROPERTY) for faults in budgets)
     faults_named(profile)
     if type(runs) is not int or runs < 0:
-        raise ValueError(f"runs is a whole number from 0, not {runs!r}")
+        raise ValueError(f"runs must be a whole number of at least 0, not {runs!r}")
     work = _Work(scenario, bounds, progress, runs, profile)
     base, cells = work.base(chosen, asked)
     yield base

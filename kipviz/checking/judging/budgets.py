@@ -35,7 +35,7 @@ def budget_of(words: str) -> FaultBudget:
         if kind in counts:
             raise UnknownFaults(f"the fault {kind!r} is named twice: name each one once")
         if not (count.isascii() and count.isdecimal()):
-            raise UnknownFaults(f"{kind} takes a whole number from 0, not {count!r}")
+            raise UnknownFaults(f"{kind} must be a whole number of at least 0, not {count!r}")
         if int(count) > MOST:
             raise UnknownFaults(f"{kind} takes at most {MOST:,}, and no search with more would end")
         counts[kind] = int(count)

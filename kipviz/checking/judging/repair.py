@@ -216,7 +216,9 @@ def repair(question: Question, progress: Told | None = None) -> Repair:
 
 def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterator[Attempt]:
     if type(question.decisions_max) is not int or question.decisions_max < 1:
-        raise ValueError(f"decisions_max is a whole number from 1, not {question.decisions_max!r}")
+        raise ValueError(
+            f"decisions_max must be a whole number of at least 1, not {question.decisions_max!r}"
+        )
     asked = tuple(map(property_named, question.promises)) or EVERY_PROPERTY
     known: list[Breaking] = []
     for size in range(min(len(slots), question.decisions_max) + 1):

@@ -32,7 +32,9 @@ class Bounds(Value, frozen=True):
         for name in self.__struct_fields__:
             value, least = getattr(self, name), 1 if name == "states_max" else 0
             if type(value) is not int or value < least:
-                raise ValueError(f"{name} is a whole number from {least}, not {value!r}")
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}, not {value!r}"
+                )
 
     def reached(self, states: int, depth: int, broken: int) -> str:
         """Return which limit a search has reached, in words, or ""."""

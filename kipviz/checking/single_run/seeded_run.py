@@ -178,7 +178,7 @@ def stepped(task: Task, actions: tuple[ClusterAction, ...]) -> ClusterModel:
 
 def _dice(task: Task) -> Scheduler:
     if type(task.steps_max) is not int or task.steps_max < 0:
-        raise ValueError(f"steps_max is a whole number from 0, not {task.steps_max!r}")
+        raise ValueError(f"steps_max must be a whole number of at least 0, not {task.steps_max!r}")
     return Scheduler(task.seed, profiles.faults(task.faults).profile)
 
 

@@ -61,7 +61,7 @@ def check_axis(axis: Axis) -> None:
     if not axis.values or not fits or list(axis.values) != sorted(set(axis.values)):
         said = ", ".join(map(str, axis.values)) or "none"
         raise BadLandscape(
-            f"{axis.setting} takes whole numbers from 1, each greater than the last, not {said}"
+            f"{axis.setting} must be whole numbers of at least 1, each greater than the previous one, not {said}"
         )
 
 

@@ -112,11 +112,11 @@ def checked(latencies: Latencies) -> Latencies:
         value = getattr(latencies, name)
         fits = type(value) in (int, float) and isfinite(value) and 0 <= value <= LONGEST_MS
         if not fits:
-            raise BadLatency(f"{name} is a number of ms from 0 to {LONGEST_MS}, not {value!r}")
+            raise BadLatency(f"{name} must be a number of ms from 0 to {LONGEST_MS}, not {value!r}")
     if latencies.look_up_ms < 1:
-        raise BadLatency(f"look_up_ms is at least 1, not {latencies.look_up_ms!r}")
+        raise BadLatency(f"look_up_ms must be at least 1, not {latencies.look_up_ms!r}")
     if latencies.work_ms != int(latencies.work_ms):
-        raise BadLatency(f"work_ms is a whole number of ms, not {latencies.work_ms!r}")
+        raise BadLatency(f"work_ms must be a whole number of ms, not {latencies.work_ms!r}")
     return latencies
 
 

@@ -245,11 +245,11 @@ def check(question: Question) -> None:
     check_axis(question.across)
     if question.down.setting == question.across.setting:
         raise BadLandscape(
-            f"the two axes are different settings, not {question.down.setting} twice"
+            f"the two axes must be different settings, not {question.down.setting} twice"
         )
     if type(question.work_ms) is not int or question.work_ms < 1:
         raise BadLandscape(
-            f"the processing time is a whole number of ms from 1, not {question.work_ms!r}"
+            f"the processing time must be a whole number of ms of at least 1, not {question.work_ms!r}"
         )
     if not question.designs:
         raise BadLandscape("name at least one design")

@@ -88,7 +88,7 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
     for name in limits.__struct_fields__:
         value = getattr(limits, name)
         if type(value) is not int or value < 1:
-            raise BadLimits(f"{name} is a whole number from 1, not {value!r}")
+            raise BadLimits(f"{name} must be a whole number of at least 1, not {value!r}")
     for name, field in SETTINGS.items():
         limit = OF_BROKERS[field]
         wrong = why_no_number(limit, getattr(limits, name), limit.name)

@@ -55,7 +55,7 @@ def check_name(path: str | os.PathLike[str]) -> str:
     place = Path(path)
     if place.suffix != SUFFIX or not _NAME.fullmatch(place.stem):
         raise NotWhole(
-            f"a module's file has the name of the module: a letter, then letters, digits and underscores, then .tla, "
+            f"a module's file must have the name of the module: a letter, then letters, digits and underscores, then .tla, "
             f"such as kip_1289_small.tla, not {place.name!r}"
         )
     return place.stem

@@ -87,7 +87,7 @@ def read_foreign(path: str, data: bytes) -> Foreign:
     if isinstance(document.get("action"), list):
         return _dumped(path, document["action"])
     raise TraceFileError(
-        f'{path} is no trace: ITF has "states", what TLC dumps with -dumpTrace json has "action", and neither is there'
+        f'{path} is not a trace: ITF has "states", what TLC dumps with -dumpTrace json has "action", and neither is there'
     )
 
 
@@ -188,7 +188,7 @@ def _decode_printed(path: str, data: bytes) -> Foreign:
     steps = tuple(_lines(text))
     if not steps:
         raise TraceFileError(
-            f"{path} is no trace file of kipviz, and no trace of TLC or in ITF: TLC prints a trace as lines such as "
+            f"{path} is neither a trace file of kipviz nor a trace of TLC or in ITF: TLC prints a trace as lines such as "
             '"State 2: <Action line ...>"'
         )
     _check_count(path, len(steps))

@@ -110,7 +110,7 @@ def _of_module(module: str | os.PathLike[str], design: str | None) -> dict[str, 
             raise TypeError
     except (msgspec.DecodeError, LookupError, TypeError, AttributeError, RecursionError):
         raise TraceFileError(
-            f"{name} is no module that kipviz wrote: its head is not there"
+            f"{name} is not a module that kipviz wrote: its head is not there"
         ) from None
     chosen = designs[0] if design is None else design
     if chosen not in designs:

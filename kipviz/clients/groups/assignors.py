@@ -20,7 +20,7 @@ def why_no_such_assignors(application: Any) -> str:
     for assignors in (application.assignors, *application.later_assignors):
         if not assignors or any(each not in KNOWN for each in assignors):
             known, said = ", ".join(KNOWN), ", ".join(assignors) or "none"
-            return f"the assignors of {application.name} are one or both of {known}, not {said}"
+            return f"the assignors of {application.name} must be one or both of {known}, not {said}"
     return ""
 
 

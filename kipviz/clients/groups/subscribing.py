@@ -31,7 +31,7 @@ def subscription_of(target: str) -> tuple[tuple[str, ...], str]:
         topics = tuple(name.strip() for name in target.split(",") if name.strip())
     if not topics and not regex:
         raise ValueError(
-            f'subscribe() is given topics ("src, old") or an expression ("pattern src.*"), not {target!r}'
+            f'subscribe() takes topics ("src, old") or an expression ("pattern src.*"), not {target!r}'
         )
     return topics, regex
 

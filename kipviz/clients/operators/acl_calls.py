@@ -40,7 +40,7 @@ def filter_of(text: str) -> AclFilter:
             found = found.but(**{key: value})
         else:
             raise ValueError(
-                f"{word!r} is no part of a filter of ACLs: {', '.join(FILTERS)} are, such as "
+                f"{word!r} is not part of a filter of ACLs: use {', '.join(FILTERS)}, such as "
                 "pattern=MATCH or permission=ALLOW"
             )
     return found

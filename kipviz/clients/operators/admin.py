@@ -153,8 +153,8 @@ def filters_of(text: str) -> Filters:
                 duration_ms = int(value)
             case _:
                 raise ValueError(
-                    f"{word!r} is no filter: state=Ongoing, producer=9, id=my-.* or duration=30000 "
-                    "are some"
+                    f"{word!r} is not a filter: write state=Ongoing, producer=9, id=my-.* or "
+                    "duration=30000"
                 )
     return Filters(states, producer_ids, pattern, duration_ms)
 

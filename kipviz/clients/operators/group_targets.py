@@ -25,7 +25,7 @@ def group_filters_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             known = ", ".join(GROUP_TYPES)
             raise ValueError(
-                f"{word!r} is no filter: state=Stable or type= one of {known} are some"
+                f"{word!r} is not a filter: write state=Stable, or type= and one of {known}"
             )
     return states, types
 
@@ -56,7 +56,7 @@ def committed_of(text: str) -> OffsetFetch:
     for word in said:
         if word.removeprefix(REQUIRE_STABLE) not in ("true", "false"):
             raise ValueError(
-                f"{word!r} is no option: {REQUIRE_STABLE}true and {REQUIRE_STABLE}false are"
+                f"{word!r} is not an option: write {REQUIRE_STABLE}true or {REQUIRE_STABLE}false"
             )
     groups = several_groups.named(" ".join(w for w in words if w not in said))
     stable = f"{REQUIRE_STABLE}true" in said[-1:]

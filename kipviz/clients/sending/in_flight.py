@@ -45,10 +45,10 @@ def why_no_such_producer(application: Any) -> str:
         return f"{name} has a plain producer if its transactional id is empty, and only then"
     most = application.max_in_flight if plain is None else plain.max_in_flight
     if most < 1:
-        return f"{name} has at least one batch in flight, not {most}"
+        return f"{name} must have at least one batch in flight, not {most}"
     if most > MAX_IN_FLIGHT and (plain is None or plain.idempotence):
         return (
-            f"the idempotent producer of {name} has at most {MAX_IN_FLIGHT} batches of a partition in "
+            f"the idempotent producer of {name} can have at most {MAX_IN_FLIGHT} batches of a partition in "
             f"flight, because a leader knows the last {MAX_IN_FLIGHT}, not {most}"
         )
     if application.buffer < 0 or (application.buffer and application.max_in_flight == 1):

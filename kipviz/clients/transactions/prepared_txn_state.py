@@ -42,6 +42,6 @@ def parse(text: str | None) -> PreparedTxnState:
     parts = text.split(":")
     if len(parts) != 2 or not all(p.isascii() and p.isdecimal() for p in parts):
         raise BadPreparedTxnState(
-            f"a prepared state is empty or 'producerId:epoch', both from 0, not {text!r}"
+            f"a prepared state must be empty or 'producerId:epoch', both from 0, not {text!r}"
         )
     return PreparedTxnState(int(parts[0]), int(parts[1]))

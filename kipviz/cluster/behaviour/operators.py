@@ -170,7 +170,7 @@ class DeletingRecords(Behaviour[DeleteRecords]):
         if action.partition in deletable(world):
             return None
         if action.partition not in world.logs or topic_of(action.partition) in INTERNAL_TOPICS:
-            return f"{action.partition} is no partition of a user's topic"
+            return f"{action.partition} is not a partition of a user's topic"
         return f"{action.partition} has no batch below its high watermark"
 
     def offered(self, spec: ClusterSpec, world: World) -> Iterable[DeleteRecords]:

@@ -44,7 +44,7 @@ def two_sides(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     one, bar, other = text.partition("|")
     if not bar or "|" in other:
         raise BadSides(
-            f"a network partition has two sides with a bar between them, such as {EXAMPLE}, not {text!r}"
+            f"a network partition must have two sides with a bar between them, such as {EXAMPLE}, not {text!r}"
         )
     return hosts_in(one), hosts_in(other)
 
@@ -67,17 +67,17 @@ def sides(left: tuple[str, ...], right: tuple[str, ...], hosts: Iterable[str]) -
     for side in (left, right):
         if not side:
             raise BadSides(
-                f"a network partition has at least one host on each side, such as {EXAMPLE}"
+                f"a network partition needs at least one host on each side, such as {EXAMPLE}"
             )
         unknown = [host for host in side if host not in known]
         if unknown:
             raise BadSides(f"there is no host {unknown[0]}; the hosts are {', '.join(known)}")
     twice = [host for host in left if host in right]
     if twice:
-        raise BadSides(f"{twice[0]} stands on both sides of the network partition")
+        raise BadSides(f"{twice[0]} is on both sides of the network partition")
     again = [host for host, times in Counter((*left, *right)).items() if times > 1]
     if again:
-        raise BadSides(f"{again[0]} stands twice on one side of the network partition")
+        raise BadSides(f"{again[0]} is twice on one side of the network partition")
     if not any(map(is_broker, (*left, *right))):
         raise BadSides(
             "applications do not talk to each other: one side of a network partition needs a broker"

@@ -41,7 +41,7 @@ def request_of(action: Receive) -> Message:
 def _read(data: bytes) -> Message:
     found = deserialize(data)
     if not isinstance(found, Message) or type(found) not in HANDLERS:
-        raise NotAValue(f"a {type(found).__name__} is no request that a broker takes")
+        raise NotAValue(f"a {type(found).__name__} is not a request that a broker accepts")
     wrong = why_not_as_declared(found, type(found), "the request")
     if wrong:
         raise NotAValue(f"a field of the request has the wrong type: {wrong}")
@@ -52,7 +52,7 @@ def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:
     """Return in one sentence why a guest's request cannot be sent, or None if it can."""
     host, slash, name = action.source.partition("/")
     if not (host and slash and name) or "#" in name:
-        return f"a client names its connections like client-1/1, not {action.source!r}"
+        return f"the name of a connection must be like client-1/1, not {action.source!r}"
     if host in world.applications:
         return f"{host} is a client of the model, which sends its own requests"
     if any(host == broker_host(broker) for broker in spec.brokers):

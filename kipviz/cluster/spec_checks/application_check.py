@@ -44,7 +44,7 @@ def check_application(spec: ClusterSpec, application: ApplicationSpec, placed: s
     name = application.name
     if not name.isprintable() or not name or "/" in name or name in hosts or names.count(name) > 1:
         raise BadSpec(
-            f"an application's name is its own, printable, has no '/' and is no broker's, such as B3; "
+            f"an application's name must be unique and printable, without '/', and not the name of a broker such as B3; "
             f"{name!r} is not allowed"
         )
     _check_admin(spec, application)
@@ -56,7 +56,7 @@ def check_application(spec: ClusterSpec, application: ApplicationSpec, placed: s
     least = spec.staging_transaction_version
     if stages and spec.transaction_version < least:
         raise BadSpec(
-            f"{name} stages share-group acknowledgements, which takes transaction version "
+            f"{name} stages share-group acknowledgements, which needs transaction version "
             f"{least}, not {spec.transaction_version}"
         )
     for source in (application.source, *application.further_sources) if application.share else ():
@@ -122,7 +122,7 @@ def _check_membership(spec: ClusterSpec, application: ApplicationSpec) -> None:
         )
     if not 6 <= application.offset_fetch_version <= 10:
         raise BadSpec(
-            f"{name} asks for offsets in version 6 to 10, not {application.offset_fetch_version}"
+            f"{name} must ask for offsets in version 6 to 10, not {application.offset_fetch_version}"
         )
     mixed = [
         a.name
@@ -184,7 +184,7 @@ def _check_admin(spec: ClusterSpec, application: ApplicationSpec) -> None:
 def _check_duration(spec: ClusterSpec, name: str, wanted: Filters) -> None:
     if wanted.duration_ms >= 0 and not spec.clock.timed:
         raise BadSpec(
-            f"{name} asks for transactions that take long, which takes a timed clock (clock=timed)"
+            f"{name} asks for transactions that take long, which needs a timed clock (clock=timed)"
         )
     if wanted.duration_ms > OLDEST_MS:
         raise BadSpec(

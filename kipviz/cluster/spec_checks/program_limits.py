@@ -33,10 +33,10 @@ def _why_no_line(app: ApplicationSpec, line: Line) -> str:
     if line.then < -1 or line.on_error < -1:
         return f"{called} continues in line 0 or a later one, or in the next one (-1), not in {min(line.then, line.on_error)}"
     if line.call is Call.ACKNOWLEDGE and line.target and not line.target.isdecimal():
-        return f"{called} is about the record at an offset, or about all ('' as target), not {line.target!r}"
+        return f"{called} must be about the record at an offset, or about all ('' as target), not {line.target!r}"
     if any(kind == AcknowledgeType.UNKNOWN for _, kind in line.verdicts):
         known = ", ".join(kind.name for kind in AcknowledgeType if kind >= 0)
-        return f"{called} says one of {known} of a record, not {AcknowledgeType.UNKNOWN.name}"
+        return f"{called} must give a record one of {known}, not {AcknowledgeType.UNKNOWN.name}"
     of = CALLS[line.call].of
     if line.client and line.client not in _nameable_clients(app, of):
         known = ", ".join(map(repr, ("", *_nameable_clients(app, of))))

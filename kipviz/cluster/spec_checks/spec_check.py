@@ -37,9 +37,9 @@ def check(spec: ClusterSpec) -> None:
     if wrong:
         raise BadSpec(wrong)
     if not spec.brokers or len(set(spec.brokers)) != len(spec.brokers):
-        raise BadSpec(f"brokers must be different numbers and at least one, not {spec.brokers}")
+        raise BadSpec(f"brokers must be at least one number, and all different, not {spec.brokers}")
     if spec.replication not in (INSTANT, STEPWISE):
-        raise BadSpec(f"replication is instant or stepwise, not {spec.replication!r}")
+        raise BadSpec(f"replication must be instant or stepwise, not {spec.replication!r}")
     wrong = spec_limits.why_no_names(spec)
     wrong = wrong or spec_limits.why_out_of_range(spec_limits.OF_CLUSTERS, spec)
     if wrong:
@@ -55,13 +55,13 @@ def check(spec: ClusterSpec) -> None:
     for partition, first, _ in spec.records:
         if partition not in placed or first < 0:
             raise BadSpec(
-                f"records lie in placed partitions from offset 0 on, "
+                f"records must be in placed partitions at offset 0 or later, "
                 f"not in {partition} from {first}"
             )
     _check_topics(spec)
     if spec.transaction_version not in TRANSACTION_VERSIONS:
         raise BadSpec(
-            f"transaction.version is one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
+            f"transaction.version must be one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
             f"not {spec.transaction_version}"
         )
     wrong = why_no_share_version(spec)
@@ -112,7 +112,7 @@ def _check_releases(spec: ClusterSpec) -> None:
     )
     for broker, name in (*spec.releases, *((0, name) for name in spec.binaries)):
         if name not in NAMES:
-            raise BadSpec(f"a release is one of {', '.join(NAMES)}, not {name!r}")
+            raise BadSpec(f"a release must be one of {', '.join(NAMES)}, not {name!r}")
         for feature, level in levels if broker else ():
             most = release(name).supports(feature)
             if most < level:
@@ -125,21 +125,21 @@ def _check_releases(spec: ClusterSpec) -> None:
 def _check_topics(spec: ClusterSpec) -> None:
     if spec.inter_broker_protocol not in (0, 1):
         raise BadSpec(
-            f"inter_broker_protocol is 0 (below KIP-447) or 1, not {spec.inter_broker_protocol}"
+            f"inter_broker_protocol must be 0 (below KIP-447) or 1, not {spec.inter_broker_protocol}"
         )
     if spec.txn_offset_commit not in (5, 6):
         raise BadSpec(
-            f"brokers know TxnOffsetCommit up to version 5 or 6, not {spec.txn_offset_commit}"
+            f"txn_offset_commit, the brokers' newest version of TxnOffsetCommit, must be 5 or 6, not {spec.txn_offset_commit}"
         )
     topics = {topic_of(p.partition) for p in spec.placements} | set(INTERNAL_TOPICS)
     for topic, least in spec.min_insync_replicas:
         if topic not in topics or least < 1:
             raise BadSpec(
-                f"min.insync.replicas is 1 or more, of a topic that there is, not {least} of {topic}"
+                f"min.insync.replicas must be at least 1 and for a topic that exists, not {least} of {topic}"
             )
     for remade in spec.remade:
         if remade.topic not in dict(spec.topic_ids):
-            raise BadSpec(f"{remade.topic} cannot be made again: there is no such topic")
+            raise BadSpec(f"{remade.topic} cannot be created again: it does not exist")
     wrong = why_no_coming_topics(
         tuple(topic for topic, _ in spec.topic_ids if topic in topics - set(INTERNAL_TOPICS)),
         spec.deletable_topics,
@@ -160,11 +160,13 @@ def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
         raise BadSpec(wrong)
     if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):
         raise BadSpec(
-            f"share.isolation.level of {name} is {READ_COMMITTED} or {READ_UNCOMMITTED}, "
+            f"share.isolation.level of {name} must be {READ_COMMITTED} or {READ_UNCOMMITTED}, "
             f"not {config.isolation_level!r}"
         )
     wrong = spec_limits.why_no_own_limits(config)
     if wrong:
         raise BadSpec(wrong)
     if topic.startswith("__"):
-        raise BadSpec(f"the dead-letter topic of {name} is no internal one, not {topic!r}")
+        raise BadSpec(
+            f"the dead-letter topic of {name} must not be an internal topic such as {topic!r}"
+        )

@@ -16,8 +16,8 @@ def why_no_coming_topics(
     """
     for topic in (*deletable, *later):
         if topic not in usable:
-            return f"{topic} cannot be made or deleted: users' topics are placed and have an id"
+            return f"{topic} cannot be created or deleted: only users' topics with a placement and an id can"
         if topic in later and topic in (*deletable, *remade):
-            return f"{topic} is made once, or deleted once: it cannot be in two of the lists"
+            return f"{topic} can be created once or deleted once: it cannot be in two of the lists"
     full = [topic for topic in later if topic in filled]
     return f"{full[0]} is not there at first: it can have no records" if full else ""

@@ -28,10 +28,10 @@ def share_level(spec: ClusterSpec) -> int:
 def why_no_share_version(spec: ClusterSpec) -> str:
     """Return why a cluster cannot start with its level of share.version, or ""."""
     if not 0 <= spec.share_version <= SHARE_VERSION:
-        return f"share_version is 0, 1 or {SHARE_VERSION}, not {spec.share_version}"
+        return f"share_version must be 0, 1 or {SHARE_VERSION}, not {spec.share_version}"
     if spec.share_rollout not in (0, STAGING_LEVEL - 1, STAGING_LEVEL):
         return (
-            f"share_rollout is the share.version at which a rollout of KIP-1289 begins: "
+            "share_rollout, the share.version at which a rollout of KIP-1289 begins, must be "
             f"{STAGING_LEVEL - 1}, {STAGING_LEVEL}, or 0 without a rollout, not {spec.share_rollout}"
         )
     if spec.share_rollout and spec.share_version < SHARE_VERSION:
@@ -40,7 +40,7 @@ def why_no_share_version(spec: ClusterSpec) -> str:
             f"share_version at {SHARE_VERSION}, not {spec.share_version}"
         )
     if spec.staging_level not in (SHARE_VERSION, STAGING_LEVEL):
-        return f"staging_level is 2 (the draft's) or 3, not {spec.staging_level}"
+        return f"staging_level must be 2 (the draft's) or 3, not {spec.staging_level}"
     given = [a.name for a in spec.members if a.share and not a.protocol]
     if given and share_level(spec) < SHARE_GROUP_LEVEL:
         return (

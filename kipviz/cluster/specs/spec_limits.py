@@ -118,7 +118,7 @@ def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
     if limit.lowest <= number <= limit.highest:
         return ""
     whose = f" of {of}" if of else ""
-    return f"{name}{whose} is from {limit.lowest} to {limit.highest}, not {number}"
+    return f"{name}{whose} must be from {limit.lowest} to {limit.highest}, not {number}"
 
 
 def why_no_transactions(spec: Any) -> str:

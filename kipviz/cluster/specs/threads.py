@@ -53,7 +53,7 @@ def why_no_threads(spec: ClusterSpec, application: ApplicationSpec) -> str:
         )
     for thread in application.threads:
         if not thread.name or names.count(thread.name) > 1:
-            return f"a thread of {name} has a name of its own, not {thread.name!r}"
+            return f"each thread of {name} must have a name of its own, not {thread.name!r}"
         if not 0 < thread.first < lines:
             return (
                 f"thread {thread.name} of {name} begins with a line from 1 to {lines - 1}, "

@@ -93,13 +93,13 @@ def clock_named(kind: str, delay_max_ms: int = NEVER, tick: str = TICKS[0]) -> C
 def why_no_clock(clock: Clock) -> str | None:
     """Return what is wrong with a clock, or None."""
     if clock.kind not in (UNTIMED, TIMED):
-        return f"the clock is {UNTIMED} or {TIMED}, not {clock.kind!r}"
+        return f"the clock must be {UNTIMED} or {TIMED}, not {clock.kind!r}"
     if clock.tick not in TICKS:
-        return f"a tick is {' or '.join(TICKS)}, not {clock.tick!r}"
+        return f"a tick must be {' or '.join(TICKS)}, not {clock.tick!r}"
     for name in ("delay_max_ms", "pause_max_ms", "refresh_ms"):
         bound = getattr(clock, name)
         if type(bound) is not int or bound < NEVER:
-            return f"{name} is a whole number from 0, or -1 for no bound, not {bound!r}"
+            return f"{name} must be a whole number of at least 0, or -1 for no bound, not {bound!r}"
     if clock.stamps and not clock.timed:
         return "records carry their time with a timed clock only: leave stamps at false"
     if clock.backs_off and not clock.timed:

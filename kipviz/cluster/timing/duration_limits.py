@@ -28,7 +28,7 @@ def why_no_durations(durations: Durations) -> str | None:
         most = INT64 if name in LONGS else INT32
         if type(value) is not int or not 1 <= value <= most:
             unit = "minutes" if name.endswith("_minutes") else "ms"
-            return f"{name} is a whole number of {unit} from 1 to {most}, not {value!r}"
+            return f"{name} must be a whole number of {unit} from 1 to {most}, not {value!r}"
     for kind in ("consumer_", "share_", ""):
         beat = getattr(durations, f"{kind}heartbeat_interval_ms")
         session = getattr(durations, f"{kind}session_timeout_ms")

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _from_0(text: str) -> int:
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"it takes a whole number from 0, not {text!r}")
+        raise argparse.ArgumentTypeError(f"it must be a whole number of at least 0, not {text!r}")
     return int(text)
 
 

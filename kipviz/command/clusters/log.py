@@ -78,7 +78,7 @@ def _place(text: str) -> tuple[str, int]:
     partition, _, offset = text.rpartition(":")
     if not (partition and offset.isascii() and offset.isdecimal() and len(offset) < 20):
         raise argparse.ArgumentTypeError(
-            f"it takes a partition and an offset, such as orders-0:1234, not {text!r}"
+            f"it must be a partition and an offset, such as orders-0:1234, not {text!r}"
         )
     return partition, int(offset)
 

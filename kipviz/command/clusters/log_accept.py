@@ -121,7 +121,7 @@ def _setting(text: str) -> tuple[str, str]:
     fields = BrokerSettings.__struct_fields__
     known = [kafka for kafka, ours in KAFKA_NAMES.items() if ours in fields]
     if not equals or name not in known:
-        raise Refused(f"a setting is NAME=VALUE with one of {', '.join(known)}; not {text!r}")
+        raise Refused(f"a setting must be NAME=VALUE with one of {', '.join(known)}, not {text!r}")
     try:
         setting_of(name, value)
     except ValueError as wrong:

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _port(text: str) -> int:
     """Parse a port number, or 0 for any free port."""
     if not (text.isascii() and text.isdecimal() and int(text) < 65_536):
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a port must be a number from 0 to 65535, not {text!r}")
     return int(text)
 
 
@@ -82,7 +82,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.1 <= found <= 86_400:
-        raise argparse.ArgumentTypeError(f"it takes seconds from 0.1 to 86400, not {text!r}")
+        raise argparse.ArgumentTypeError(f"it must be seconds from 0.1 to 86400, not {text!r}")
     return found
 
 

@@ -102,7 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _cell(text: str) -> tuple[str, int, int]:
     parts = text.rsplit(",", 2)
     if len(parts) != 3 or not all(part.strip().isdecimal() for part in parts[1:]):
-        raise Refused(f"--open takes DESIGN,DOWN,ACROSS, such as finding-D,10000,60000, not {text}")
+        raise Refused(
+            f"--open must be DESIGN,DOWN,ACROSS, such as finding-D,10000,60000, not {text}"
+        )
     return parts[0].strip(), int(parts[1]), int(parts[2])
 
 

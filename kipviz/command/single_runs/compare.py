@@ -96,7 +96,7 @@ def _in_columns(arguments: argparse.Namespace, views: Sequence[View]) -> bool:
         )
     if len(designs) < 2:
         raise Refused(
-            f"--designs takes two designs or more, with commas between them, not {designs[0]!r}"
+            f"--designs must be two or more designs with commas between them, not {designs[0]!r}"
         )
     if len(designs) == 2 and not views:
         arguments.left, arguments.right = designs

@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
             "a TLA+ module is written from a search: kipviz explore SCENARIO --design DESIGN --tla FILE.tla"
         )
     if suffix not in SUFFIXES:
-        raise Refused(f"--to takes a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}")
+        raise Refused(
+            f"--to must be a file that ends in {', '.join(SUFFIXES)}, not {arguments.to!r}"
+        )
     check_place(arguments.to)
     views = views_of(arguments)
     if views and suffix not in WITH_VIEWS:

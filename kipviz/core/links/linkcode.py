@@ -84,7 +84,7 @@ def read(text: str) -> Link:
             f"this permalink is in the format {newer[0]!r}, and this version of kipviz reads {PREFIX!r} "
             f"and {linkcode_v1.PREFIX!r}"
             if newer
-            else f"{_short(link)!r} is no permalink: one begins with {PREFIX!r}"
+            else f"{_short(link)!r} is not a permalink: one begins with {PREFIX!r}"
         )
     if len(link) > LENGTH_MAX:
         raise BadLink(

@@ -27,7 +27,7 @@ def why_not(path: str | os.PathLike[str]) -> str:
         return error.strerror or str(error)
     if stat.S_ISDIR(mode):
         return "it is a folder"
-    return "" if stat.S_ISREG(mode) else "it is no ordinary file"
+    return "" if stat.S_ISREG(mode) else "it is not an ordinary file"
 
 
 def write(

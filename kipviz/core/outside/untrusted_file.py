@@ -66,7 +66,7 @@ def _ordinary(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if stat.S_ISDIR(mode):
             raise OSError(errno.EISDIR, "it is a folder", str(path))
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+            raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
         yield file
 
 
@@ -80,5 +80,7 @@ def bytes_max() -> int:
     if not text:
         return BYTES_MAX
     if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= sys.maxsize):
-        raise OSError(errno.EINVAL, f"{SETTING} is a number of bytes from 1, not {text[:40]!r}")
+        raise OSError(
+            errno.EINVAL, f"{SETTING} must be a number of bytes of at least 1, not {text[:40]!r}"
+        )
     return int(text)

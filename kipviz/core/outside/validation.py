@@ -18,7 +18,7 @@ def path(what: str, given: object) -> Path:
         ValueError: if it is not one.
     """
     if not isinstance(given, str | os.PathLike) or not str(given) or "\0" in str(given):
-        raise ValueError(f"{what} is a path, such as 'run.trace', not {given!r}")
+        raise ValueError(f"{what} must be a path, such as 'run.trace', not {given!r}")
     return Path(given)
 
 
@@ -29,7 +29,7 @@ def text(what: str, given: object, such_as: str) -> str:
         ValueError: if it is not one.
     """
     if not isinstance(given, str):
-        raise ValueError(f"{what} is a text, such as {such_as!r}, not {given!r}")  # noqa: TRY004
+        raise ValueError(f"{what} must be a text, such as {such_as!r}, not {given!r}")  # noqa: TRY004
     return given
 
 
@@ -44,5 +44,5 @@ def several(what: str, given: object, such_as: str) -> tuple[str, ...]:
     )
     if found is None or not all(isinstance(each, str) for each in found):
         like = given if isinstance(given, str) else such_as
-        raise ValueError(f"{what} is a list of names, such as [{like!r}], not {given!r}")
+        raise ValueError(f"{what} must be a list of names, such as [{like!r}], not {given!r}")
     return found

@@ -157,7 +157,9 @@ def body_of(
         )
     for name in _OWN_NAMES:
         if name in header:
-            raise ValueError(f"the header of a trace file gets {name!r} by itself: leave it out")
+            raise ValueError(
+                f"the header of a trace file gets {name!r} automatically: leave it out"
+            )
     said = FORMAT if len(trees) == 1 else FORMAT_OF_SEVERAL
     lines = [_encode({"format": said, "kipviz": kipviz.__version__, **header})]
     firsts: list[int] = []
@@ -199,7 +201,7 @@ def _nodes(trace: Trace, first: int, model: Mapping[str, Any] | None) -> Iterato
         if id_ and not _reads_back(reader, action, node.action):
             raise TraceFileError(
                 f"the action {node.action!r} cannot be saved: it is not among the actions of its "
-                "model, or holds something that JSON cannot say"
+                "model, or contains something that JSON cannot represent"
             )
         parent = None if node.parent is None else first + node.parent
         line = _Line(parent, msgspec.Raw(action))
@@ -272,11 +274,11 @@ def load(
     for number, text in enumerate(lines, start=2):
         replay.add(number, text)
     if not (0 <= end.cursor < end.end and 0 <= end.tip < end.end and len(replay.ids) == end.end):
-        raise TraceFileError(f"{path}: the last line speaks of nodes that the file does not hold")
+        raise TraceFileError(f"{path}: the last line names nodes that are not in the file")
     kept = tuple(replay.kept(id_) for id_ in range(end.end))
     (at, cursor), (tree, tip) = kept[end.cursor], kept[end.tip]
     if at != tree:
-        raise TraceFileError(f"{path}: the last line speaks of two trees at once")
+        raise TraceFileError(f"{path}: the last line belongs to two trees")
     trace = replay.trees[at].jump(tip).jump(cursor)
     trees = (*replay.trees[:at], trace, *replay.trees[at + 1 :])
     lost = tuple(number for number, text in enumerate(lines) if text is None)
@@ -300,14 +302,14 @@ def _header(path: Path, data: bytes) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         header = None
     if not isinstance(header, dict) or "format" not in header:
-        raise TraceFileError(f"{path} is no trace file: its first line is not a header of one")
+        raise TraceFileError(f"{path} is not a trace file: its first line is not the header of one")
     if header["format"] not in (FORMAT, FORMAT_OF_SEVERAL):
         raise TraceFileError(
             f"{path} is in the format {header['format']!r}, but this version of kipviz reads "
             f"{FORMAT!r} and {FORMAT_OF_SEVERAL!r}"
         )
     if not isinstance(header.get("model"), dict):
-        raise TraceFileError(f"{path}: the header does not say which model the trace belongs to")
+        raise TraceFileError(f"{path}: the header does not name the model of the trace")
     return header
 
 

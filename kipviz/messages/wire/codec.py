@@ -276,7 +276,7 @@ def _primitive(field: Field, value: Any, path: str, *, compact: bool) -> bytes:
             return bytes([bool(value)])
         return int(value).to_bytes(SIZES[kind], "big", signed=True)
     except (OverflowError, TypeError, AttributeError, ValueError) as wrong:
-        raise WireError(path, -1, f"{value!r} is no {kind}") from wrong
+        raise WireError(path, -1, f"{value!r} is not of type {kind}") from wrong
 
 
 class Reader:

@@ -45,7 +45,7 @@ def stretches_of(plan: AuditPlan, bytes_each: int) -> list[Stretch]:
         ValueError: if `bytes_each` is less than 1.
     """
     if bytes_each < 1:
-        raise ValueError(f"a stretch has at least 1 byte, not {bytes_each}")
+        raise ValueError(f"a stretch must have at least 1 byte, not {bytes_each}")
     found: list[Stretch] = []
     for parts in plan.partitions:
         groups: list[list[LogPart]] = [[]]

@@ -182,7 +182,7 @@ def decode(segment: Segment, topic: str) -> tuple[Logged, ...]:
     decoder = metadata_record if topic == CLUSTER_METADATA else DECODERS.get(topic)
     if decoder is None:
         known = ", ".join((*DECODERS, CLUSTER_METADATA))
-        raise ValueError(f"{topic} is no internal topic that can be read; there are {known}.")
+        raise ValueError(f"{topic} is not an internal topic that can be read; these are: {known}.")
     return tuple(
         _decode_guarded(
             _marker if batch.control and topic in DECODERS else decoder, record, batch, segment.file

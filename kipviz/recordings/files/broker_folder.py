@@ -65,7 +65,7 @@ def broker_folder(path: Path) -> BrokerFolder:
     """
     if not path.is_dir():
         raise RecordingError(
-            str(path), WHOLE, "This is no folder: name a partition's, or a broker's."
+            str(path), WHOLE, "This is not a folder: name a partition's, or a broker's."
         )
     try:
         inside = sorted(path.iterdir())

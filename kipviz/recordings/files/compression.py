@@ -66,7 +66,7 @@ def _bytes_max() -> int:
     if not text:
         return BYTES_MAX
     if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= sys.maxsize):
-        raise ValueError(f"{SETTING} is a number of bytes from 1, not {text[:40]!r}")
+        raise ValueError(f"{SETTING} must be a number of bytes of at least 1, not {text[:40]!r}")
     return int(text)
 
 

@@ -97,7 +97,7 @@ def log_folders(
         ValueError: if `part_bytes` is less than 1.
     """
     if part_bytes < 1:
-        raise ValueError(f"a part has at least 1 byte, not {part_bytes}")
+        raise ValueError(f"a part must have at least 1 byte, not {part_bytes}")
     brokers = [broker_folder(place) for path in paths for place in _brokers_at(Path(path))]
     told = [metadata_of(each) for each in brokers]
     # The log with the most decisions was copied last.

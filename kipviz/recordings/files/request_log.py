@@ -84,7 +84,7 @@ def exchanges_of(content: bytes, zone: timezone) -> Iterator[tuple[int, Exchange
         try:
             yield at, _exchange(line, zone)
         except DAMAGE as problem:
-            why = f"is no request as a broker logs it ({type(problem).__name__}: {problem})"
+            why = f"is not a request as a broker logs it ({type(problem).__name__}: {problem})"
             yield at, UNKNOWN.but(problem=f"The line at byte {at} {why}")
 
 
@@ -101,11 +101,11 @@ def zone_of(utc_offset: str) -> timezone:
     """
     found = OFFSET.match(utc_offset)
     if found is None or int(found[3]) > 59:
-        raise ValueError(f"an offset from UTC is written as +02:00 or -05:30, not {utc_offset!r}")
+        raise ValueError(f"an offset from UTC must be like +02:00 or -05:30, not {utc_offset!r}")
     ahead = timedelta(hours=int(found[2]), minutes=int(found[3]))
     if ahead > FURTHEST:
         raise ValueError(
-            f"an offset from UTC is at most 14:00 hours, as +14:00, not {utc_offset!r}"
+            f"an offset from UTC must be at most 14:00 hours, as +14:00, not {utc_offset!r}"
         )
     return timezone(ahead if found[1] == "+" else -ahead)
 

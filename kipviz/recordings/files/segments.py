@@ -267,7 +267,7 @@ def _size(data: bytes, at: int, file: str) -> int | None:
             f"The batch has the old format {magic}; only format 2 (Kafka 0.11 or later) is read.",
         )
     if magic != MAGIC or base < 0 or length < HEADER_SIZE - _LENGTH_STARTS_AT:
-        raise RecordingError(file, at, "This is no Kafka log: no record batch begins here.")
+        raise RecordingError(file, at, "This is not a Kafka log: no record batch begins here.")
     return int(length) + _LENGTH_STARTS_AT
 
 
@@ -396,7 +396,7 @@ def _header(fields: Fields) -> tuple[str, bytes | None]:
     try:
         return key.decode(), _nullable_bytes(fields, "a header's value")
     except UnicodeDecodeError as problem:
-        raise FieldsError(start, "a header's key is no UTF-8 text") from problem
+        raise FieldsError(start, "a header's key is not UTF-8 text") from problem
 
 
 def _nullable_bytes(fields: Fields, what: str) -> bytes | None:

@@ -58,7 +58,7 @@ def shares_of(evidence: Evidence, count: int) -> tuple[AcceptShare, ...]:
         ValueError: if the count is less than 1.
     """
     if count < 1:
-        raise ValueError(f"there is at least 1 share, not {count}")
+        raise ValueError(f"the number of shares must be at least 1, not {count}")
     weights = _weights(evidence)
     touching: dict[Subject, list[int]] = {}
     for number, exchange in enumerate(evidence.exchanges):

@@ -47,4 +47,4 @@ def why_set_aside(number: int, exchange: Exchange, problem: BaseException) -> st
 def reason(number: int, exchange: Exchange, problem: BaseException) -> str:
     """Return the sentence about one exchange that cannot be decoded."""
     said = f"{type(problem).__name__}: {problem}"
-    return f"Request {number} is no {exchange.api} of version {exchange.version} ({said})"
+    return f"Request {number} is not {exchange.api} version {exchange.version} ({said})"

@@ -158,7 +158,9 @@ def report(
             less than 1.
     """
     if worlds_max < 1:
-        raise ValueError(f"at least 1 state of the cluster is kept, not {worlds_max}")
+        raise ValueError(
+            f"the number of states of the cluster to keep must be at least 1, not {worlds_max}"
+        )
     if isinstance(folder, list | tuple):
         told = _of_several(folder, requests)
         evidence = of_brokers(told, topics=topics, utc_offset=utc_offset, settings=settings)
@@ -173,7 +175,7 @@ def report(
         evidence = of_recording(place)
     elif requests is None:
         why = (
-            "This is no recording, so the requests are needed, too: name the broker's request log, "
+            "This is not a recording, so the requests are needed, too: name the broker's request log, "
             "which its logger kafka.request.logger writes at DEBUG."
         )
         raise RecordingError(str(place), WHOLE, why)

@@ -26,7 +26,7 @@ class SeatedWorlds:
             ValueError: if `most` is less than 1.
         """
         if most < 1:
-            raise ValueError(f"at least 1 world is kept, not {most}")
+            raise ValueError(f"the number of worlds to keep must be at least 1, not {most}")
         self._decisions, self._most = decisions, most
         self._known: OrderedDict[Hashable, tuple[Known, ...]] = OrderedDict()
         self._worlds: OrderedDict[Hashable, tuple[World, World]] = OrderedDict()

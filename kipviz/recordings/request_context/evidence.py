@@ -357,11 +357,11 @@ def setting_of(name: str, text: str) -> tuple[str, Any]:
     now = getattr(BrokerSettings(), field)
     if isinstance(now, bool):
         if text not in ("true", "false"):
-            raise ValueError(f"{name} is true or false, not {text!r}")
+            raise ValueError(f"{name} must be true or false, not {text!r}")
         return field, text == "true"
     if isinstance(now, int):
         if not text.isdecimal():
-            raise ValueError(f"{name} is a whole number, not {text!r}")
+            raise ValueError(f"{name} must be a whole number, not {text!r}")
         return field, int(text)
     return field, text
 

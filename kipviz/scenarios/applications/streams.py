@@ -38,7 +38,7 @@ class StreamsConfig(Value, frozen=True):
             WITH_TASKS,
         ):
             raise ValueError(
-                f"an application is of version {WITH_TASKS} or {WITH_THREADS} and is upgraded from {WITH_TASKS} or nothing, not "
+                f"an application must have version {WITH_TASKS} or {WITH_THREADS} and be upgraded from {WITH_TASKS} or nothing, not "
                 f"{self.version!r} from {self.upgrade_from!r}"
             )
         if self.upgrade_from and self.group_aware is not None:

@@ -80,7 +80,7 @@ def read_blocks(lines: Sequence[Numbered]) -> Iterator[Block]:
             yield _item(lines[at:end])
             at = end
         elif _BEGINS.match(text) or text.startswith(" "):
-            raise Wrong(number, f"This line is no paragraph, list, heading or block: {text!r}.")
+            raise Wrong(number, f"This line is not a paragraph, list, heading or block: {text!r}.")
         else:
             end = at
             while end < len(lines) and _goes_on(lines[end][1]):
@@ -117,7 +117,7 @@ def _item(lines: Sequence[Numbered]) -> Block:
         if inner.startswith(REPLY):
             quoted.append(inner.removeprefix(REPLY))
         elif quoted:
-            raise Wrong(at, f"A reply goes on with {REPLY!r}: {inner!r}.")
+            raise Wrong(at, f"A reply must continue with {REPLY!r}: {inner!r}.")
         else:
             texts.append(inner)
     return Block(ITEM, number, _join_texts(texts), reply=_join_texts(quoted))

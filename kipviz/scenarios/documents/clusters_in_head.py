@@ -158,7 +158,7 @@ class _Reading:
     def struct(self, kind: type, node: Node, base: Any, **given: Any) -> Any:
         """Read a value of a class: the fields that a map has, and those of a base for the others."""
         if not isinstance(node, Keys):
-            raise Wrong(node.line, f"Here goes a map of keys: {', '.join(_names(kind, given))}.")
+            raise Wrong(node.line, f"This must be a map of keys: {', '.join(_names(kind, given))}.")
         rows = {row.name: row for row in fields(kind) if row.name not in given}
         values = dict(given)
         for name, at, inner in node.entries:
@@ -200,7 +200,7 @@ class _Reading:
             ]
         if kind is int:
             if not is_number(node):
-                raise Wrong(node.line, f"{name} is a whole number, not {node.text!r}.")
+                raise Wrong(node.line, f"{name} must be a whole number, not {node.text!r}.")
             return int(node.text)
         return node.text
 
@@ -212,7 +212,7 @@ class _Reading:
                 raise Wrong(node.line, f"{name} is a map, or [].")
             return tuple(self.value(kinds[0], each, name) for each in node.items)
         if len(node.items) != len(kinds):
-            raise Wrong(node.line, f"{name} has {len(kinds)} values, not {len(node.items)}.")
+            raise Wrong(node.line, f"{name} must have {len(kinds)} values, not {len(node.items)}.")
         pairs = zip(kinds, node.items, strict=True)
         return tuple(self.value(kind, each, name) for kind, each in pairs)
 
@@ -225,7 +225,7 @@ class _Reading:
     def _records(self, key: str, at: int, node: Node) -> tuple[str, int, tuple[str, ...]]:
         asked = _RECORDS.fullmatch(key)
         if asked is None:
-            raise Wrong(at, f"Records are 'src-0 from 100: [a, b]', not {key!r}.")
+            raise Wrong(at, f"Records must be 'src-0 from 100: [a, b]', not {key!r}.")
         return asked[1], int(asked[2]), self._tuple((str, ...), node, "records")
 
     def _two(self, kind: type) -> Callable[[str, int, Node], tuple[str, Any]]:
@@ -233,7 +233,7 @@ class _Reading:
 
     def _release(self, key: str, at: int, node: Node) -> tuple[int, str]:
         if _BROKER.fullmatch(key) is None:
-            raise Wrong(at, f"A broker is a whole number, not {key!r}.")
+            raise Wrong(at, f"A broker must be a whole number, not {key!r}.")
         return int(key), str(self.value(str, node, key))
 
     def _read_keyed(self, kind: type) -> Callable[[str, int, Node], Any]:
@@ -278,7 +278,7 @@ def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any,
         if isinstance(node, Row) and not node.items:
             return ()
         if not isinstance(node, Keys):
-            raise Wrong(node.line, "Here goes a map, or [] for none.")
+            raise Wrong(node.line, "This must be a map, or [] for none.")
         return tuple(read(key, at, inner) for key, at, inner in node.entries)
 
     return reading
@@ -287,7 +287,7 @@ def _pairs(read: Callable[[str, int, Node], Any]) -> Callable[[Node], tuple[Any,
 def _each(read: Callable[[int, str], Any]) -> Callable[[Node], tuple[Any, ...]]:
     def reading(node: Node) -> tuple[Any, ...]:
         if not isinstance(node, Row):
-            raise Wrong(node.line, "Here goes a list, or [] for none.")
+            raise Wrong(node.line, "This must be a list, or [] for none.")
         words = [each for each in node.items if isinstance(each, Word)]
         return tuple(read(each.line, each.text) for each in words)
 
@@ -297,7 +297,9 @@ def _each(read: Callable[[int, str], Any]) -> Callable[[Node], tuple[Any, ...]]:
 def _acl(at: int, text: str) -> Acl:
     asked = _ACL.fullmatch(text)
     if asked is None:
-        raise Wrong(at, f"An ACL is 'app-1 may READ TOPIC src' or 'must not', not {text!r}.")
+        raise Wrong(
+            at, f"An ACL must be 'app-1 may READ TOPIC src' or with 'must not', not {text!r}."
+        )
     if asked[3] not in Operation.__members__:
         raise Wrong(at, not_known("operation", asked[3], Operation.__members__))
     if asked[4] not in Resource.__members__:

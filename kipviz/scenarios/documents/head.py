@@ -106,7 +106,7 @@ def _keys(
             raise Wrong(at, _no_key(text, indent))
         key = unquoted(at, asked[2]) if asked[2].startswith('"') else asked[2].strip()
         if key in [name for name, _, _ in entries]:
-            raise Wrong(at, f"The key {key!r} comes twice.")
+            raise Wrong(at, f"The key {key!r} is given twice.")
         lines = lines[1:]
         node: Node
         if asked[3] == "{}":
@@ -129,7 +129,7 @@ def _no_key(text: str, indent: int) -> str:
         return (
             f"This line is indented by {_indent(text)} spaces, not by {indent}: {text.strip()!r}."
         )
-    return f"A line of the head is 'key: value', not {text.strip()!r}."
+    return f"A line of the head must be 'key: value', not {text.strip()!r}."
 
 
 def _items(
@@ -140,7 +140,7 @@ def _items(
         at, text = lines[0]
         asked = _ITEM.fullmatch(text)
         if asked is None or _indent(text) > indent:
-            raise Wrong(at, f"An item of a list is '- value', not {text.strip()!r}.")
+            raise Wrong(at, f"An item of a list must be '- value', not {text.strip()!r}.")
         items.append(_value(at, asked[2]))
         lines = lines[1:]
     return Row(first, tuple(items)), lines
@@ -154,10 +154,14 @@ def _value(at: int, text: str) -> Word | Row:
     if text.startswith(("[", '"')):
         node, end = _in_row(at, text, 0)
         if text[end:].strip():
-            raise Wrong(at, f"Nothing may follow {text[:end]}, not {text[end:].strip()!r}.")
+            raise Wrong(
+                at, f"Nothing may follow {text[:end]}, but there is {text[end:].strip()!r}."
+            )
         return node
     if not _PLAIN.fullmatch(text):
-        raise Wrong(at, f"A text with one of its signs goes in quotes: {json.dumps(text)}.")
+        raise Wrong(
+            at, f"A text with one of these characters must be in quotes: {json.dumps(text)}."
+        )
     return Word(at, text)
 
 
@@ -171,14 +175,14 @@ def unquoted(at: int, text: str) -> str:
         found = str(json.loads(text))
         found.encode()
     except ValueError:
-        raise Wrong(at, f"A text in quotes is written as in JSON, not {text}.") from None
+        raise Wrong(at, f"A text in quotes must be written as in JSON, not {text}.") from None
     return found
 
 
 def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row, int]:
     """Read one value of a list from a position in the line; return it and where it ends."""
     if depth > DEPTH_MAX:
-        raise Wrong(at, f"Lists go at most {DEPTH_MAX} deep.")
+        raise Wrong(at, f"Lists can be nested at most {DEPTH_MAX} deep.")
     if text[start : start + 1] == '"':
         quoted = _QUOTED.match(text, start)
         if quoted is None:
@@ -187,7 +191,10 @@ def _in_row(at: int, text: str, start: int, depth: int = 0) -> tuple[Word | Row,
     if text[start : start + 1] != "[":
         asked = _PLAIN_IN_ROW.match(text, start)
         if asked is None:
-            raise Wrong(at, f"A list is [one, two], with texts in quotes if need be, not {text!r}.")
+            raise Wrong(
+                at,
+                f"A list must be [one, two], with quotes around a text that needs them, not {text!r}.",
+            )
         return Word(at, asked[0].rstrip()), asked.end()
     items: list[Word | Row] = []
     start = _past_spaces(text, start + 1)

@@ -116,7 +116,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, at)
         if found is None:
             raise Wrong(
-                line, f"This is no Java: {repeated(text[at : at + 20].partition(chr(10))[0])!r}."
+                line, f"This is not Java: {repeated(text[at : at + 20].partition(chr(10))[0])!r}."
             )
         if found.lastgroup not in ("space", "line"):
             yield _Token(str(found.lastgroup), found[0], line)
@@ -224,7 +224,9 @@ class _Reading:
         self.take("(")
         name = self._declared()
         if not self.is_next(":"):
-            self.refuse("'for' goes over what poll() has given: for (record : records).", line)
+            self.refuse(
+                "'for' must iterate over the records of poll(): for (record : records).", line
+            )
         self.take(":")
         over = self.expression(depth)
         self.take(")")
@@ -382,7 +384,7 @@ class _Reading:
             token = self.take()
             depth += {"<": 1, ">": -1}.get(token.text, 0)
             if token.kind != "name" and token.text not in "<>,.?[]":
-                self.refuse(f"{repeated(token.text)!r} is no part of a type.", token.line)
+                self.refuse(f"{repeated(token.text)!r} is not part of a type.", token.line)
             if not depth:
                 return
 

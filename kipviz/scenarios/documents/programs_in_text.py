@@ -107,9 +107,9 @@ def read_program(lines: Sequence[tuple[int, str]], first: int) -> Written:
 def _read_line(at: int, text: str, number: int) -> Line:
     asked = _LINE.match(text)
     if asked is None:
-        raise Wrong(at, f"A line of a program is 'NUMBER CALL: SOURCE', not {text!r}.")
+        raise Wrong(at, f"A line of a program must be 'NUMBER CALL: SOURCE', not {text!r}.")
     if int(asked[1]) != number:
-        raise Wrong(at, f"This is line {number} of the program, not {asked[1]}.")
+        raise Wrong(at, f"This is line {number} of the program, but its number is {asked[1]}.")
     if asked[2] not in [call.value for call in Call]:
         raise Wrong(at, not_known("call", asked[2], (call.value for call in Call)))
     options: dict[str, object] = {}

@@ -67,7 +67,7 @@ _WHY_NOT: Mapping[type[ast.AST], tuple[str, str]] = {
     ast.AsyncWith: ("async", "an application's clients live as long as its process"),
     ast.AsyncFor: ("async", "the clients of a program block"),
     ast.Await: ("await", "the clients of a program block"),
-    ast.Return: ("return", "a program is no function; break leaves a loop"),
+    ast.Return: ("return", "a program is not a function; break leaves a loop"),
     ast.Assert: ("assert", _NO_BRANCH),
     ast.AugAssign: ("arithmetic", "the model has no variables but what its calls give"),
     ast.BinOp: ("arithmetic", "the model has no variables but what its calls give"),
@@ -147,7 +147,7 @@ def read_python(lines: Sequence[tuple[int, str]], first: int) -> Written:
     if len(texts) > LINES_MAX or sum(map(len, texts)) > LETTERS_MAX:
         raise Wrong(
             first,
-            f"A program has at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not {len(texts)} and "
+            f"A program can have at most {LINES_MAX} lines and {LETTERS_MAX:,} letters, not {len(texts)} and "
             f"{sum(map(len, texts)):,}.",
         )
     java = is_java(texts)
@@ -172,9 +172,9 @@ def _parse_lines(texts: Sequence[str]) -> ast.Module:
             return ast.parse("\n".join(texts))
     except SyntaxError as wrong:
         at = min(max(wrong.lineno or 1, 1), len(texts))
-        raise Wrong(at, f"This is no Python: {repeated(texts[at - 1].strip())!r}.") from None
+        raise Wrong(at, f"This is not Python: {repeated(texts[at - 1].strip())!r}.") from None
     except ValueError:
-        raise Wrong(1, "A program has no sign that no text has.") from None
+        raise Wrong(1, "A program cannot contain a character that no text has.") from None
 
 
 def is_python(program: tuple[Line, ...]) -> bool:
@@ -223,7 +223,7 @@ class _Reading:
     def _place(self, label: _Label, number: int) -> int:
         found = label.found()
         if found is None:
-            raise Wrong(number, "Behind this line comes a loop without a call, which never ends.")
+            raise Wrong(number, "After this line comes a loop without a call, which never ends.")
         return found.at
 
     def _check_flush(self) -> None:
@@ -242,7 +242,7 @@ class _Reading:
         place: _Label | None = here
         for statement in body:
             if place is None:
-                refuse(statement, "Nothing gets to this line: what stands above it goes elsewhere.")
+                refuse(statement, "This line is never reached: the lines above it lead elsewhere.")
             place = self.statement(statement, place, around)
         return place
 
@@ -290,7 +290,7 @@ class _Reading:
         if call in GIVES and name:
             self.names = self.names.with_name(name, GIVES[call])
         if self.drafts and self.drafts[-1].number == node.lineno:
-            refuse(node, "A line has one call: the page lights the line that a process is in.")
+            refuse(node, "A line has one call: the page highlights the line that a process is in.")
         here.is_at(len(self.drafts))
         behind = _Label()
         line = Line("", call, catches=around.catches if around.catch else ()).but(**changes)
@@ -341,7 +341,7 @@ class _Reading:
         if not isinstance(node.target, ast.Name) or not records or over != records:
             refuse(
                 node,
-                f"'for' goes over what poll() has given: for record in {records or 'records'}, not {over}.",
+                f"'for' must iterate over the records of poll(): for record in {records or 'records'}, not {over}.",
             )
         if node.orelse:
             refuse(node.orelse[0], "'else' of a for is not in a program.")
@@ -385,7 +385,7 @@ class _Reading:
         if node.orelse:
             refuse(
                 node.orelse[0],
-                "'else' of a try is not in a program: write it behind the last call.",
+                "'else' of a try is not in a program: write it after the last call.",
             )
         *again, doing = node.handlers
         rethrows = tuple(name for each in again for name in self._thrown_again(each, around))
@@ -394,7 +394,7 @@ class _Reading:
         if _is_raise(doing):
             refuse(
                 doing,
-                "The last 'except' does something with the exception; 'raise' alone is no catch.",
+                "The last 'except' does something with the exception; 'raise' alone does not handle it.",
             )
         catches = self._list_caught(doing, around)
         exits = [self.block(node.body, here, around.but(catch=catch, catches=catches))]
@@ -461,19 +461,25 @@ class _Reading:
 def _classes(handler: ast.ExceptHandler) -> tuple[str, ...]:
     """Return the classes that an except names."""
     if handler.type is None:
-        refuse(handler, f"'except:' takes what is no KafkaException, too: {_NOT_KAFKAS}")
+        refuse(
+            handler,
+            f"'except:' also catches exceptions that are not KafkaExceptions: {_NOT_KAFKAS}",
+        )
     nodes = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     names = tuple(repeated(ast.unparse(each)) for each in nodes)
     for node, name in zip(nodes, names, strict=True):
         if not isinstance(node, ast.Name):
-            refuse(handler, f"An 'except' names classes of exceptions, not {name}.")
+            refuse(handler, f"An 'except' must name classes of exceptions, not {name}.")
         if name in ("ApiException", "RetriableException", "AuthorizationException"):
             refuse(
                 handler,
                 f"{name!r} stands for many exceptions; name them, or take all with {KAFKA_EXCEPTION}.",
             )
         if name in vars(builtins) or name in _OF_JAVA:
-            refuse(handler, f"'except {name}' takes what is no KafkaException: {_NOT_KAFKAS}")
+            refuse(
+                handler,
+                f"'except {name}' catches exceptions that are not KafkaExceptions: {_NOT_KAFKAS}",
+            )
     if len(names) > 1 and KAFKA_EXCEPTION in names:
         refuse(handler, f"{KAFKA_EXCEPTION} is every one of them: name it alone.")
     return names

@@ -239,7 +239,7 @@ def _lanes(keys: Keys, hosts: Sequence[str]) -> tuple[str, ...]:
         if word.text not in hosts:
             raise Wrong(word.line, not_known("lane", word.text, hosts))
     if len(words) > LANES_MAX:
-        raise Wrong(words[0].line, f"A story shows at most {LANES_MAX} lanes, not {len(words)}.")
+        raise Wrong(words[0].line, f"A story can show at most {LANES_MAX} lanes, not {len(words)}.")
     return tuple(word.text for word in words)
 
 
@@ -250,7 +250,7 @@ def _sections(blocks: Sequence[Block], first: int) -> list[_Section]:
     """Return the title's section and one for each heading below it."""
     if not blocks or blocks[0].kind != HEADING or blocks[0].level != 1:
         at = blocks[0].line if blocks else first
-        raise Wrong(at, "Below the head comes the title: '# The title'.")
+        raise Wrong(at, "The title must follow the head: '# The title'.")
     found: list[_Section] = []
     for block in blocks:
         if block.kind != HEADING:
@@ -279,15 +279,19 @@ def _opening(
         elif block.kind == FENCE and block.text.startswith(PROGRAM):
             name = block.text.removeprefix(PROGRAM).strip()
             if name in programs or name in programs_by_name():
-                raise Wrong(block.line, f"There is a program {name!r} already; name it otherwise.")
+                raise Wrong(
+                    block.line, f"The program {name!r} already exists: choose another name."
+                )
             programs[name] = (block.line, read_program(block.lines, block.line))
         elif block.kind == ITEM and block.text.startswith(WATCH):
             watched.append(Watch(0, block.text.removeprefix(WATCH)))
         else:
             allowed = "one paragraph and blocks of programs ('```program NAME')"
-            raise Wrong(block.line, f"Between the title and the first beat go {allowed}.")
+            raise Wrong(block.line, f"Only {allowed} may be between the title and the first beat.")
     if not said:
-        raise Wrong(title.heading.line, "Below the title goes one paragraph: what the story shows.")
+        raise Wrong(
+            title.heading.line, "One paragraph must follow the title: what the story shows."
+        )
     return said, programs, tuple(watched)
 
 
@@ -313,9 +317,11 @@ def _beat(
         else:
             raise Wrong(block.line, _not_in_a_beat(block))
     if not said:
-        raise Wrong(title.line, f"The beat {title.text!r} has no paragraph that tells it.")
+        raise Wrong(title.line, f"The beat {title.text!r} has no paragraph that describes it.")
     if not steps:
-        raise Wrong(title.line, f"The beat {title.text!r} has no steps: give '```steps' and lines.")
+        raise Wrong(
+            title.line, f"The beat {title.text!r} has no steps: write '```steps' and lines."
+        )
     if asked and not (any(c.right for c in choices) and len(choices) > 1):
         raise Wrong(at, f"A question has two choices or more, one of them right: '- {RIGHT}text'.")
     question = Question(number, asked, tuple(choices)) if asked else None
@@ -325,7 +331,7 @@ def _beat(
 
 def _choice(block: Block) -> Choice:
     if not block.reply:
-        raise Wrong(block.line, "Below a choice goes what to say to it: '  > text'.")
+        raise Wrong(block.line, "A choice must be followed by its reply: '  > text'.")
     return Choice(block.text[len(RIGHT) :], block.text.startswith(RIGHT), block.reply)
 
 

@@ -33,7 +33,7 @@ def batch_in(data: bytes) -> LoggedBatch:
     """
     found = list(batches(data, "the batch of a Produce request"))
     if len(found) != 1 or found[0].control:
-        raise ValueError(f"a partition of a Produce request has one batch, not {len(found)}")
+        raise ValueError(f"a partition of a Produce request must have one batch, not {len(found)}")
     return found[0]
 
 

@@ -42,7 +42,9 @@ def share_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
     """Join a share group, stay in it, or leave it."""
     topics = said["SubscribedTopicNames"] or ("",)
     if len(topics) > 1:
-        raise Refused(f"a member of the model's share groups subscribes to one topic, not {topics}")
+        raise Refused(
+            f"a member of the model's share groups can subscribe to only one topic, not {topics}"
+        )
     message = ShareGroupHeartbeat(said["GroupId"], said["MemberId"], said["MemberEpoch"], topics[0])
     return as_written(message, desk)
 
@@ -178,7 +180,7 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
     who = (said["GroupId"] or "", said["MemberId"] or "")
     mode = said.get("ShareAcquireMode", 0)
     if mode not in (0, 1):
-        raise Refused(f"ShareAcquireMode is 0 or 1, not {mode}")
+        raise Refused(f"ShareAcquireMode must be 0 or 1, not {mode}")
     message = ShareFetch(
         *who,
         said["ShareSessionEpoch"],

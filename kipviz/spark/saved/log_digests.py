@@ -32,7 +32,7 @@ def what_is_damaged(folder: Path) -> str:
     try:
         known = msgspec.json.decode(untrusted_file.read(list_), type=dict[str, str])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return f"{list_} is damaged: it is no list of digests."
+        return f"{list_} is damaged: it is not a list of digests."
     there = {file.name: file for file in _files(folder)}
     for name in sorted(known.keys() | there.keys()):
         if name not in there:

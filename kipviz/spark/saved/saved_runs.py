@@ -114,7 +114,7 @@ class KeptRuns:
         if not known.exists():
             if any(self._folder.iterdir()):
                 raise ValueError(
-                    f"{folder} holds something that is no campaign: name a new folder."
+                    f"{folder} holds something that is not a campaign: name a new folder."
                 )
             atomic_write.write(known, about)
         elif untrusted_file.read(known) != about:

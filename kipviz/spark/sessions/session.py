@@ -175,7 +175,7 @@ def check_master(master: str) -> None:
         or re.fullmatch(r"(spark|sc|k8s)://\S+", master)
     )
     if not known:
-        raise ValueError(f"{master!r} is no Spark master: use {_MASTERS_ALLOWED}.")
+        raise ValueError(f"{master!r} is not a Spark master: use {_MASTERS_ALLOWED}.")
 
 
 def with_retries(master: str) -> str:

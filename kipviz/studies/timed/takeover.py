@@ -123,7 +123,7 @@ def _run_until(model: ClusterModel, trace: Trace, name: str, call: str) -> Trace
             for e in trace.here.events
         ):
             return trace
-    raise AssertionError(f"{call}() of {name} does not come back")
+    raise AssertionError(f"{call}() of {name} does not return")
 
 
 def _next(model: ClusterModel, trace: Trace, name: str, other: str) -> ClusterAction:

@@ -23,7 +23,7 @@ def percentile(durations: Sequence[int], percent: int) -> int:
     """
     if not durations or not 1 <= percent <= 100:
         raise ValueError(
-            f"a percentile is 1 to 100 of at least one duration, not {percent} of {len(durations)}"
+            f"a percentile must be from 1 to 100, and of at least one duration, not {percent} of {len(durations)}"
         )
     rank = -(-percent * len(durations) // 100)
     return sorted(durations)[rank - 1]

@@ -40,7 +40,7 @@ def checked_picture(text: str) -> str:
     try:
         root = ET.fromstring(svg)  # noqa: S314  no document type, so no entities of its own
     except (ET.ParseError, ValueError, UnicodeError) as wrong:
-        raise BadPicture(f"is no well-formed XML: {wrong}.") from None
+        raise BadPicture(f"is not well-formed XML: {wrong}.") from None
     for element in root.iter():
         _check(element)
     if root.tag.startswith("{"):

@@ -109,7 +109,7 @@ def own_views(views: object) -> tuple[OwnView, ...]:
     """
     if not isinstance(views, Iterable) or isinstance(views, str | bytes | Mapping):
         raise BadView(
-            f"views is a list of functions, such as [my_view], not {_render_value(views)}."
+            f"views must be a list of functions, such as [my_view], not {_render_value(views)}."
         )
     made: dict[str, OwnView] = {}
     for view in views:
@@ -123,7 +123,7 @@ def own_views(views: object) -> tuple[OwnView, ...]:
 def _check(view: object) -> None:
     if not isinstance(view, FunctionType) or view.__name__ == "<lambda>":
         raise BadView(
-            f"A view is a function that is written with def, from a world to rows or to an SVG, not {_render_value(view)}."
+            f"A view must be a function written with def, from a world to rows or to an SVG, not {_render_value(view)}."
         )
     given = list(inspect.signature(view).parameters.values())
     needed = [p for p in given if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
@@ -181,7 +181,7 @@ def _read(answer: object) -> Card:
     """Return a view's result as a card."""
     if isinstance(answer, str):
         if not is_picture(answer):
-            raise _WrongAnswer(f"returned a text that is no SVG. {ALLOWED}")
+            raise _WrongAnswer(f"returned a text that is not an SVG. {ALLOWED}")
         try:
             svg = checked_picture(answer)
         except BadPicture as wrong:

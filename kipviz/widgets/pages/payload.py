@@ -481,7 +481,7 @@ def read(payload: Mapping[str, Any]) -> Payload:
     try:
         known = msgspec.convert(payload, Payload)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"This is no payload of format {FORMAT}: {wrong}.") from wrong
+        raise ValueError(f"This is not a payload of format {FORMAT}: {wrong}.") from wrong
     if not known.steps:
         raise ValueError("A payload needs at least one step: step 0 is the start.")
     lanes = _names("lane", (lane.id for lane in known.lanes))
@@ -509,7 +509,7 @@ def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
     try:
         suffix = msgspec.convert(branch, Branch)
     except msgspec.ValidationError as wrong:
-        raise ValueError(f"This is no branch of a format {FORMAT} payload: {wrong}.") from wrong
+        raise ValueError(f"This is not a branch of a format {FORMAT} payload: {wrong}.") from wrong
     if not suffix.steps:
         raise ValueError(f"Branch {suffix.id} has no step of its own.")
     lanes = {lane.id for lane in known.lanes}
@@ -528,7 +528,7 @@ def _names(what: str, names: Iterable[str]) -> set[str]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"Two {what}s are called {name!r}; each needs a name of its own.")
+            raise ValueError(f"Two {what}s are called {name!r}; each needs its own name.")
         seen.add(name)
     return seen
 

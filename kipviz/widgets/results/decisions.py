@@ -92,7 +92,7 @@ def saves(run: Stepper | Task | Verdict, prop: str = "", *, search: bool = False
             )
         made = run.lab.run_at(run.branch, run.step)
     elif not isinstance(run, Task | Verdict):
-        raise ValueError(f"a run is a stepper, a task or a verdict, not {run!r}")  # noqa: TRY004
+        raise ValueError(f"a run must be a stepper, a task or a verdict, not {run!r}")  # noqa: TRY004
     else:
         made = runs.replay(run.task if isinstance(run, Verdict) else run)
     return saves_of(breaking(made, prop), search=search)

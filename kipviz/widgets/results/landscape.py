@@ -380,7 +380,7 @@ def _numbers(text: str) -> tuple[int, ...]:
     words = [word.strip().replace("_", "") for word in text.split(",") if word.strip()]
     wrong = next((word for word in words if not word.isdecimal()), None)
     if wrong is not None:
-        raise ValueError(f"{wrong!r} is no whole number; values look like 10000, 30000")
+        raise ValueError(f"{wrong!r} is not a whole number; values look like 10000, 30000")
     return tuple(map(int, words))
 
 
@@ -431,7 +431,7 @@ def landscape(
     """
     for side in (down, across):
         if not isinstance(side, Sequence) or isinstance(side, str) or len(side) != 2:
-            raise ValueError(f"an axis is a setting and its values, not {side!r}")
+            raise ValueError(f"an axis must be a setting and its values, not {side!r}")
     question = Question(
         scenario,
         several("designs", designs, "repaired"),

@@ -81,7 +81,7 @@ def outcomes(
     """
     if isinstance(seeds, int):
         if seeds < 1:
-            raise ValueError(f"seeds is a number of runs from 1, not {seeds!r}")
+            raise ValueError(f"seeds must be a number of runs of at least 1, not {seeds!r}")
         seeds = range(seeds)
     if seeds is None:
         bounds = Bounds(states_max=states_max)

@@ -304,7 +304,7 @@ class Lab:
     def _rename(self, command: Mapping[str, Any]) -> Answer:
         line, name = self._line(command.get("branch")), command.get("name")
         if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX:
-            raise ValueError(f"A name is 1 to {NAME_MAX} characters, not {name!r}.")
+            raise ValueError(f"A name must be 1 to {NAME_MAX} characters, not {name!r}.")
         if any("\ud800" <= sign <= "\udfff" for sign in name):
             raise ValueError(f"A name has whole characters, not halves of one as {name!r}.")
         line.name = " ".join(name.split())

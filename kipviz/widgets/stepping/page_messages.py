@@ -70,7 +70,7 @@ def why_not(name: str, value: Any) -> str:
     if name == "selection" and (missing := _missing(value)):
         return _render_kept(name, f"it has no text for {missing!r}")
     if name == "command" and not isinstance(value.get("do", "take"), str):
-        return _render_kept(name, "what it asks for is a text, such as 'take'")
+        return _render_kept(name, "what it asks for must be a text, such as 'take'")
     numbers = value if name == "lines" else [value] if name in ("step", "branch") else []
     if any(abs(number) > PLACE_MAX for number in numbers):
         return _render_kept(name, f"a place is a number up to {PLACE_MAX:,}")

@@ -156,7 +156,7 @@ def _hosts(side: Any) -> tuple[str, ...]:
     names = hosts_in(side) if isinstance(side, str) else side
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"A side of a network partition is the names of its hosts, such as 'B1 B3', not {side!r}."
+            f"A side of a network partition must be the names of its hosts, such as 'B1 B3', not {side!r}."
         )
     return tuple(names)
 
@@ -203,7 +203,9 @@ def delay(here: Standing, command: Command) -> Told:
     after = command.get("after", "quiet")
     until = here.last if after == "quiet" else _step(here, after, "the event it waits for")
     if until <= here.at and after != "quiet":
-        raise ValueError(f"A message waits for something later than step {here.at}, not {after}.")
+        raise ValueError(
+            f"A message can only wait for something later than step {here.at}, not {after}."
+        )
     course = here.course()
     course.hold(action, name, number)
     arrival = _arrival(here, number)
@@ -368,9 +370,9 @@ def _roll(
 def _dice(command: Command) -> tuple[int, int]:
     seed, steps = command.get("seed", 1), command.get("steps", RUN_STEPS)
     if type(seed) is not int:
-        raise ValueError(f"A seed is a whole number, such as 7, not {seed!r}.")
+        raise ValueError(f"A seed must be a whole number, such as 7, not {seed!r}.")
     if type(steps) is not int or not 1 <= steps <= RUN_STEPS_MAX:
-        raise ValueError(f"A run continues for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
+        raise ValueError(f"A run can continue for 1 to {RUN_STEPS_MAX} steps, not {steps!r}.")
     return seed, steps
 
 
@@ -381,7 +383,7 @@ def _wanted(command: Command) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
     if kind not in UNTIL:
-        raise ValueError(f"What to run until is one of {', '.join(UNTIL)}, not {kind!r}.")
+        raise ValueError(f"What to run until must be one of {', '.join(UNTIL)}, not {kind!r}.")
     if not isinstance(words, str) or not words.strip():
         raise ValueError("Say what to run until: a message, a state, a property or some words.")
     chosen = _FOUND.values() if kind == "any" else [_FOUND[kind]]
@@ -458,7 +460,7 @@ def _message(here: Standing, command: Command) -> tuple[Deliver, str, int]:
     said = command.get("message")
     digits = said[1:] if isinstance(said, str) and said[:1] == "m" else ""
     if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"{said!r} is no message; a message is named m1, m2 and so on.")
+        raise ValueError(f"{said!r} is not a message; messages are named m1, m2 and so on.")
     number, wire = int(digits), here.wire(here.at)
     action = wire.place_of(number)
     if action is None:
