@@ -62,6 +62,7 @@ class Callers:
         self._touched: dict[Caller, None] = {}
         self._waiting: dict[Caller, None] = {}
         self._made = 0
+        self._lowest = 1  # the number of the first connection of a client
 
     def __iter__(self) -> Iterator[Caller]:
         """Yield the open connections."""
@@ -107,13 +108,21 @@ class Callers:
 
     def name(self, caller: Caller, host: str) -> None:
         """Name a connection: its client's host, and the lowest free number."""
-        used, free = self._numbers.get((host, caller.broker)) or (0, [1])
+        used, free = self._numbers.get((host, caller.broker)) or (0, [self._lowest])
         number = heapq.heappop(free)
         if not free:
             free.append(number + 1)
         self._numbers[host, caller.broker] = (used + 1, free)
         caller.source = f"{host}/{number}"
         self._by_place[caller.source, caller.broker] = caller
+
+    def has_open(self, host: str, broker: int) -> bool:
+        """Return whether a client has an open connection with a name to a broker."""
+        return (host, broker) in self._numbers
+
+    def number_from(self, lowest: int) -> None:
+        """Assign no lower number to a connection of a client that has none open: those names were forgotten."""
+        self._lowest = max(self._lowest, lowest)
 
     def find(self, source: str, broker: int) -> Caller | None:
         """Return the unbroken connection with a name."""

@@ -17,12 +17,13 @@ from kipviz.cluster.actions import (
     CrashBroker,
     Deliver,
     LoseConnection,
+    Receive,
     Refresh,
     TimeOutTransaction,
 )
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.external_clients import receive
-from kipviz.cluster.real.served_run import ClientLine, RealClient
+from kipviz.cluster.real.served_run import ClientLine
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart
@@ -30,10 +31,7 @@ from kipviz.core.outside.printable import sentence
 from kipviz.core.traces.trace import Trace
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered
-from kipviz.messages.groups.several_groups import named_groups
-from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
-from kipviz.messages.transactions.transactions import named_transactions
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
 from kipviz.scenarios.scenario import PROPERTIES
@@ -41,9 +39,11 @@ from kipviz.serving.callers import Caller, Callers, Current
 from kipviz.serving.choosing.fault_points import find_reached
 from kipviz.serving.choosing.held_numbers import HeldNumbers
 from kipviz.serving.choosing.own_steps import OwnSteps
+from kipviz.serving.cleaning.closed_connections import forget_closed
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.client_hosts import ClientHosts
 from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
@@ -65,6 +65,7 @@ from kipviz.serving.translating.translate_cluster import (
 )
 
 STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
+RECEIVED_MAX = 32 * 1024 * 1024  # bytes of requests in the kept steps
 KEPT_BYTES_MAX = 64 * 1024 * 1024
 REQUESTS_MAX = 10_000
 CLIENT_LINES_MAX = 5_000
@@ -118,11 +119,13 @@ class ServedCluster:
         self.callers = Callers()
         self.lines = ServerLog()
         self.asked: deque[tuple[str, str]] = deque(maxlen=REQUESTS_MAX)
-        self.clients: dict[str, RealClient] = {}
+        self.clients = MetClients()
         self.hosts = ClientHosts(self._is_in_model)
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.logged = 0
         self.steps = 0
+        # Whether steps are still kept, and the bytes of the requests in them.
+        self._keeps, self._received = True, 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         self._numbers = HeldNumbers()
@@ -130,7 +133,7 @@ class ServedCluster:
         self._lost: Counter[tuple[str, int]] = Counter()
         # The world for which all long polls were looked at.
         self._looked: World | None = None
-        self._cleaning = LogCleaning(self.lines.append)
+        self._cleaning = LogCleaning(model, self.lines.append)
 
     @property
     def world(self) -> World:
@@ -264,7 +267,7 @@ class ServedCluster:
         if not caller.source:
             self.callers.name(caller, self.hosts.name_host(caller.client_id))
         self.asked.append((caller.source, type(message).__name__))
-        self._meet(caller, message)
+        self.clients.meet(caller, message, self.world, kept=self._keeps)
 
     def _answer(self, caller: Caller, current: Current) -> None:
         try:
@@ -283,30 +286,6 @@ class ServedCluster:
     def _is_in_model(self, host: str) -> bool:
         brokers = map(broker_host, self.model.spec.brokers)
         return host in self.world.applications or host in brokers
-
-    def _meet(self, caller: Caller, message: Message) -> None:
-        """Keep a request's information about its client, which the world does not store."""
-        name = host_of(caller.source)
-        known = self.clients.get(name) or RealClient(name)
-        softwares = known.software.split(", ") if known.software else []
-        if caller.software and caller.software not in softwares:
-            known = known.but(software=", ".join((*softwares, caller.software)))
-        names = dict.fromkeys(
-            (*known.transactional_ids, *filter(None, named_transactions(message)))
-        )
-        if len(names) > len(known.transactional_ids):
-            known = known.but(transactional_ids=tuple(names))
-        groups = dict.fromkeys((*known.group_ids, *filter(None, named_groups(message))))
-        if len(groups) > len(known.group_ids):
-            known = known.but(group_ids=tuple(groups))
-        if isinstance(message, Produce):
-            parts = dict.fromkeys(
-                (*known.partitions, *(b.partition for b in message.partition_data))
-            )
-            there = tuple(p for p in parts if p in self.world.logs)
-            if there != known.partitions:
-                known = known.but(partitions=there)
-        self.clients[name] = known
 
     def log_line(self, client: str, text: str) -> None:
         """Add a line of a client's log to the newest step; `client` is its client.id or its lane's name.
@@ -340,6 +319,7 @@ class ServedCluster:
         self.callers.break_all()
         self._judged.clear()
         self._numbers.clear()
+        self._cleaning.forget()
         self.trace = self.trace.jump(node)
         self.desk.world = self.trace.world
         self._own_steps.start_again(self.world)
@@ -365,16 +345,18 @@ class ServedCluster:
         before = self.world
         if isinstance(action, Refresh):
             self._own_steps.note_query(before, action)
-        if self.steps < STEPS_MAX:
+        if self._keeps and (self.steps >= STEPS_MAX or self._received > RECEIVED_MAX):
+            self._keeps = False
+            self.lines.append(
+                f"{self.steps} steps are kept; the run continues, without keeping more"
+            )
+        if self._keeps:
             self.trace = self.trace.take(action)
             self.desk.world, events = self.trace.world, self.trace.events
+            self._received += len(action.request) if isinstance(action, Receive) else 0
         else:
             outcome = self.model.step(before, action)
             self.desk.world, events = outcome.world, outcome.events
-            if self.steps == STEPS_MAX:
-                self.lines.append(
-                    f"{STEPS_MAX} steps are kept; the run continues, without keeping more"
-                )
         self.steps += 1
         self.desk.moments.note(before, self.world)
         self.desk.groups.note(before, self.world, events)
@@ -391,8 +373,16 @@ class ServedCluster:
                 self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
-        if self.steps > STEPS_MAX and self.steps % CLEAN_EVERY == 0:
-            self.desk.world = self._cleaning.clean(self.world)
+        if not self._keeps and self.steps % CLEAN_EVERY == 0:
+            self._clean()
+
+    def _clean(self) -> None:
+        """Remove what a run of days would fill the memory with; kept steps need none of it."""
+        world = forget_closed(self.model, self.world, self.callers)
+        self.desk.world = self._cleaning.clean(world)
+        self._own_steps.start_again(self.world)  # what expired may have let a response go
+        self.desk.moments.forget_gone(self.world)
+        self.clients.forget_gone(self.callers)
 
     def _close_callers_of(self, crashed: Iterable[int]) -> None:
         """Close the connections to brokers that crash, also those without a request in the model."""

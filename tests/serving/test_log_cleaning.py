@@ -10,7 +10,7 @@ from kipviz.designs.catalogue import design
 from kipviz.messages.wire.codec import decode, decode_head
 from kipviz.messages.wire.frame import RESPONSE_HEADER, header_version
 from kipviz.serving import served_cluster
-from kipviz.serving.cleaning import compaction, log_cleaning
+from kipviz.serving.cleaning import compaction, log_cleaning, retention
 from kipviz.serving.cleaning.compaction import compact
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
@@ -178,7 +178,7 @@ def small(monkeypatch):
     monkeypatch.setattr(served_cluster, "CLEAN_EVERY", 10)
     monkeypatch.setattr(log_cleaning, "TAIL", 4)
     monkeypatch.setattr(compaction, "TAIL", 4)
-    monkeypatch.setattr(log_cleaning, "BATCHES_MAX", 20)
+    monkeypatch.setattr(retention, "BATCHES_MAX", 20)
 
 
 def test_the_logs_of_a_long_run_are_bounded_and_a_new_coordinator_knows_what_the_old_one_knew(
@@ -316,7 +316,7 @@ def test_what_an_open_transaction_holds_stays(small):
     run.transact("first")
     log = run.cluster.world.logs["orders-0"]
     opened = log.but(open=((0, 9),), batches=log.batches.extend(log.batches[0:1] * 30))
-    assert log_cleaning.LogCleaning(print)._shorten(opened) is opened
+    assert retention.Retention(print)._shorten(opened, 10, "") is opened
 
 
 def test_a_log_whose_state_would_change_stays_as_it_is(small, monkeypatch):

@@ -12,7 +12,7 @@ segments; retention by time or size.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from kipviz.brokers.checks import Check, compare, in_order, looked_at
@@ -323,18 +323,20 @@ def forget(log: PartitionLog, producer_id: int) -> PartitionLog:
 def _read_again(log: PartitionLog, up_to: int) -> PartitionLog:
     """Return a log with only its batches below an offset, and its producers' state there."""
     fresh = _at_start(log)
+    forgotten: dict[int, list[int]] = {}
+    for producer_id, at in log.forgotten:
+        forgotten.setdefault(at, []).append(producer_id)
     for batch in log.batches:
         if batch.last_offset >= up_to:
             break
-        fresh = append(_remove_forgotten(fresh, log.forgotten), batch)
-    return _remove_forgotten(fresh, log.forgotten)
+        fresh = append(_remove_producers(fresh, forgotten.get(fresh.end_offset, ())), batch)
+    return _remove_producers(fresh, forgotten.get(fresh.end_offset, ()))
 
 
-def _remove_forgotten(log: PartitionLog, forgotten: tuple[tuple[int, int], ...]) -> PartitionLog:
+def _remove_producers(log: PartitionLog, producer_ids: Iterable[int]) -> PartitionLog:
     """Remove the producers that were forgotten at the end of a log."""
-    for producer_id, at in forgotten:
-        if at == log.end_offset:
-            log = log.but(producers=log.producers.without(producer_id))
+    for producer_id in producer_ids:
+        log = log.but(producers=log.producers.without(producer_id))
     return log
 
 

@@ -16,6 +16,8 @@ from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.serialization import NotAValue, deserialize, serialize
 from kipviz.messages.message import Message
 
+SMALL = 16 * 1024  # bytes of a request that is remembered with what it means
+
 
 def receive(source: str, broker: int, request: Message) -> Receive:
     """Return the action by which a guest's request is sent.
@@ -34,10 +36,10 @@ def request_of(action: Receive) -> Message:
     Raises:
         NotAValue: if its bytes are not a request.
     """
-    return _read(action.request)
+    data = action.request
+    return _read_small(data) if len(data) <= SMALL else _read(data)
 
 
-@lru_cache(maxsize=1024)
 def _read(data: bytes) -> Message:
     found = deserialize(data)
     if not isinstance(found, Message) or type(found) not in HANDLERS:
@@ -46,6 +48,9 @@ def _read(data: bytes) -> Message:
     if wrong:
         raise NotAValue(f"a field of the request has the wrong type: {wrong}")
     return found
+
+
+_read_small = lru_cache(maxsize=1024)(_read)
 
 
 def why_not(spec: ClusterSpec, world: World, action: Receive) -> str | None:

@@ -1,12 +1,9 @@
-"""The logs of a served cluster that runs for days: what is superseded or very old is removed, so memory is bounded.
+"""The state of a served cluster that runs for days: what is superseded, unused or very old is removed.
 
-A saved run replays its kept steps, so logs are cleaned only after those, between two steps. `__transaction_state` and
-`__consumer_offsets` are compacted (`compaction`). Of `__share_group_state` what is redundant goes
-(ShareCoordinatorService.performRecordPruning); a share-partition that is not used keeps its last snapshot and all that
-follows it, because snapshots are not repeated here. Of a user's partition the oldest batches go, as with
-log.retention.bytes, if there are more than `BATCHES_MAX`.
-
-Source: UnifiedLog.deleteRetentionSizeBreachedSegments.
+A saved run replays its kept steps, so cleaning begins after those, and happens between two steps.
+`__transaction_state` and `__consumer_offsets` are compacted (`compaction`). In `__share_group_state` each snapshot is
+repeated, and what is redundant then goes (ShareCoordinatorService.performRecordPruning). Users' partitions lose their
+oldest batches (`retention`). Producer ids, transactional ids and groups that were used longest ago expire (`expiry`).
 """
 
 from __future__ import annotations
@@ -18,45 +15,52 @@ from kipviz.brokers.share_coordinators.share_state_maintenance import (
     first_vote_needed,
     last_redundant_offset,
 )
+from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
+from kipviz.core.table import pairs
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, topic_of
 from kipviz.serving.cleaning.compaction import TAIL, compact
+from kipviz.serving.cleaning.expiry import expire_unused, forget_producers, repeat_snapshots
+from kipviz.serving.cleaning.retention import Retention
 
 CLEAN_EVERY = 1_000  # steps
-BATCHES_MAX = 100_000  # of a user's partition
 
 
 class LogCleaning:
-    """Cleans the logs of a world now and then; `say` gets a line for each user's partition that became shorter."""
+    """Cleans the world of a cluster now and then; `say` gets a line for each user's partition that became shorter."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, model: ClusterModel, say: Callable[[str], None]) -> None:
+        self._model = model
+        self._retention = Retention(say)
         self._sizes: dict[str, int] = {}
 
+    def forget(self) -> None:
+        """Measure everything again: the cluster went back to an earlier step."""
+        self._sizes.clear()
+
     def clean(self, world: World) -> World:
-        """Return a world whose long logs are cleaned; a log has to double before it is cleaned again."""
-        logs = world.logs
-        for partition, log in logs.items():
-            size = len(log.batches)
-            if topic_of(partition) not in INTERNAL_TOPICS:
-                if size > BATCHES_MAX:
-                    logs = logs.set(partition, self._shorten(log))
-            elif size >= 2 * self._sizes.get(partition, 0) + 2 * TAIL:
-                pruned = topic_of(partition) == SHARE_GROUP_STATE
-                cleaned = prune(log) if pruned else compact(log)
-                self._sizes[partition] = len(cleaned.batches)
-                logs = logs.set(partition, cleaned)
+        """Return a cleaned world; a log of an internal topic has to double before it is cleaned again."""
+        world = expire_unused(self._model, world)
+        for partition in world.logs:
+            size = len(world.logs[partition].batches)
+            long = size >= 2 * self._sizes.get(partition, 0) + 2 * TAIL
+            if long and topic_of(partition) in INTERNAL_TOPICS:
+                world = self._clean_internal(world, partition)
+        logs = self._retention.apply(world.logs)
+        for partition, log in pairs(logs):
+            known = forget_producers(log)
+            if known is not log:
+                logs = logs.set(partition, known)
         return world if logs is world.logs else world.but(logs=logs)
 
-    def _shorten(self, log: PartitionLog) -> PartitionLog:
-        wanted = log.batches[len(log.batches) - BATCHES_MAX // 2].base_offset
-        up_to = min(wanted, log.last_stable_offset)
-        if up_to <= log.start_offset:
-            return log  # an open transaction is in the way
-        self._say(
-            f"{log.name} starts at offset {up_to} now: a partition keeps {BATCHES_MAX} batches"
-        )
-        return delete_records(log, up_to)
+    def _clean_internal(self, world: World, partition: str) -> World:
+        if topic_of(partition) == SHARE_GROUP_STATE:
+            world = repeat_snapshots(self._model, world, partition)
+            cleaned = prune(world.logs[partition])
+        else:
+            cleaned = compact(world.logs[partition])
+        self._sizes[partition] = len(cleaned.batches)
+        return world.but(logs=world.logs.set(partition, cleaned))
 
 
 def prune(log: PartitionLog) -> PartitionLog:

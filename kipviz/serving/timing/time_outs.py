@@ -6,7 +6,7 @@ Under the model's time it ends none of them: that is what `Server.end_polls`, `S
 from __future__ import annotations
 
 import contextlib
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from time import monotonic
 
 from kipviz.cluster.actions import ClusterAction, TimeOutTransaction
@@ -16,6 +16,7 @@ from kipviz.serving.served_cluster import ServedCluster
 
 SCAN_S = 1.0  # of transactions
 TIMER_SCAN_S = 0.2  # of groups, while any timer runs
+ENDED_MAX = 1_000  # long polls that ended early and are still in the order of time
 
 
 class TimeOuts:
@@ -79,6 +80,9 @@ class TimeOuts:
             until = monotonic() + caller.wait_ms / 1_000
             self._polls[caller] = until
             heappush(self._heap, (until, caller.number, caller))
+            if len(self._heap) > 2 * len(self._polls) + ENDED_MAX:
+                self._heap = [e for e in self._heap if self._polls.get(e[2]) == e[0]]
+                heapify(self._heap)
         elif caller.wait_ms < 0:
             self._polls.pop(caller, None)
 

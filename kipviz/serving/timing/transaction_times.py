@@ -42,6 +42,18 @@ class Moments:
         """Return when a producer's last batch or marker was appended; NO_TIMESTAMP if unknown."""
         return self._wrote.get((partition, producer_id), NO_TIMESTAMP)
 
+    def forget_gone(self, world: World) -> None:
+        """Forget the times of transactional ids and producers that expired."""
+        coordinators = [r for r in world.roles.values() if isinstance(r, TransactionCoordinator)]
+        if not any(role.loading for role in coordinators):  # one that loads finds the times here
+            ids = {name for role in coordinators for name in role.transactions}
+            self._began = {name: at for name, at in self._began.items() if name in ids}
+        self._wrote = {
+            (partition, producer_id): at
+            for (partition, producer_id), at in self._wrote.items()
+            if partition in world.logs and producer_id in world.logs[partition].producers
+        }
+
     def note(self, before: World, after: World) -> None:
         """Note the transactions and batches of a step."""
         if before.roles is not after.roles:
