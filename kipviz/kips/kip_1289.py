@@ -247,7 +247,8 @@ KIP = Kip(
             handler="brokers.share_transactions.staging_requests.on_txn_share_acknowledge",
             scenario="kip-1289-corner-11-two-leaders",
             test="scenarios/test_kip_1289_several.py::test_the_good_half_is_given_back_in_time_by_one_leader_and_by_no_two",
-            note="not in it: what an error of one partition means if the text lists it only for whole responses",
+            note="the text does not say what an error means for one partition if it lists that "
+            "error only for whole responses",
             page="45-review-of-a-draft-kip-1289",
         ),
         Row(

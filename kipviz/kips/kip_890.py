@@ -53,12 +53,12 @@ KIP = Kip(
             test="cluster/test_asked_together.py::test_what_waits_for_a_broker_goes_out_in_one_request_when_it_has_answered",
             scenario="kip-890-asked-together",
             page="16-what-a-sender-sends",
-            note="only with asks_together; in every other story each waiting request sends its own question",
+            note="only with asks_together; in every other story each waiting request is sent on its own",
         ),
         Row(
-            "AddPartitionsToTxn 4+: two questions about one transactional id",
-            "Of two waiting questions the one with the older epoch is rejected. With the same "
-            "epoch the new question replaces the waiting one.",
+            "AddPartitionsToTxn 4+: two requests about one transactional id",
+            "Of two waiting requests the one with the older epoch is rejected. With the same epoch "
+            "the new request replaces the waiting one.",
             MODELLED,
             handler="brokers.logs.add_partitions_manager.on_question",
             test="brokers/test_add_partitions_manager.py::test_of_two_questions_that_wait_about_one_name_one_makes_room",

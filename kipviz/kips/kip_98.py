@@ -448,7 +448,7 @@ KIP = Kip(
         Row(
             "OFFSET_OUT_OF_RANGE, auto.offset.reset, ListOffsets",
             "If a log does not have a consumer's position, the consumer resets to the first record "
-            "or to the end, or throws. Where the end is depends on its isolation level.",
+            "or to the end, or throws. The end depends on its isolation level.",
             SIMPLIFIED,
             handler="brokers.logs.partition_leader.on_list_offsets",
             scenario="kip-98-away-too-long",

@@ -97,7 +97,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "Who tells the other clients of a session about the next epoch?",
         "KIP-1310 3.2; KIP-890 'EndTxn v5'",
         "Whether a batch that carries the epoch of the transaction before can land in that one, "
-        "while its markers are still under way. That sequences go on breaks no promise: it only lets "
+        "while its markers are still under way. That sequences continue breaks no property: it only lets "
         "no second transaction succeed.",
         "kip-1310-next-epoch",
         "",
@@ -132,7 +132,7 @@ SESSION_STUDIES: tuple[Study, ...] = (
         "KIP-1310 2.1 'thread-safe', 3.2; TransactionManager (synchronized), KafkaConsumer.acquire",
         "No reading of 'thread-safe' keeps a commit from falling between send() and "
         "sendOffsetsToTransaction() of another thread: the output is there, its offset is not, and the record "
-        "comes again. If the first thread waits for the worker, every reading keeps every promise, but one "
+        "comes again. If the first thread waits for the worker, every reading keeps every property, but one "
         "thread at a time throws work away. A lock in the session alone lets a send() that has looked append "
         "its record after the end of the transaction that it has seen.",
         parts=session_threads.PARTS,

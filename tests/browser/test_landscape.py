@@ -33,7 +33,7 @@ def test_a_landscape_is_searched_and_a_cell_opened_by_keyboard_alone(
     page = notebook.page
     page.get_by_role("button", name="Run", exact=True).focus()
     page.keyboard.press("Enter")
-    page.get_by_text("cells break a promise").wait_for(timeout=1000 * PATIENCE)
+    page.get_by_text("cells break a property").wait_for(timeout=1000 * PATIENCE)
     broken = page.get_by_role("button", name="✗ atomic after").first
     assert broken.get_attribute("title").startswith(
         "finding-D, group.share.record.lock.duration.ms"

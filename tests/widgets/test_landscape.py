@@ -101,7 +101,7 @@ def test_other_settings_are_picked_and_nonsense_is_told_in_the_panel() -> None:
     asked.down_values.value, asked.across_values.value = "1_000, 20_000", "60000"
     result = asked.run()
     assert [s.verdict for s in result.found.spots] == ["holds", "holds"], "the lock lasts 30 s"
-    assert asked.status.value == f"0 of 2 cells break a promise, {_states(result):,} states."
+    assert asked.status.value == f"0 of 2 cells break a property, {_states(result):,} states."
 
 
 def _states(result: Landscape) -> int:

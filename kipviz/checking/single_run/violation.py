@@ -66,11 +66,11 @@ def _sentence(
 ) -> str:
     if saved is None:
         what = "accident" if steps > LONG else "step"
-        return f"There is no single {what} without which the promise would hold."
-    without = f"Without step {saved.at + 1} ({names[saved.at]}) the promise would hold"
+        return f"There is no single {what} without which the property would hold."
+    without = f"Without step {saved.at + 1} ({names[saved.at]}) the property would hold"
     if saved.at in at_rest:
         return (
-            f"{without}: a timer that runs out when nothing else can happen, so no accident is needed "
+            f"{without}: a timer that expires when nothing else can happen, so no accident is needed "
             "to break it."
         )
     if is_accident(saved.action):

@@ -176,7 +176,7 @@ TIME_LIMITS = Study(
     "timeouts",
     "How long does an acquisition lock have to last beside transaction.timeout.ms?",
     "KIP-1289 corner cases 6 and 7 (no advice in the text); finding D",
-    "The shortest lock under which no interleaving breaks a promise, in steps of 5 s, beside the rule "
+    "The shortest lock under which no interleaving breaks a property, in steps of 5 s, beside the rule "
     "lock > min(work, timeout + scan) + lookup, which kipviz check-timeouts applies.",
     parts=PARTS,
 )

@@ -36,7 +36,7 @@ STORIES = (
     "kipviz study implementation searches."
 )
 LIMIT = (
-    "No promise here counts a record that the delivery limit archives, or one that is delivered forever: "
+    "No property here counts a record that the delivery limit archives, or one that is delivered forever: "
     "kip-1289-ingress-unknown-task, kip-1289-flink-restart-loop and kip-1289-draft-poison show these."
 )
 AS_IT_IS = "In an iteration as it is modelled"

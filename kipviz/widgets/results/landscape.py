@@ -393,7 +393,7 @@ def _sentence(question: Question, spots: Sequence[Spot]) -> str:
     missing = question.cells - len(spots)
     left = f" {missing} were not searched." if missing else ""
     states = sum(spot.explored.states for spot in spots)
-    return f"{broken} of {len(spots)} cells break a promise, {states:,} states.{left}"
+    return f"{broken} of {len(spots)} cells break a property, {states:,} states.{left}"
 
 
 def landscape(
