@@ -111,6 +111,51 @@ def test_clients_with_a_pace_have_more_time_for_a_piece_of_work(
 
 
 @pytest.mark.parametrize(
+    ("samples", "now", "fails"),
+    [
+        ([50] * 20 + [150] * 60, 211, True),
+        ([50] * 20 + [150] * 60, 210, False),
+        ([50] * 42 + [150] * 40, 150, True),  # it began to grow in the second half
+        ([50] * 39 + [150] * 40, 150, False),
+        ([50] * 28 + [150] * 30, 250, False),  # less than an hour
+    ],
+)
+def test_growth_in_the_second_half_is_a_failure(tmp_path, monkeypatch, samples, now, fails):
+    made = Soak(3, tmp_path, print, real=0)
+    try:
+        made._summary.memory_samples_mb = list(samples)
+        monkeypatch.setattr(made.server, "measure", lambda: (now, 1, 1, 1.0))
+        if fails:
+            with pytest.raises(Failed, match="the server's memory grows"):
+                made._note_memory()
+        else:
+            made._note_memory()
+    finally:
+        made.server.end()
+
+
+def test_the_cluster_goes_back_ever_more_seldom(tmp_path, monkeypatch):
+    made = Soak(3, tmp_path, print, real=0)
+    went = []
+    try:
+        for name in (
+            "_pause",
+            "_probe",
+            "_expect_no_open_transaction",
+            "_read",
+            "_look",
+            "_look_for_progress",
+        ):
+            monkeypatch.setattr(made, name, lambda: None)
+        monkeypatch.setattr(made, "_back", lambda: went.append(made._summary.checks))
+        for _ in range(45):
+            made._check()
+    finally:
+        made.server.end()
+    assert went == [5, 10, 20, 40]
+
+
+@pytest.mark.parametrize(
     ("outcome", "offsets", "seen", "wrong"),
     [
         (COMMITTED, (0, 1), ((0, "a"), (1, "b")), ""),
