@@ -17,7 +17,7 @@ from kipviz.records.transaction_state import NOT_ENTERED, TransactionState
 HOLD, LOSE = "hold", "lose"
 ANSWER, REQUEST = "answer", "request"
 RUNNING, BY_HAND = "running", "hand"
-_MESSAGES = {kind.__name__ for kind in KINDS}
+_MESSAGES = {kind.__name__: kind for kind in KINDS}
 _UNSEEN = ("ApiVersions", "ApiVersionsResponse")
 _DELIVERY = re.compile(
     r"(?P<verb>hold|lose) (?:(?:(?P<every>every)|the) (?P<nth>\d+)(?:st|nd|rd|th) )?(?P<what>\w+)"
@@ -29,12 +29,15 @@ _FAULT_POINT = re.compile(r"crash the coordinator at (?P<state>\w+)")
 class Rule:
     """A rule about deliveries; it counts the messages that match.
 
-    `nth` 0 means each of them, and `every` repeats. `state` is set for a fault point.
+    `way` is `REQUEST` or `ANSWER` for any message of clients that goes this way; otherwise `kind` is the message. A
+    draft's request with more fields than Kafka's is of Kafka's kind, too. `nth` 0 means each of them, and `every`
+    repeats. `state` is set for a fault point.
     """
 
     words: str
     verb: str
-    what: str
+    way: str = ""
+    kind: type[Message] | None = None
     nth: int = 0
     every: bool = False
     state: TransactionState | None = None
@@ -42,8 +45,8 @@ class Rule:
 
     def meets(self, message: Message) -> bool:
         """Count a message that matches the rule, and return whether the rule applies to it."""
-        kind = ANSWER if message.IS_RESPONSE else REQUEST
-        if self.state is not None or self.what not in (kind, type(message).__name__):
+        way = ANSWER if message.IS_RESPONSE else REQUEST
+        if self.way != way and (self.kind is None or not isinstance(message, self.kind)):
             return False
         self.seen += 1
         if not self.nth:
@@ -70,7 +73,7 @@ def rule(words: str) -> Rule:
                     "transaction state", name, tuple(states), "kipviz.records.transaction_state"
                 )
             )
-        return Rule(words, "crash", "", state=states[name])
+        return Rule(words, "crash", state=states[name])
     found = _DELIVERY.fullmatch(words)
     if found is None:
         raise ValueError(
@@ -78,15 +81,15 @@ def rule(words: str) -> Rule:
             f"'crash the coordinator at PREPARE_COMMIT', not {words!r}"
         )
     what, nth = found["what"], int(found["nth"] or 0)
-    if what not in (ANSWER, REQUEST):
-        message_named(what)
+    way = what if what in (ANSWER, REQUEST) else ""
+    kind = None if way else message_named(what)
     if found["nth"] and nth < 1:
         raise ValueError(f"messages are counted from 1: {words!r}")
-    return Rule(words, found["verb"], what, nth, bool(found["every"]))
+    return Rule(words, found["verb"], way, kind, nth, bool(found["every"]))
 
 
-def message_named(name: str) -> str:
-    """Return the name of a message of the model.
+def message_named(name: str) -> type[Message]:
+    """Return the class of a message of the model.
 
     Raises:
         ValueError: if there is no such message; the error names the nearest ones.
@@ -97,4 +100,4 @@ def message_named(name: str) -> str:
         )
     if name not in _MESSAGES:
         raise ValueError(unknown("message", name, tuple(sorted(_MESSAGES)), "kipviz clauses"))
-    return name
+    return _MESSAGES[name]

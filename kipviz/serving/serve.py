@@ -24,6 +24,7 @@ from kipviz.cluster.real.served_run import RealClient
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.world import host_of
 from kipviz.designs.catalogue import design
+from kipviz.messages.message import Message
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.served_scenario import renumbered, served_scenario
 from kipviz.serving.client_log import LogLines
@@ -241,18 +242,18 @@ class Server:
             ValueError: if there is no such message.
             TimeoutError: if none is held by then.
         """
-        wanted = message_named(message) if message else ""
+        wanted = message_named(message) if message else Message
 
         def first() -> Deliver | None:
-            found = self.held_messages()
-            return next((each for each, name in found if wanted in ("", name)), None)
+            held = self.cluster.held()
+            return next((d for d in held if isinstance(self.cluster.in_front(d), wanted)), None)
 
         with self._moved:
             held = self._moved.wait_for(first, seconds)
         if held is None:
             here = ", ".join(name for _, name in self.held_messages()) or "nothing"
             raise TimeoutError(
-                f"no {wanted or 'delivery'} is held after {seconds:g} s; held now: {here}"
+                f"no {message or 'delivery'} is held after {seconds:g} s; held now: {here}"
             )
         return held
 

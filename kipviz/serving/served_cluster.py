@@ -42,7 +42,7 @@ from kipviz.serving.choosing.own_steps import OwnSteps
 from kipviz.serving.cleaning.closed_connections import forget_closed
 from kipviz.serving.cleaning.log_cleaning import CLEAN_EVERY, LogCleaning
 from kipviz.serving.client_hosts import ClientHosts
-from kipviz.serving.delivery_rules import ANSWER, BY_HAND, HOLD, LOSE, REQUEST, RUNNING, Rule
+from kipviz.serving.delivery_rules import BY_HAND, HOLD, LOSE, RUNNING, Rule
 from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
@@ -472,9 +472,10 @@ class ServedCluster:
 
     def message_of(self, action: Deliver) -> str:
         """Return the name of the message that a delivery delivers."""
-        return type(self._in_front(action)).__name__
+        return type(self.in_front(action)).__name__
 
-    def _in_front(self, action: Deliver) -> Message:
+    def in_front(self, action: Deliver) -> Message:
+        """Return the message that a delivery delivers."""
         connection = self.world.connections[action.source, action.broker]
         queue = connection.requests if action.way == "request" else connection.responses
         return queue[0].message
@@ -482,12 +483,12 @@ class ServedCluster:
     def _judge(self, action: Deliver) -> str:
         """Return what the rules do with a delivery; each message is judged once."""
         place = (action.source, action.broker, action.way)
-        message = self._in_front(action)
+        message = self.in_front(action)
         known = self._judged.get(place)
         if known is not None and known[0] is message:
             return known[1]
         guest = self.callers.find(action.source, action.broker) is not None
-        about = [r for r in self.rules if guest or r.what not in (ANSWER, REQUEST)]
+        about = [r for r in self.rules if guest or not r.way]
         verbs = [r.verb for r in about if r.meets(message)]
         verdict = verbs[0] if verbs else ""
         self._judged[place] = (message, verdict)
@@ -509,7 +510,7 @@ class ServedCluster:
 
     def held_numbers(self) -> tuple[tuple[int, Deliver], ...]:
         """Return the deliveries that wait, each with the number of its message."""
-        return tuple((self._numbers.number(a, self._in_front(a)), a) for a in self.held())
+        return tuple((self._numbers.number(a, self.in_front(a)), a) for a in self.held())
 
     def waiting(self) -> int:
         """Return how many steps wait for a decision."""

@@ -9,9 +9,11 @@ import kipviz
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
+from kipviz.messages.transactions.transactions import InitProducerId
 from kipviz.messages.wire.codec import decode, decode_head, encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
 from kipviz.scenarios.served_scenario import served_scenario
+from kipviz.serving.delivery_rules import rule
 from kipviz.serving.served_cluster import MISTAKE, ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS, DRAFTS, announced, apis_with
@@ -241,3 +243,25 @@ def _is_open(number):
     except OSError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("words", "held"),
+    [
+        ("hold InitProducerId", ["InitProducerId2Pc"]),
+        ("hold InitProducerId2Pc", ["InitProducerId2Pc"]),
+        ("hold InitProducerIdResponse", ["InitProducerId2PcResponse"]),
+        ("hold InitProducerIdOfGroup", []),
+    ],
+)
+def test_a_rule_about_a_request_of_kafka_is_about_a_draft_s_form_of_it_too(words, held):
+    wire = Wire(939)
+    wire.cluster.rules.append(rule(words))
+    told = {"TransactionalId": "t", "TransactionTimeoutMs": 60_000, "Enable2Pc": True}
+    wire.cluster.feed(wire.caller, wire.frame(INIT_PRODUCER_ID, **told))
+    assert [wire.cluster.message_of(each) for each in wire.cluster.held()] == held
+
+
+def test_a_rule_about_a_draft_s_form_leaves_kafka_s_alone():
+    assert not rule("hold InitProducerId2Pc").meets(InitProducerId("t", 60_000))
+    assert rule("hold InitProducerId").meets(InitProducerId("t", 60_000))
