@@ -54,20 +54,31 @@ from kipviz.views.reasons.request_position import (
 from kipviz.views.role_cards import remaining_time
 
 S = TransactionState
+HANGING = "This is a hanging transaction."
 
 
 class Hold(Value, frozen=True):
     """Blocked rows of a card: why, what would free them, and which rows show it.
 
-    `see` are (card, row) pairs whose values the sentence mentions.
+    `chain` is what it waits for, and what that waits for, to the last reason; a sentence each. `see` are (card, row)
+    pairs whose values the sentences mention.
     """
 
     card: str
     rows: tuple[str, ...]
-    text: str
+    chain: tuple[str, ...]
     free: str
     how: str
     see: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole chain, as a text."""
+        return " ".join(self.chain)
+
+
+def _hold(card: str, rows: tuple[str, ...], reason: Reason) -> Hold:
+    return Hold(card, rows, reason.chain, reason.free, reason.how, reason.see)
 
 
 def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
@@ -86,9 +97,9 @@ def findings(model: ClusterModel, world: World) -> tuple[Hold, ...]:
 
 def _once(hold: Hold, told: list[Hold]) -> Hold:
     """Leave out what an earlier finding ends with, too: a finding that waits for that one waits for its end."""
-    said = hold.text.split(". ")
+    said = hold.chain
     for other in told:
-        theirs, common = other.text.split(". "), 0
+        theirs, common = other.chain, 0
         if hold.free != other.free:
             continue
         while common < min(len(said), len(theirs)) and said[-1 - common] == theirs[-1 - common]:
@@ -96,7 +107,7 @@ def _once(hold: Hold, told: list[Hold]) -> Hold:
         if 0 < common < len(said):
             row, card = other.rows[0], other.card.partition(":")[2].partition(":")[0]
             return hold.but(
-                text=f"{'. '.join(said[:-common])}.",
+                chain=said[:-common],
                 free=f"what frees the {row} of {card}.",
                 see=((other.card, row),),
             )
@@ -113,9 +124,9 @@ def why_log_is_blocked(world: World, log: PartitionLog) -> Hold | None:
     if lso == log.high_watermark or topic_of(log.name) in INTERNAL_TOPICS:
         return None
     reason = _unstable(world, log)
-    text = f"The last stable offset of {short_name(log.name)} stays at {lso}, and the log goes further: read_committed consumers see nothing from there on. {reason.text}"
-    see = ((f"log:{log.name}", f"offset {lso}"), *reason.see)
-    return Hold(f"log:{log.name}", ("LSO",), text, reason.free, reason.how, see)
+    text = f"The last stable offset of {short_name(log.name)} stays at {lso}, and the log goes further: read_committed consumers see nothing from there on."
+    see = ((f"log:{log.name}", f"offset {lso}"),)
+    return _hold(f"log:{log.name}", ("LSO",), reason.after(text, see=see))
 
 
 def _unstable(world: World, log: PartitionLog) -> Reason:
@@ -123,15 +134,14 @@ def _unstable(world: World, log: PartitionLog) -> Reason:
     lso = log.last_stable_offset
     if not log.open or max(log.open[0][0], log.start_offset) != lso:
         text = "The marker that ends the transaction is in the log, but not on every replica yet."
-        return Reason(text, f"{log.name} is replicated.", SOON)
+        return Reason((text,), f"{log.name} is replicated.", SOON)
     producer_id = log.open[0][1]
     epoch = log.producers[producer_id].epoch
     reason = what_ends_transaction(world, log.name, producer_id, epoch)
     where = f"Offset {lso} is the first record of an open transaction"
     if log.open[0][0] < lso:
         where = f"A transaction is open since offset {log.open[0][0]}, which was deleted"
-    text = f"{where}, of producer id {producer_id} in epoch {epoch}. {reason.text}"
-    return reason.but(text=text)
+    return reason.after(f"{where}, of producer id {producer_id} in epoch {epoch}.")
 
 
 def what_ends_transaction(world: World, partition: str, producer_id: int, epoch: int) -> Reason:
@@ -143,19 +153,20 @@ def what_ends_transaction(world: World, partition: str, producer_id: int, epoch:
     who, see = f"Its coordinator, Broker {broker},", _row(known)
     if known.state in PREPARED and partition in known.partitions:
         reason = _marker(world, broker, known, partition)
-        return reason.but(
-            text=f"{who} has decided {known.transactional_id}: {known.state.value}. {reason.text}",
-            see=(*see, *reason.see),
+        return reason.after(
+            f"{who} has decided {known.transactional_id}: {known.state.value}.", see=see
         )
     if known.state is S.ONGOING and partition in known.partitions and known.producer_epoch == epoch:
         reason = _undecided(world, broker, known)
-        return reason.but(
-            text=f"{who} has {known.transactional_id} ONGOING. {reason.text}",
-            see=(*see, *reason.see),
-        )
+        return reason.after(f"{who} has {known.transactional_id} ONGOING.", see=see)
     return Reason(
-        f"{who} has {known.transactional_id} {known.state.value} in epoch {known.producer_epoch} "
-        f"without {partition}: no marker for it will ever be sent. This is a hanging transaction.",
+        (
+            (
+                f"{who} has {known.transactional_id} {known.state.value} in epoch {known.producer_epoch} "
+                f"without {partition}: no marker for it will ever be sent."
+            ),
+            HANGING,
+        ),
         "only an operator ends it: kafka-transactions.sh abort (KIP-664).",
         NEVER,
         see,
@@ -166,7 +177,7 @@ def _unknown(world: World, producer_id: int) -> Reason:
     """Return why no coordinator has a transaction of this producer."""
     if not any(partition.startswith(TRANSACTION_STATE) for partition in world.image.leaders):
         return Reason(
-            f"No log of {TRANSACTION_STATE} is here: its coordinator's state is unknown.",
+            (f"No log of {TRANSACTION_STATE} is here: its coordinator's state is unknown.",),
             "whatever its coordinator does; read its log, too.",
             SOMEONE,
         )
@@ -175,20 +186,19 @@ def _unknown(world: World, producer_id: int) -> Reason:
             continue
         if held.leader == NOBODY:
             return Reason(
-                f"{partition} has no leader, so the transaction has no coordinator now.",
+                (f"{partition} has no leader, so the transaction has no coordinator now.",),
                 f"{start_of(world, partition)}.",
                 SOMEONE,
             )
         role = world.roles.get(role_key(held.leader, partition))
         if is_loading(role):
             return Reason(
-                f"Its coordinator, Broker {held.leader}, is still loading.",
+                (f"Its coordinator, Broker {held.leader}, is still loading.",),
                 f"Broker {held.leader} finishes loading.",
                 SOON,
             )
     return Reason(
-        f"No coordinator knows producer id {producer_id}: no marker will ever be sent. This is a "
-        "hanging transaction.",
+        (f"No coordinator knows producer id {producer_id}: no marker will ever be sent.", HANGING),
         "only an operator ends it: kafka-transactions.sh abort (KIP-664).",
         NEVER,
     )
@@ -199,7 +209,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     name = known.transactional_id
     if known.pending_state is not None:
         text = f"It is appending {known.pending_state.value}, which has to reach every in-sync replica."
-        return Reason(text, "its log is replicated.", SOON)
+        return Reason((text,), "its log is replicated.", SOON)
     timeout = (
         f"transaction.timeout.ms ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
         f"{broker} aborts it{remaining_time.of_transaction(world, name)}"
@@ -207,23 +217,23 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
     app = _application(world, name)
     if app is None:
         text = "Its producer has not ended it; these logs do not show whether it is still running."
-        return Reason(text, f"{timeout}.", SOMEONE)
+        return Reason((text,), f"{timeout}.", SOMEONE)
     see = ((f"clients:{app.name}", "process"),)
     if not app.alive:
         text = f"It waits for {app.name} to commit or abort, but {app.name} is down and will do neither."
         free = f"{timeout}; or {app.name} restarts, and its initTransactions() ends the old transaction."
-        return Reason(text, free, SOMEONE, see)
+        return Reason((text,), free, SOMEONE, see)
     if app.ended:
         text = (
             f"It waits for {app.name}, whose program has ended ({app.ended}) and will do neither."
         )
-        return Reason(text, f"{timeout}.", SOMEONE, see)
+        return Reason((text,), f"{timeout}.", SOMEONE, see)
     if app.manager.producer_epoch != known.producer_epoch:
         text = f"It waits for a producer that no longer exists: {app.name} was restarted."
-        return Reason(text, f"{app.name} calls initTransactions(); or {timeout}.", SOMEONE, see)
+        return Reason((text,), f"{app.name} calls initTransactions(); or {timeout}.", SOMEONE, see)
     line = app.program[app.line]
     text = f"It waits for {app.name} to commit or abort; {app.name} is at {line.call.value}()."
-    return Reason(text, f"{app.name} reaches the end of the transaction; or {timeout}.", SOMEONE)
+    return Reason((text,), f"{app.name} reaches the end of the transaction; or {timeout}.", SOMEONE)
 
 
 def _marker(world: World, broker: int, known: TransactionMetadata, partition: str) -> Reason:
@@ -233,15 +243,17 @@ def _marker(world: World, broker: int, known: TransactionMetadata, partition: st
     if known.cancelled and to == NOBODY and partition not in known.to_send:
         home = world.image.home_of_transactions(known.transactional_id)
         return Reason(
-            f"A marker failed with a fatal error, and the coordinator gave up: no marker will be sent for {where}.",
+            (
+                f"A marker failed with a fatal error, and the coordinator gave up: no marker will be sent for {where}.",
+            ),
             f"{home} is loaded again (its leader moves or restarts), which resends all markers.",
             SOMEONE,
         )
     if partition in known.to_send:
         text = f"Its marker cannot be sent: {where} has no leader."
-        return Reason(text, f"{start_of(world, partition)}.", SOMEONE)
+        return Reason((text,), f"{start_of(world, partition)}.", SOMEONE)
     if to == NOBODY:
-        return Reason(f"Its marker for {where} is about to be sent.", "it is sent.", SOON)
+        return Reason((f"Its marker for {where} is about to be sent.",), "it is sent.", SOON)
     channel = f"{broker_host(broker)}/markers"
     return locate_on_connection(
         world,
@@ -275,13 +287,12 @@ def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
         if app is not None and app.alive and not app.ended:
             return None
         reason = _undecided(world, broker, known)
-        text = f"{known.transactional_id} stays ONGOING. {reason.text}"
-        return Hold(card, ("state",), text, reason.free, reason.how, reason.see)
+        return _hold(card, ("state",), reason.after(f"{known.transactional_id} stays ONGOING."))
     if known.state not in PREPARED:
         return None
     if not known.partitions:
         text = f"{known.transactional_id} has all its markers; {S(known.pending_state or known.state).value} is being written."
-        return Hold(card, ("state",), text, "its log is replicated.", SOON)
+        return Hold(card, ("state",), (text,), "its log is replicated.", SOON)
     missing = " and ".join(short_name(p) for p in known.partitions)
     worst = max(
         (_marker(world, broker, known, p) for p in known.partitions),
@@ -289,9 +300,9 @@ def _of_transaction(world: World, known: TransactionMetadata) -> Hold | None:
     )
     text = (
         f"{known.transactional_id} stays {known.state.value} until every participant has its "
-        f"marker; missing: {missing}. {worst.text}"
+        f"marker; missing: {missing}."
     )
-    return Hold(card, ("state",), text, worst.free, worst.how, worst.see)
+    return _hold(card, ("state",), worst.after(text))
 
 
 def _transactions(world: World) -> Iterator[tuple[int, TransactionMetadata]]:
@@ -342,13 +353,10 @@ def _of_shares(model: ClusterModel, world: World) -> Iterator[Hold]:
                     else "being written"
                 )
                 verb = "is" if len(offsets) == 1 else "are"
-                yield Hold(
+                yield _hold(
                     f"share:{share.key}",
                     tuple(f"offset {o}" for o in offsets),
-                    f"{share.partition}@{which} {verb} {state}. {reason.text}",
-                    reason.free,
-                    reason.how,
-                    reason.see,
+                    reason.after(f"{share.partition}@{which} {verb} {state}."),
                 )
 
 
@@ -358,9 +366,7 @@ def _find_write(world: World, broker: int, share: SharePartition, offset: int) -
     reason = write_of(world, broker, share)
     if place == 0:
         return reason
-    return reason.but(
-        text=f"Its write waits behind {place} others of this share-partition. {reason.text}"
-    )
+    return reason.after(f"Its write waits behind {place} others of this share-partition.")
 
 
 def _pending(
@@ -376,15 +382,13 @@ def _pending(
     staged = f"Producer id {pid} staged this in epoch {epoch}."
     found = next(((b, t) for b, t in _transactions(world) if t.producer_id == pid), None)
     if found is None:
-        reason = _unknown(world, pid)
-        return reason.but(text=f"{staged} {reason.text}")
+        return _unknown(world, pid).after(staged)
     home_broker, known = found
     see = _row(known)
     if known.state is S.ONGOING and known.producer_epoch == epoch:
-        reason = _undecided(world, home_broker, known)
-        text = f"{staged} Broker {home_broker} has {known.transactional_id} ONGOING. {reason.text}"
-        return reason.but(text=text, see=(*see, *reason.see))
-    decided = f"{staged} {known.transactional_id} is {known.state.value}."
+        ongoing = f"Broker {home_broker} has {known.transactional_id} ONGOING."
+        return _undecided(world, home_broker, known).after(staged, ongoing, see=see)
+    decided = (staged, f"{known.transactional_id} is {known.state.value}.")
     on = model.context(world, broker)
     durable = bool(on.rules.staged_acks(staged_batches(pending_cells(share))))
     home = world.image.home_of(SHARE_GROUP_STATE, share.key)
@@ -393,38 +397,47 @@ def _pending(
     if known.state in PREPARED and not (durable and passed):
         awaited = [p for p in known.partitions if p == home or world.image.leader_of(p) == broker]
         if awaited:
-            reason = _marker(world, home_broker, known, awaited[0])
-            return reason.but(text=f"{decided} {reason.text}", see=(*see, *reason.see))
+            return _marker(world, home_broker, known, awaited[0]).after(*decided, see=see)
     if not durable:
         return Reason(
-            f"{decided} The acknowledgement is only in Broker {broker}'s memory, and no further marker of this transaction will arrive here: it stays unresolved.",
+            (
+                *decided,
+                f"The acknowledgement is only in Broker {broker}'s memory, and no further marker of this transaction will arrive here: it stays unresolved.",
+            ),
             f"only losing this memory frees it: Broker {broker} crashes or {share.partition} moves, and the acknowledgement is lost.",
             NEVER,
             see,
         )
     keeper = role_at(world.roles, role_key(world.image.leader_of(home), home), ShareCoordinator)
     if keeper is None or keeper.loading:
-        text = f"{decided} The share coordinator of {short_name(home)} is not loaded."
-        return Reason(text, f"{start_of(world, home)}.", SOMEONE, see)
+        text = f"The share coordinator of {short_name(home)} is not loaded."
+        return Reason((*decided, text), f"{start_of(world, home)}.", SOMEONE, see)
     votes = keeper.votes.get(pid, ())
     if any(v.key == share.key and v.producer_epoch == epoch for v in votes):
         marker = entry.epoch if entry is not None else known.producer_epoch
         return Reason(
-            f"{decided} Its marker stands in {short_name(home)} with epoch {marker}, but this design resolves an acknowledgement only by a marker of epoch {epoch}: it never matches, and no other marker will come.",
+            (
+                *decided,
+                f"Its marker stands in {short_name(home)} with epoch {marker}, but this design resolves an acknowledgement only by a marker of epoch {epoch}: it never matches, and no other marker will come.",
+            ),
             "nothing in this design frees it. Design repaired accepts the marker of the next epoch.",
             NEVER,
             (*see, (f"state:{home}", "votes")),
         )
     if share_timers.why_no_refresh(role, share.key, on) is None:
         return Reason(
-            f"{decided} The share coordinator has the outcome in its log, and Broker {broker} has "
-            "not asked for it yet.",
+            (
+                *decided,
+                (
+                    f"The share coordinator has the outcome in its log, and Broker {broker} has "
+                    "not asked for it yet."
+                ),
+            ),
             f"Broker {broker} refreshes {share.partition}.",
             SOMEONE,
             (*see, (f"state:{home}", "durable")),
         )
-    reason = write_of(world, broker, share)
-    return reason.but(text=f"{decided} {reason.text}", see=see)
+    return write_of(world, broker, share).but(see=()).after(*decided, see=see)
 
 
 # -- clients -----------------------------------------------------------------------------------
@@ -439,14 +452,10 @@ def of_client(model: ClusterModel, world: World, app: Application) -> Hold | Non
     reason = (
         _of_holder(world, app) if isinstance(client, Holder) else _of_asking(world, app, client)
     )
-    text = f"{app.name} waits in {call.value}(). {reason.text}"
-    return Hold(
+    return _hold(
         f"program:{app.name}",
         (f"line {number_in_source(app.program, app.line) - 1}",),
-        text,
-        reason.free,
-        reason.how,
-        reason.see,
+        reason.after(f"{app.name} waits in {call.value}()."),
     )
 
 
@@ -490,8 +499,8 @@ def _unsent(world: World, app: Application, source: str) -> Reason:
         and dispatch.destination(client, request, world.image) == NOBODY
     ):
         text = f"{name} cannot be sent: its partition has no leader."
-        return Reason(text, "a broker with a replica of the partition starts.", SOMEONE)
-    return Reason(f"{name} is about to be sent.", f"the network thread sends {name}.", SOON)
+        return Reason((text,), "a broker with a replica of the partition starts.", SOMEONE)
+    return Reason((f"{name} is about to be sent.",), f"the network thread sends {name}.", SOON)
 
 
 def _find_request(world: World, source: str, broker: int, kind: type[Message]) -> Reason:
@@ -516,7 +525,7 @@ def _explain_delay(world: World, source: str, broker: int, message: Message) -> 
             reason = _nothing_to_read(world, message)
         case _:
             reason = why_broker_waits(world, broker, message)
-    return reason.but(text=f"{head} {reason.text}")
+    return reason.after(head)
 
 
 def _nothing_to_read(world: World, message: Fetch) -> Reason:
@@ -529,8 +538,8 @@ def _nothing_to_read(world: World, message: Fetch) -> Reason:
         reason = _unstable(world, log)
         text = (
             f"It fetches committed records from offset {offset} on, and the last stable "
-            f"offset of {log.name} stays at {lso}. {reason.text}"
+            f"offset of {log.name} stays at {lso}."
         )
-        return reason.but(text=text, see=(*see, *reason.see))
+        return reason.after(text, see=see)
     text = f"It has read {log.name} up to offset {offset}, and nothing has been written there yet."
-    return Reason(text, f"a producer writes to {log.name}.", IDLE, see)
+    return Reason((text,), f"a producer writes to {log.name}.", IDLE, see)

@@ -44,15 +44,28 @@ See = tuple[tuple[str, str], ...]
 
 
 class Reason(Value, frozen=True):
-    """Why something waits, what would free it, and what that takes."""
+    """Why something waits, what would free it, and what that takes.
 
-    text: str
+    `chain` has the reasons from the nearest to the last one, a sentence each: what waits for the same thing has the same
+    end of the chain.
+    """
+
+    chain: tuple[str, ...]
     free: str
     how: str
     see: See = ()
 
+    @property
+    def text(self) -> str:
+        """The whole chain, as a text."""
+        return " ".join(self.chain)
 
-AT_WORK = Reason("It is handling the request.", "it answers.", SOON)
+    def after(self, *sentences: str, see: See = ()) -> Reason:
+        """Return the reason behind other sentences: what they say waits for it."""
+        return self.but(chain=(*sentences, *self.chain), see=(*see, *self.see))
+
+
+AT_WORK = Reason(("It is handling the request.",), "it answers.", SOON)
 
 
 def locate_on_connection(
@@ -61,39 +74,38 @@ def locate_on_connection(
     """Return where a message of a connection is; `what` is its name, `ours` recognises it."""
     connection = world.connections.get((source, broker))
     if connection is None or not connection.open:
-        return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
+        return Reason((f"{what} is no longer in flight.",), "it is sent again.", SOON)
     cut = _cut(world, source, broker)
     for place, envelope in enumerate(connection.requests):
         if not ours(envelope.message):
             continue
         if cut:
             return Reason(
-                f"{what} does not arrive: {cut} are partitioned.",
+                (f"{what} does not arrive: {cut} are partitioned.",),
                 "the network partition heals.",
                 SOMEONE,
             )
         if connection.serving is not None:
             before = type(connection.serving.message).__name__
             reason = why_broker_waits(world, broker, connection.serving.message)
-            text = f"{what} waits behind {before}, to which Broker {broker} has not responded. {reason.text}"
-            return reason.but(text=text)
+            return reason.after(
+                f"{what} waits behind {before}, to which Broker {broker} has not responded."
+            )
         behind = f", behind {place} others" if place else ""
-        return Reason(f"{what} is in flight to Broker {broker}{behind}.", "it arrives.", SOON)
+        return Reason((f"{what} is in flight to Broker {broker}{behind}.",), "it arrives.", SOON)
     if connection.serving is not None and ours(connection.serving.message):
         reason = why_broker_waits(world, broker, connection.serving.message)
-        return reason.but(
-            text=f"{what} is at Broker {broker}, which has not responded. {reason.text}"
-        )
+        return reason.after(f"{what} is at Broker {broker}, which has not responded.")
     if any(ours(envelope.message) for envelope in connection.responses):
         if cut:
             text = f"The response of Broker {broker} does not arrive: {cut} are partitioned."
-            return Reason(text, "the network partition heals.", SOMEONE)
+            return Reason((text,), "the network partition heals.", SOMEONE)
         return Reason(
-            f"{what} is answered; the response of Broker {broker} is in flight.",
+            (f"{what} is answered; the response of Broker {broker} is in flight.",),
             "it arrives.",
             SOON,
         )
-    return Reason(f"{what} is no longer in flight.", "it is sent again.", SOON)
+    return Reason((f"{what} is no longer in flight.",), "it is sent again.", SOON)
 
 
 def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
@@ -112,7 +124,7 @@ def why_broker_waits(world: World, broker: int, message: Message) -> Reason:
             if not role.waiting:
                 return AT_WORK
             return Reason(
-                f"What it wrote to {role.shard} has to reach every in-sync replica.",
+                (f"What it wrote to {role.shard} has to reach every in-sync replica.",),
                 f"{role.shard} is replicated.",
                 SOON,
             )
@@ -139,7 +151,7 @@ def _apis_wait(world: World, broker: int, role: KafkaApis, message: Message) -> 
         if pending.marker in markers:
             left = " and ".join(pending.left)
             return Reason(
-                f"The marker in {left} has to reach every in-sync replica.",
+                (f"The marker in {left} has to reach every in-sync replica.",),
                 f"{left} is replicated.",
                 SOON,
             )
@@ -158,7 +170,7 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
             f"Broker {broker} had as many share sessions as it may have when the request arrived."
         )
         return Reason(
-            text, "the wait is over; the request is refused even if there is room by then.", SOON
+            (text,), "the wait is over; the request is refused even if there is room by then.", SOON
         )
     call = _find_session_call(role, message)
     if call is not None:
@@ -175,9 +187,11 @@ def _share_leader_waits(world: World, broker: int, role: ShareLeader, message: M
     counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
     if not states:
         text = f"Everything up to offset {share.start_offset - 1} is done, and the log ends there."
-        return Reason(text, f"a producer writes to {share.partition}.", IDLE)
+        return Reason((text,), f"a producer writes to {share.partition}.", IDLE)
     return Reason(
-        f"No record of {share.partition} is available from offset {share.start_offset} on: {counts}.",
+        (
+            f"No record of {share.partition} is available from offset {share.start_offset} on: {counts}.",
+        ),
         "a record is released, or a new one is written.",
         SOMEONE,
         ((f"share:{share.key}", f"offset {share.start_offset}"),),
@@ -204,7 +218,7 @@ def _session_call_waits(world: World, broker: int, role: ShareLeader, call: Sess
         return AT_WORK
     names = " and ".join(call.partitions)
     text = f"{names} have no available and no new record."
-    return Reason(text, "a record of one of them is released, or a new one is written.", SOMEONE)
+    return Reason((text,), "a record of one of them is released, or a new one is written.", SOMEONE)
 
 
 def write_of(world: World, broker: int, share: SharePartition) -> Reason:
@@ -213,7 +227,7 @@ def write_of(world: World, broker: int, share: SharePartition) -> Reason:
     to = world.image.leader_of(home)
     if not share.on_wire:
         text = f"It cannot be made durable: {short_name(home)} has no leader."
-        return Reason(text, f"{start_of(world, home)}.", SOMEONE)
+        return Reason((text,), f"{start_of(world, home)}.", SOMEONE)
     name = "look-up" if share.writes[0].purpose in READS else "write"
     return locate_on_connection(
         world,
@@ -244,7 +258,7 @@ def _enlistment(world: World, broker: int, delayed: Enlisting) -> Reason:
         to, name = behind.broker, first.transactions[0].transactional_id
     channel = f"{broker_host(broker)}/{dispatch.ADD_PARTITIONS}"
     reason = locate_on_connection(world, channel, to, what, lambda m: _is_about(m, name))
-    return reason.but(text=f"It first adds its partition to the transaction. {reason.text}")
+    return reason.after("It first adds its partition to the transaction.")
 
 
 def _is_about(message: Message, name: str) -> bool:
