@@ -13,7 +13,7 @@ from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
 from kipviz.messages.events import BatchAppended, DatabaseChanged, TransactionDecided
-from kipviz.properties.harm import LOST
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import DataRecord
 
@@ -27,7 +27,7 @@ class Stores(Part, frozen=True):
     `rows` are in the database, `writing` in a transaction of the database that is not over. `ended` holds the outcomes
     of Kafka's transactions by (producer id, epoch), `told` the states of Kafka's transactions that the database has
     committed. `torn` and `unheard` are the reasons why the two properties are broken. `idle` means that there is no
-    database.
+    database. `harm` is what the violation of the first property costs.
     """
 
     open: Table[Identity, tuple[str, ...]] = Table.of()
@@ -39,6 +39,7 @@ class Stores(Part, frozen=True):
     torn: str = ""
     unheard: str = ""
     idle: bool = False
+    harm: Harm | None = None
 
 
 def looked_at(world: Any) -> bool:
@@ -98,7 +99,9 @@ def _fold_decision(stores: Stores, event: TransactionDecided) -> Stores:
                 )
         elif record in stores.rows and not _still(stores, record):
             stores = _tear(
-                stores, f"{record} is in the database, but Kafka has aborted its output: {LOST}"
+                stores,
+                f"{record} is in the database, but Kafka has aborted its output: it is lost",
+                Harm.LOSS,
             )
     return stores
 
@@ -133,7 +136,11 @@ def _into_database(stores: Stores, record: str) -> Stores:
     stores = stores.but(rows=stores.rows.set(record, True))
     if _still(stores, record):
         return stores
-    return _tear(stores, f"{record} is in the database, but no output of it is in Kafka: {LOST}")
+    return _tear(
+        stores,
+        f"{record} is in the database, but no output of it is in Kafka: it is lost",
+        Harm.LOSS,
+    )
 
 
 def _still(stores: Stores, record: str) -> bool:
@@ -143,8 +150,8 @@ def _still(stores: Stores, record: str) -> bool:
     return any(record in outputs for outputs in stores.open.values())
 
 
-def _tear(stores: Stores, reason: str) -> Stores:
-    return stores if stores.torn else stores.but(torn=reason)
+def _tear(stores: Stores, reason: str, harm: Harm | None = None) -> Stores:
+    return stores if stores.torn else stores.but(torn=reason, harm=harm)
 
 
 def _unheard(stores: Stores, reason: str) -> Stores:
@@ -174,7 +181,7 @@ class Agreement:
     def finding(self, stores: Stores) -> Finding:
         """Return whether it still holds."""
         reason = stores.torn
-        return Finding(BROKEN, reason) if reason else Finding(HOLDS)
+        return Finding(BROKEN, reason, stores.harm) if reason else Finding(HOLDS)
 
 
 class OneOutcome(Agreement):

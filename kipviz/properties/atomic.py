@@ -26,7 +26,7 @@ from kipviz.messages.events import (
 from kipviz.properties.agreement import Stores, fold, looked_at
 from kipviz.properties.facts import outputs
 from kipviz.properties.facts.outputs import Open, Output
-from kipviz.properties.harm import DELIVERED_AGAIN, DUPLICATED, LOST
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.share_group_state import (
@@ -52,7 +52,8 @@ class Ledger(Part, frozen=True):
     that retention or DeleteRecords deleted from their log before an output of them was committed. `owed` are the
     records that a committed transaction has acknowledged while an output of them was open in another one: that one has
     to commit. `cut` are the outputs of undecided transactions that a new leader lacks: their producer sends them again,
-    so a record of one of them may still be produced and committed.
+    so a record of one of them may still be produced and committed. `broken` is the reason of the violation, and `harm`
+    what it costs.
     """
 
     topic_ids: Table[str, str]
@@ -68,6 +69,11 @@ class Ledger(Part, frozen=True):
     taken: Table[str, bool] = Table.of()
     owed: Table[str, bool] = Table.of()
     cut: Open = Table.of()
+    harm: Harm | None = None
+
+    def violated(self, reason: str, harm: Harm | None = None) -> Ledger:
+        """Return the same ledger with a violation: its reason, and what it costs."""
+        return self.but(broken=reason, harm=harm)
 
 
 class Atomic:
@@ -128,12 +134,14 @@ class Atomic:
             ledger = _count_replicated(ledger, outcome.world)
         if ledger.stores is not None:
             stores = fold(ledger.stores, outcome.events)
-            ledger = ledger.but(stores=stores, broken=ledger.broken or stores.torn)
+            ledger = ledger.but(stores=stores)
+            if stores.torn and not ledger.broken:
+                ledger = ledger.violated(stores.torn, stores.harm)
         return ledger
 
     def finding(self, ledger: Ledger) -> Finding:
         """Return whether it still holds."""
-        return Finding(BROKEN, ledger.broken) if ledger.broken else Finding(HOLDS)
+        return Finding(BROKEN, ledger.broken, ledger.harm) if ledger.broken else Finding(HOLDS)
 
 
 def silent_sources(world: Any) -> tuple[str, ...]:
@@ -181,8 +189,9 @@ def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, .
         for offset in range(batch.first, batch.last + 1):
             record = f"{partition}@{offset}"
             if not ledger.committed.get(record, 0):
-                return ledger.but(
-                    broken=f"{record} is acknowledged, but none of its outputs is committed: {LOST}"
+                return ledger.violated(
+                    f"{record} is acknowledged, but none of its outputs is committed: it is lost",
+                    Harm.LOSS,
                 )
     return ledger
 
@@ -207,7 +216,7 @@ def _fold_decision(ledger: Ledger, event: TransactionDecided) -> Ledger:
         if ledger.committed.get(record, 0):
             ledger = ledger.but(owed=ledger.owed.without(record))
         elif not _is_open(ledger, record):
-            return ledger.but(broken=_LOST.format(record))
+            return ledger.violated(_LOST.format(record), Harm.LOSS)
     return ledger
 
 
@@ -218,10 +227,13 @@ def _count_outputs(ledger: Ledger, ended: tuple[Output, ...]) -> Ledger:
             committed=ledger.committed.set(record, count), taken=ledger.taken.without(record)
         )
         if count > 1:
-            return ledger.but(broken=f"{record} has {count} committed outputs: {DUPLICATED}")
+            return ledger.violated(
+                f"{record} has {count} committed outputs: it is duplicated", Harm.DUPLICATE
+            )
         if record in ledger.free:
-            return ledger.but(
-                broken=f"the output of {record} is committed, but the record is available to {DELIVERED_AGAIN}"
+            return ledger.violated(
+                f"the output of {record} is committed, but the record is available to be delivered again",
+                Harm.AGAIN,
             )
     return ledger
 
@@ -232,14 +244,15 @@ def _fold_records(ledger: Ledger, event: RecordsMoved) -> Ledger:
         record = f"{event.partition}@{offset}"
         if _is_for_good(ledger, event) and not ledger.committed.get(record, 0):
             if not _is_open(ledger, record):
-                return ledger.but(broken=_LOST.format(record))
+                return ledger.violated(_LOST.format(record), Harm.LOSS)
             ledger = ledger.but(owed=ledger.owed.set(record, True))
         if event.after not in FREE:
             free = free.without(record)
         elif ledger.committed.get(record, 0):
-            return ledger.but(
-                broken=f"the output of {record} is committed, but {event.because} and made it "
-                f"{event.after.name}: it will {DELIVERED_AGAIN}"
+            return ledger.violated(
+                f"the output of {record} is committed, but {event.because} and made it "
+                f"{event.after.name}: it will be delivered again",
+                Harm.AGAIN,
             )
         else:
             free = free.set(record, True)
@@ -268,16 +281,17 @@ def _undecided(ledger: Ledger) -> Iterator[str]:
             yield record
 
 
-_LOST = "{} is acknowledged by its transaction, but no output of it is committed: " + LOST
+_LOST = "{} is acknowledged by its transaction, but no output of it is committed: it is lost"
 
 
 def _fold_load(ledger: Ledger, event: SharePartitionLoaded) -> Ledger:
     """Compare a new leader's state with the outputs; a record without state is free."""
     for record in ledger.committed:
         if _is_forgotten(record, event):
-            return ledger.but(
-                broken=f"the output of {record} is committed, but the new share-partition leader "
-                f"finds no trace of its acknowledgement: it will {DELIVERED_AGAIN}"
+            return ledger.violated(
+                f"the output of {record} is committed, but the new share-partition leader "
+                f"finds no trace of its acknowledgement: it will be delivered again",
+                Harm.AGAIN,
             )
     free = ledger.free
     for record in _undecided(ledger):
@@ -366,13 +380,15 @@ def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -
     for offset in range(before, event.offset):
         record = f"{event.partition}@{offset}"
         if not ledger.committed.get(record, 0) and not _is_hidden(world, event.partition, offset):
-            gone = (
-                "which retention or DeleteRecords took from the log before an output of it was "
-                "committed: it can no longer be read, and no transaction lost it"
-                if record in ledger.taken
-                else f"but no output of it is committed: {LOST}"
+            passed = f"group {event.group_id} has read past {record}"
+            if record in ledger.taken:
+                return ledger.violated(
+                    f"{passed}, which retention or DeleteRecords took from the log before an output of it was "
+                    "committed: it can no longer be read, and no transaction lost it"
+                )
+            return ledger.violated(
+                f"{passed}, but no output of it is committed: it is lost", Harm.LOSS
             )
-            return ledger.but(broken=f"group {event.group_id} has read past {record}, {gone}")
     return ledger.but(read_to=ledger.read_to.set(place, event.offset))
 
 

@@ -20,13 +20,15 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.facts.share_facts import share_partitions
-from kipviz.properties.harm import OF_A_DATABASE
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import HOLDS, PENDING, Finding
 from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.placement import topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 
+# How the name of a pending transaction of a database begins.
+_OF_A_DATABASE = "database transaction of "
 UNDECIDED = (
     TransactionState.ONGOING,
     TransactionState.PREPARE_COMMIT,
@@ -86,7 +88,7 @@ class NothingPending:
                 case TopicDeleted(topic=topic):
                     things = _of_other_topics(things, topic)
                 case DatabaseChanged(application=name, what=what):
-                    key = f"{OF_A_DATABASE}{name}"
+                    key = f"{_OF_A_DATABASE}{name}"
                     if what == "prepared":
                         things = things.set(key, "in doubt")
                     else:
@@ -105,6 +107,12 @@ class NothingPending:
             return Finding(HOLDS)
         due = ", ".join(f"{thing} is {how}" for thing, how in state.things.items())
         return Finding(PENDING, due)
+
+
+def harm_of_stuck(state: Open) -> Harm:
+    """Return what it costs that things are never resolved: what the first of them costs."""
+    first = next(iter(state.things), "")
+    return Harm.IN_DOUBT if first.startswith(_OF_A_DATABASE) else Harm.STUCK
 
 
 def without_former_leaders(state: Open, world: World) -> Open:

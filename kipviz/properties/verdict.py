@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias
 
 from kipviz.core.traces.trace import Observer
 from kipviz.core.values import Value
+from kipviz.properties.harm import Harm
 
 # What each of some properties remembers of a run, in their order. Only a property knows what its own memory is.
 States: TypeAlias = tuple[Any, ...]
@@ -29,11 +30,13 @@ def title_of(name: str) -> str:
 class Finding(Value, frozen=True):
     """A property's verdict so far: it holds, something is still pending, or it is broken.
 
-    A broken property stays broken; `reason` says what broke it, or what is still pending.
+    A broken property stays broken; `reason` says what broke it, or what is still pending. `harm` is what a violation
+    costs, if it costs a record or an outcome.
     """
 
     status: str
     reason: str = ""
+    harm: Harm | None = None
 
 
 class Property(Observer, Protocol):

@@ -26,10 +26,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipviz.campaigns.cancellation import Cancelled, CancelSwitch
-from kipviz.checking.search.explore import CANCELLED, ProgressTold, Search, abstraction_of, clock_of
-from kipviz.checking.search.liveness import FOR_EVER, UNDECIDED
-from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
-from kipviz.checking.search.unresolved import stuck_because
+from kipviz.checking.search.explore import ProgressTold, Search, abstraction_of, clock_of
+from kipviz.checking.search.liveness import FOR_EVER, UNDECIDED, settle
+from kipviz.checking.search.search_result import (
+    CANCELLED,
+    Bounds,
+    Counterexample,
+    Explored,
+    Stop,
+    Stopped,
+)
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.spark.campaign import check_partitions, spark_schema
 from kipviz.spark.saved.saved_levels import KeptLevels
@@ -179,7 +185,7 @@ class _Levels:
         self._parts: dict[bytes, bytes] = {}
         self._waiting = 1
         self._reached = 0
-        self._failure = ""
+        self._failure: Stopped | None = None
         self._undecided = 0
         self.states = 1
         self.transitions = 0
@@ -196,24 +202,25 @@ class _Levels:
         except CampaignFailed as failure:
             if not self._levels[1:]:
                 raise
-            stopped = str(failure).rstrip(".")
+            stopped = Stopped(Stop.FAILED, str(failure).rstrip("."))
         return Explored(
             self.states,
             self.transitions,
             self.depth,
-            not stopped,
+            stopped is None,
             tuple(self._found[p.name] for p in self._here.properties if p.name in self._found),
             self._undecided,
-            stopped,
+            "" if stopped is None else stopped.words,
             tuple(r.name for r in self._here.reductions),
             clock_of(self._here.model),
             self._here.timers,
             abstraction_of(self._here.model),
+            None if stopped is None else stopped.by,
         )
 
     # -- the levels ----------------------------------------------------------------------------
 
-    def _spread(self, bounds: Bounds) -> str:
+    def _spread(self, bounds: Bounds) -> Stopped | None:
         packing = Packing(self._parts)
         first = self._spark.createDataFrame([first_row(self._here, packing)], _LEVEL_SCHEMA)
         self._parts |= packing.fresh
@@ -221,20 +228,20 @@ class _Levels:
         self._keys.append(self._levels[0])
         while self._waiting:
             reached = bounds.reached(self.states, self._reached, broken=0)
-            if reached:
+            if reached is not None:
                 return reached
             self._tell()
             narrow = self._waiting <= NARROW and self.states <= _NARROW_SEEN
             following = partial(self._narrow_levels, bounds) if narrow else self._next_level
             level = self._kept_or_written(f"level-{self._reached + 1}", following)
             self._sum_up(level)
-            if self._failure:
+            if self._failure is not None:
                 return self._failure
             self._levels.append(level)
             self._keys.append(level)
             if len(self._keys) > _LEVELS_PER_FILE:
                 self._keys = [self._write_frame(self._find_known(), f"keys-{self._reached}")]
-        return ""
+        return None
 
     def _those_that_wait(self) -> DataFrame:
         from pyspark.sql import functions as sql
@@ -306,7 +313,8 @@ class _Levels:
             )
             if row["failed"] is not None:
                 steps = len(places(bytes(row["failed"]["way"]))) + 1
-                self._failure = f"after {steps} steps {row['failed']['error']}"
+                why = f"after {steps} steps {row['failed']['error']}"
+                self._failure = Stopped(Stop.FAILED, why)
                 return
             self._take_over(row)
 
@@ -319,8 +327,10 @@ class _Levels:
             way = row[f"broken_{at}"]
             if way is not None and prop.name not in self._found:
                 actions, _, states = self._follow_path(bytes(way))
-                reason = prop.finding(states[at]).reason
-                self._found[prop.name] = Counterexample(prop.name, reason, actions)
+                found = prop.finding(states[at])
+                self._found[prop.name] = Counterexample(
+                    prop.name, found.reason, actions, found.harm
+                )
 
     def _partition_count(self) -> int:
         """One task for a thousand waiting states, with few enough keys in each."""
@@ -366,8 +376,8 @@ class _Levels:
             at = self._here.progress_at
             name = self._here.properties[at].name
             actions, world, states = self._follow_path(bytes(row["nearest"]["way"]))
-            why = stuck_because(self._here.model, world, states[at])
-            self._found[name] = Counterexample(name, why, actions)
+            settled = settle(self._here.model, world, states[at])
+            self._found[name] = Counterexample(name, settled.for_ever, actions, settled.harm)
 
     def _find_resolved(self, links: DataFrame, calm: DataFrame) -> DataFrame:
         """The keys of the states that lead back to calm by links."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 from kipviz.checking.judging.budgets import budget_of, budget_words
 from kipviz.checking.judging.verdicts import BREAKS, SO_FAR, Judged, judge, property_named
-from kipviz.checking.search.explore import CANCELLED
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.critical_path import Latencies, checked
 from kipviz.core.values import Value
@@ -221,7 +220,7 @@ def _growing(study: Study, bounds: Bounds, progress: StudyProgress | None) -> It
     else:
         for found in _judge_rivals(study, bounds, progress):
             yield found
-        cut = bool(found.judged) and found.judged[-1].explored.stopped == CANCELLED
+        cut = bool(found.judged) and found.judged[-1].explored.cancelled
     if study.beside is not None and not cut:
         for counted in _count_parts(study, study.beside, progress):
             yield found.but(times=(counted.heads, counted.rows))
@@ -258,7 +257,7 @@ def _judge_rivals(study: Study, bounds: Bounds, progress: StudyProgress | None) 
         verdicts = (words.get(name, NOT_ASKED) for name in names)
         rows += ((rival.label, rival.design, *verdicts, f"{row.explored.states:,} states"),)
         yield Answer(study, heads, rows, judged)
-        if row.explored.stopped == CANCELLED:
+        if row.explored.cancelled:
             return
 
 

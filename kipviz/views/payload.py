@@ -33,9 +33,9 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.messages.message import Message
-from kipviz.properties.verdict import BROKEN, States, title_of
+from kipviz.properties.verdict import BROKEN, Finding, States, title_of
 from kipviz.records.share_group_state import RecordState
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
 from kipviz.scenarios.scenario import Scenario
 from kipviz.scenarios.script import Chapter
 from kipviz.scenarios.setting_changes import settings
@@ -287,11 +287,12 @@ class Telling:
     def _verdicts(self, k: int, observations: States) -> None:
         for prop, state in zip(self._watched, observations, strict=True):
             found = prop.finding(state)
-            self._verdict(k, prop.name, found.status, found.reason)
+            self._verdict(k, prop.name, found)
 
-    def _verdict(self, k: int, name: str, status: str, reason: str) -> None:
+    def _verdict(self, k: int, name: str, found: Finding) -> None:
         """Record the verdict on a property from a step on; a second one for the same step replaces the first."""
-        if status == BROKEN and (whose := blamed(self._model.spec, reason)):
+        status, reason = found.status, found.reason
+        if status == BROKEN and (whose := blamed_for(self._model.spec, found.harm)):
             reason = f"{reason}; {THE_PROGRAM}: {whose}"
         before = self._open_verdicts.get(name)
         if before and (before["state"], before["reason"]) == (status, reason):
@@ -323,7 +324,7 @@ class Telling:
         if not told and any(a.KIND in WORK for a in self._model.enabled(node.world)):
             return
         for later in breaks_later(self._model, node.world, node.observations, self._watched):
-            self._verdict(k, later.promise, BROKEN, later.sentence)
+            self._verdict(k, later.promise, Finding(BROKEN, later.sentence, later.harm))
 
     def _holds(self, k: int, world: World) -> None:
         """Record what is blocked for as long as the same sentence applies."""

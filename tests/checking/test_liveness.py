@@ -9,7 +9,7 @@ from kipviz.checking.search.liveness import Futures, Settled, settle
 from kipviz.cluster.actions import CrashBroker
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
-from kipviz.properties.harm import Harm, harm_of
+from kipviz.properties.harm import Harm
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.script import follow, play
@@ -44,7 +44,7 @@ def test_what_is_pending_for_ever_is_told_in_its_number(things: int, them: str) 
     assert found.for_ever == (
         f"what is due, and no continuation without a new fault resolves {them}"
     )
-    assert harm_of(found.for_ever) is Harm.STUCK
+    assert found.harm is Harm.STUCK
 
 
 def test_every_thing_that_is_pending_for_ever_is_counted() -> None:

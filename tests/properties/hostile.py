@@ -11,7 +11,7 @@ from kipviz.checking.single_run.seeded_run import STUCK, Task, model_of, moments
 from kipviz.clients.application import STAGING
 from kipviz.cluster.specs.spec import ApplicationSpec, FaultBudget
 from kipviz.designs.design import Design
-from kipviz.properties.verdict import BROKEN
+from kipviz.properties.verdict import BROKEN, Finding
 from kipviz.scenarios.library import LIBRARY
 from kipviz.scenarios.scenario import Scenario
 
@@ -53,12 +53,12 @@ def playable(stories: tuple[Scenario, ...], chosen: Design) -> Iterator[Scenario
         yield story
 
 
-def broken_in(task: Task) -> dict[str, str]:
-    """Which promises a run breaks, and why; what stays pending for ever is asked at its end."""
+def broken_in(task: Task) -> dict[str, Finding]:
+    """Which promises a run breaks, why, and at what cost; what stays pending for ever is asked at its end."""
     model = model_of(task)
     world = model.initial()
     states = [p.initial(world) for p in EVERY_PROPERTY]
-    broken: dict[str, str] = {}
+    broken: dict[str, Finding] = {}
     for moment in moments(task, model):
         world = moment.outcome.world
         for at, prop in enumerate(EVERY_PROPERTY):
@@ -67,9 +67,9 @@ def broken_in(task: Task) -> dict[str, str]:
             states[at] = prop.observe(states[at], moment.action, moment.outcome)
             finding = prop.finding(states[at])
             if finding.status == BROKEN:
-                broken[prop.name] = finding.reason
+                broken[prop.name] = finding
     pending = states[[p.name for p in EVERY_PROPERTY].index(STUCK)]
     settled = settle(model, world, pending)
     if settled.answer == "for ever":
-        broken[STUCK] = settled.what
+        broken[STUCK] = Finding(BROKEN, settled.what, settled.harm)
     return broken

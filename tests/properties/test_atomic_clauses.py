@@ -21,6 +21,7 @@ from kipviz.messages.events import (
     TopicRemade,
 )
 from kipviz.properties.atomic import Atomic
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.batches import ABORT, Batch, DataRecord
 from kipviz.records.share_group_state import RecordState, ShareUpdateRecord, StateBatch
@@ -61,6 +62,18 @@ TAKEN = (
     "group cg has read past src-0@100, which retention or DeleteRecords took from the log before "
     "an output of it was committed: it can no longer be read, and no transaction lost it"
 )
+
+COSTS = {
+    "it is duplicated": Harm.DUPLICATE,
+    "it is lost": Harm.LOSS,
+    "be delivered again": Harm.AGAIN,
+    "no transaction lost it": None,
+}
+
+
+def cost_of(reason: str) -> Harm | None:
+    (cost,) = (harm for end, harm in COSTS.items() if reason.endswith(end))
+    return cost
 
 
 def version(level: int) -> SimpleNamespace:
@@ -359,7 +372,7 @@ def test_the_clause_refuses_the_one_with_its_last_step_and_accepts_the_other(
 ) -> None:
     *before, last = findings(Atomic(), *clause.refused, world=clause.world)
     assert {found.status for found in before} == {HOLDS}
-    assert last == Finding(BROKEN, clause.reason)
+    assert last == Finding(BROKEN, clause.reason, cost_of(clause.reason))
     kept = findings(Atomic(), *clause.kept, world=clause.world)
     assert {found.status for found in kept} == {HOLDS}
 

@@ -1,63 +1,52 @@
-"""The words of a reason tell what a violation costs, and both are in one place."""
+"""A property states what a violation costs beside its reason: the reason can be reworded, and nothing reads it."""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-import kipviz
-from kipviz.properties.harm import (
-    DELIVERED_AGAIN,
-    DUPLICATED,
-    LOST,
-    OF_A_DATABASE,
-    SEVERAL_UNRESOLVED,
-    UNRESOLVED,
-    Harm,
-    harm_of,
-)
+from kipviz.checking.search.liveness import FOR_EVER, settle
+from kipviz.checking.single_run import seeded_run
+from kipviz.checking.single_run.seeded_run import Task, run
+from kipviz.core.table import Table
+from kipviz.properties import atomic
+from kipviz.properties.agreement import Agreement, Stores
+from kipviz.properties.atomic import Atomic, Ledger
+from kipviz.properties.harm import Harm
+from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 
-ROOMS = ("properties", "checking")
+
+def test_a_finding_has_what_the_violation_costs() -> None:
+    assert Atomic().finding(Ledger(Table.of())) == Finding(HOLDS)
+    found = Atomic().finding(Ledger(Table.of()).violated("b has two outputs", Harm.DUPLICATE))
+    assert found == Finding(BROKEN, "b has two outputs", Harm.DUPLICATE)
+    torn = Stores(torn="a is in the database only", harm=Harm.LOSS)
+    assert Agreement().finding(torn) == Finding(BROKEN, torn.torn, Harm.LOSS)
 
 
 @pytest.mark.parametrize(
-    ("reason", "harm"),
+    "task",
     [
-        (f"src-0@1 has 2 committed outputs: {DUPLICATED}", Harm.DUPLICATE),
-        (f"src-0@1 is acknowledged, but none of its outputs is committed: {LOST}", Harm.LOSS),
-        (f"the output is committed, but it will {DELIVERED_AGAIN}", Harm.AGAIN),
-        (f"transaction txn is ONGOING, and no continuation {UNRESOLVED}", Harm.STUCK),
-        (f"two things wait, and no continuation {SEVERAL_UNRESOLVED}", Harm.STUCK),
-        (f"{OF_A_DATABASE}app-1 is in doubt, and no continuation {UNRESOLVED}", Harm.IN_DOUBT),
-        ("group g1 has read past src-0@1", None),
-        ("", None),
+        Task("kip-1289-small-members", "as-written", "rough", 0, 300),  # a record is lost
+        Task("kip-1310-unlisted-setting", "repaired", "rough", 0, 300),  # a database in doubt
     ],
+    ids=lambda task: task.scenario,
 )
-def test_a_reason_tells_what_the_violation_costs(reason, harm):
-    assert harm_of(reason) is harm
+def test_other_words_of_a_reason_leave_the_program_at_fault(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(task).status == seeded_run.PROGRAM
 
+    def other_words(ledger: Ledger, reason: str, harm: Harm | None = None) -> Ledger:
+        return ledger.but(broken="something is wrong", harm=harm)
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_no_property_writes_such_words_itself(room):
-    words = (f": {DUPLICATED}", f": {LOST}", DELIVERED_AGAIN, OF_A_DATABASE)
-    for path in sorted((Path(kipviz.__file__).parent / room).rglob("*.py")):
-        if path.name == "harm.py":
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docs = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
-            and node.body
-            and isinstance(node.body[0], ast.Expr)
-        }
-        texts = [
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and id(node) not in docs
-        ]
-        assert not [text for text in texts if any(word in text for word in words)], path.name
+    def settled(*arguments: Any) -> Any:
+        found = settle(*arguments)
+        return found.but(what="something waits") if found.answer == FOR_EVER else found
+
+    monkeypatch.setattr(atomic.Ledger, "violated", other_words)
+    monkeypatch.setattr(seeded_run, "settle", settled)
+    verdict = run(task)
+    assert verdict.status == seeded_run.PROGRAM
+    assert verdict.reason.startswith("something ")

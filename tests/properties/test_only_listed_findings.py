@@ -15,7 +15,7 @@ from kipviz.checking.single_run.seeded_run import STUCK, Task
 from kipviz.designs.catalogue import CATALOGUE, FINDINGS, KAFKA, REPAIRED, design
 from kipviz.designs.design import Design, slot_named
 from kipviz.properties.invariants import PROMISES
-from kipviz.scenarios.applications.program_faults import blamed
+from kipviz.scenarios.applications.program_faults import blamed_for
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.studies.review_findings.kip_1289_findings import FINDINGS as REVIEW
 from tests.properties.hostile import MISUSED, broken_in, each_once, playable, staging_stories
@@ -133,9 +133,9 @@ def unlisted(under: Design, stories: tuple[str, ...], seeds: range, asked: set[s
         for seed in seeds:
             broken = broken_in(Task(story, under.name, "hostile", seed))
             found += [
-                f"{story} under {under.name}, seed {seed}: {name}: {reason}"
-                for name, reason in broken.items()
-                if name in asked - allowed(story) - listed(under) and not blamed(spec, reason)
+                f"{story} under {under.name}, seed {seed}: {name}: {why.reason}"
+                for name, why in broken.items()
+                if name in asked - allowed(story) - listed(under) and not blamed_for(spec, why.harm)
             ]
     return found
 

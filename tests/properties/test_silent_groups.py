@@ -10,6 +10,7 @@ from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.clients.transactions.external_database import ExternalDatabase
 from kipviz.core.table import Table
 from kipviz.properties.atomic import Atomic, silent_groups, silent_sources
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, HOLDS, Finding
 from kipviz.records.share_group_state import RecordState
 from tests.clients.parts import changed
@@ -103,4 +104,4 @@ def test_with_a_database_the_promise_still_breaks_by_its_own_clauses() -> None:
     )
     prop, there = Atomic(), of(("app-1", app))
     state = states_from(prop, prop.initial(there), durable(ACKNOWLEDGED), world=there)
-    assert prop.finding(state) == Finding(BROKEN, LOST)
+    assert prop.finding(state) == Finding(BROKEN, LOST, Harm.LOSS)

@@ -15,7 +15,8 @@ from kipviz.designs.catalogue import REPAIRED, design
 from kipviz.designs.options.options import STATUSES
 from kipviz.messages.events import MessageSent
 from kipviz.messages.wire.frame import KINDS, read_message
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
+from kipviz.properties.verdict import Finding
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
 from kipviz.scenarios.library import LIBRARY, scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 from kipviz.scenarios.script import play
@@ -165,10 +166,10 @@ def test_the_rows_alive_at_a_step_are_the_cards_of_that_world(name: str, under: 
         assert cards_at(line, step) == expected
 
 
-def with_the_program(name: str, status: str, reason: str) -> tuple[str, str]:
+def with_the_program(name: str, found: Finding) -> tuple[str, str]:
     """What the page says of a property: where the program breaks it, the program is named."""
-    whose = blamed(scenario(name).spec, reason) if status == "broken" else ""
-    return status, f"{reason}; {THE_PROGRAM}: {whose}" if whose else reason
+    whose = blamed_for(scenario(name).spec, found.harm) if found.status == "broken" else ""
+    return found.status, f"{found.reason}; {THE_PROGRAM}: {whose}" if whose else found.reason
 
 
 @AS_STORY
@@ -179,13 +180,14 @@ def test_the_verdicts_shown_are_what_the_properties_say(name: str, under: str) -
             prop.name: prop.finding(state)
             for prop, state in zip(PROPERTIES, node.observations, strict=True)
         }
-        said = {n: (f.status, f.reason) for n, f in findings.items()}
         if step and step == len(path) - 1:  # what the cluster does next by itself counts at the end
             model = scenario(name).model(design(under))
             later = breaks_later(model, node.world, node.observations, PROPERTIES)
-            said |= {each.promise: ("broken", each.sentence) for each in later}
+            findings |= {
+                each.promise: Finding("broken", each.sentence, each.harm) for each in later
+            }
         assert verdicts_at(line, step) == {
-            n: with_the_program(name, *each) for n, each in said.items()
+            n: with_the_program(name, each) for n, each in findings.items()
         }
 
 

@@ -24,7 +24,6 @@ from kipviz.checking.judging.verdicts import (
     judge,
     property_named,
 )
-from kipviz.checking.search.explore import CANCELLED
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.runs import Judgement, Run, follow
 from kipviz.checking.single_run.runs import judge as judge_run
@@ -242,7 +241,7 @@ def _attempts(question: Question, slots: tuple[str, ...], told: Told) -> Iterato
                 partial(told, candidate.name),
                 asked,
             )
-            if judged.explored.stopped == CANCELLED:
+            if judged.explored.cancelled:
                 return
             attempt = _attempt(chosen, candidate, judged)
             if attempt.run is not None:

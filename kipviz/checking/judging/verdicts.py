@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kipviz.checking.judging.budgets import budget_words
 from kipviz.checking.search.explore import ProgressTold, Search
-from kipviz.checking.search.search_result import BOUND, Bounds, Explored
+from kipviz.checking.search.search_result import Bounds, Explored, Stop
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.core.values import Value
@@ -20,7 +20,7 @@ from kipviz.properties.commit_requested import CommitsAsAsked
 from kipviz.properties.expectations import EXPECTATIONS
 from kipviz.properties.invariants import PROMISES
 from kipviz.properties.verdict import Property
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 
@@ -102,8 +102,7 @@ class Judged(Value, frozen=True):
     @property
     def cut_short(self) -> str:
         """The reason why a search ended early that was no bound, such as an interrupt or an error, or ""."""
-        stopped = self.explored.stopped
-        return "" if stopped.startswith(BOUND) else stopped
+        return "" if self.explored.stop is Stop.BOUND else self.explored.stopped
 
     @property
     def where(self) -> str:
@@ -158,7 +157,7 @@ def cells_of(
         if story is None:
             cells.append(Cell(prop.name, HOLDS if sure else SO_FAR))
         else:
-            blame = blamed(spec, story.reason)
+            blame = blamed_for(spec, story.harm)
             cells.append(Cell(prop.name, BREAKS, story.reason, story.actions, blame))
     return tuple(cells)
 

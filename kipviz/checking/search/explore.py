@@ -18,7 +18,14 @@ from kipviz.checking.search import memory
 from kipviz.checking.search.graph import NOWHERE, Graph
 from kipviz.checking.search.liveness import ORDER as FREE_KINDS
 from kipviz.checking.search.reductions import Reduction
-from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
+from kipviz.checking.search.search_result import (
+    CANCELLED,
+    Bounds,
+    Counterexample,
+    Explored,
+    Stop,
+    Stopped,
+)
 from kipviz.checking.search.unresolved import Forever
 from kipviz.checking.single_run.quiescence import TimersAtRest, with_timers_at_rest
 from kipviz.checking.single_run.timers_ran import TimersRan, timer_of, timers_ran
@@ -40,7 +47,6 @@ Waiting = tuple[int, Any, States, int]
 
 PROGRESS_EVERY = 256
 FULL_STATES_MAX = 100_000
-CANCELLED = "cancelled"
 
 
 def explore(
@@ -115,7 +121,7 @@ class Search:
         self.depth = 0
         # The name of each timer that expired, and when.
         self.noted: set[tuple[str, str]] = set()
-        self._failure = ""
+        self._failure: Stopped | None = None
         self._forever: Forever | None = None
         self._full: list[tuple[Any, States]] | None = [] if full_states else None
         self._shared = getattr(model, "shared", lambda world: world)
@@ -134,20 +140,21 @@ class Search:
         if not stopped and self.progress_at >= 0:
             if self._forever is None:
                 self._forever = Forever(self, self.progress_at)
-            stopped = "" if self._forever.judge(self._asking(progress)) else CANCELLED
+            stopped = None if self._forever.judge(self._asking(progress)) else CANCELLED
             undecided = self._forever.undecided
         return Explored(
             len(self.graph),
             self.transitions,
             self.depth,
-            not stopped,
+            stopped is None,
             tuple(self.found[p.name] for p in self.properties if p.name in self.found),
             undecided,
-            stopped,
+            "" if stopped is None else stopped.words,
             tuple(r.name for r in self.reductions),
             clock_of(self.model),
             self.timers,
             abstraction_of(self.model),
+            None if stopped is None else stopped.by,
         )
 
     @property
@@ -168,19 +175,19 @@ class Search:
         except Exception as error:  # noqa: BLE001  bad input is an answer, not a crash
             known = isinstance(error, _PropertyRaised | _PropertyForgets)
             why = str(error) if known else _sentence_of(error)
-            self._failure = f"the initial state cannot be judged: {why}"
+            self._failure = Stopped(Stop.FAILED, f"the initial state cannot be judged: {why}")
 
-    def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> str:
-        """Visit the waiting states level by level; return why it stopped, or "" if none is left."""
+    def _spread(self, bounds: Bounds, progress: ProgressTold | None) -> Stopped | None:
+        """Visit the waiting states level by level; return what stopped it, or None if none is left."""
         room, visited, queue = bounds.memory(), 0, self.queue
         while queue:
             number, world, states, depth = queue[0]
             reached = bounds.reached(len(self.graph), depth, len(self.found))
-            if reached:
+            if reached is not None:
                 return reached
             if visited % PROGRESS_EVERY == 0:
                 if room is not None and memory.used() > room:
-                    return f"the memory bound of {memory.in_words(room)}"
+                    return Stopped(Stop.MEMORY, f"the memory bound of {memory.in_words(room)}")
                 if progress is not None and not progress(len(self.graph), depth):
                     return CANCELLED
             visited += 1
@@ -189,10 +196,11 @@ class Search:
                 self._expand(number, world, states, depth)
             except Exception as error:  # noqa: BLE001  what was found so far is kept
                 steps = len(self.graph.way(number)) + 1
-                self._failure = f"after {steps} steps {render_error(error)}"
+                why = f"after {steps} steps {render_error(error)}"
+                self._failure = Stopped(Stop.FAILED, why)
                 return self._failure
             queue.popleft()
-        return ""
+        return None
 
     def _expand(self, number: int, world: Any, states: States, depth: int) -> None:
         graph, model = self.graph, self.model
@@ -274,7 +282,7 @@ class Search:
                 broken = True
                 if prop.name not in self.found:
                     self.found[prop.name] = Counterexample(
-                        prop.name, finding.reason, self.story(number)
+                        prop.name, finding.reason, self.story(number), finding.harm
                     )
             if at == self.progress_at and finding.status == HOLDS:
                 self.graph.calm[number] = 1

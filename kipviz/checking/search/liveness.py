@@ -16,8 +16,13 @@ from kipviz.cluster.specs.spec import FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Model
 from kipviz.core.values import Value
-from kipviz.properties.harm import SEVERAL_UNRESOLVED, UNRESOLVED
-from kipviz.properties.pending import NothingPending, Open, without_former_leaders
+from kipviz.properties.harm import Harm
+from kipviz.properties.pending import (
+    NothingPending,
+    Open,
+    harm_of_stuck,
+    without_former_leaders,
+)
 
 # The order of actions: work before timers, so that a timer is only tried when nothing else helps.
 ORDER = (
@@ -64,19 +69,20 @@ class Settled(Value, frozen=True):
 
     `answer` is `SETTLES`, `FOR_EVER` (proved), `UNDECIDED` if the bound was reached first, or `CANCELLED`. `steps` is
     the length of the continuation that resolved it, or the number of worlds that were tried.
-    `what` names the `things` that are pending.
+    `what` names the `things` that are pending, and `harm` is what it costs if nothing resolves them.
     """
 
     answer: str
     what: str
     steps: int
     things: int = 1
+    harm: Harm = Harm.STUCK
 
     @property
     def for_ever(self) -> str:
         """The reason for a broken property if nothing resolves what is pending."""
-        never = UNRESOLVED if self.things == 1 else SEVERAL_UNRESOLVED
-        return f"{self.what}, and no continuation without a new fault {never}"
+        them = "it" if self.things == 1 else "them"
+        return f"{self.what}, and no continuation without a new fault resolves {them}"
 
 
 def settle(
@@ -154,7 +160,7 @@ def _search(
                 return Settled(SETTLES, "", len(before))
             heappush(waiting, (len(due.things), len(before), key, after, due))
     futures.dead_ends.update(before)
-    return Settled(FOR_EVER, _due(fewest), len(before), len(fewest.things))
+    return Settled(FOR_EVER, _due(fewest), len(before), len(fewest.things), harm_of_stuck(fewest))
 
 
 def _way_to(

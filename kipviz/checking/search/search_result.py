@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from kipviz.checking.search import memory
 from kipviz.checking.single_run.timers_ran import TimersRan
 from kipviz.core.values import Value
+from kipviz.properties.harm import Harm
 
 DEPTH_MAX = 1_000_000
-# How the words for a limit begin, in `Explored.stopped`.
-BOUND = "the bound of"
+
+
+class Stop(StrEnum):
+    """What stopped a search before it was complete.
+
+    A bound that was asked for (`BOUND`), the memory of the machine, its caller, or an error of the model, of a property
+    or of a worker.
+    """
+
+    BOUND = "bound"
+    MEMORY = "memory"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class Stopped(Value, frozen=True):
+    """What stopped a search, and the words for it."""
+
+    by: Stop
+    words: str
+
+
+CANCELLED = Stopped(Stop.CANCELLED, "cancelled")
 
 
 class Bounds(Value, frozen=True):
@@ -36,15 +59,15 @@ class Bounds(Value, frozen=True):
                     f"{name} must be a whole number of at least {least}, not {value!r}"
                 )
 
-    def reached(self, states: int, depth: int, broken: int) -> str:
-        """Return which limit a search has reached, in words, or ""."""
+    def reached(self, states: int, depth: int, broken: int) -> Stopped | None:
+        """Return which limit a search has reached, or None."""
         if states >= self.states_max:
-            return f"{BOUND} {self.states_max:,} states"
+            return Stopped(Stop.BOUND, f"the bound of {self.states_max:,} states")
         if depth >= self.depth_max:
-            return f"{BOUND} depth {self.depth_max:,}"
+            return Stopped(Stop.BOUND, f"the bound of depth {self.depth_max:,}")
         if 0 < self.breaks_max <= broken:
-            return f"{BOUND} broken properties: {self.breaks_max:,}"
-        return ""
+            return Stopped(Stop.BOUND, f"the bound of broken properties: {self.breaks_max:,}")
+        return None
 
     def memory(self) -> int | None:
         """Return the bytes that the process may grow to, or None if unknown."""
@@ -52,18 +75,20 @@ class Bounds(Value, frozen=True):
 
 
 class Counterexample(Value, frozen=True):
-    """A shortest run that breaks a property, as actions from the start."""
+    """A shortest run that breaks a property, as actions from the start; `harm` is what the violation costs."""
 
     property: str
     reason: str
     actions: tuple[Any, ...]
+    harm: Harm | None = None
 
 
 class Explored(Value, frozen=True):
     """The result of a search.
 
     `complete` is True if every reachable state was visited and judged. Only then does the absence of a counterexample
-    mean that the properties hold, for this cluster and this fault budget. Otherwise `stopped` is the reason.
+    mean that the properties hold, for this cluster and this fault budget. Otherwise `stop` is what stopped it, and
+    `stopped` the words for it.
     `undecided` counts the states for which it is open whether something is pending forever. `reductions` are the names
     of the reductions used; with one, a counterexample is not necessarily a shortest one. `timers` are those that
     expired. `abstraction` are the words of `kipviz.cluster.specs.abstraction.profile_of`: what the cluster leaves out
@@ -81,6 +106,12 @@ class Explored(Value, frozen=True):
     clock: str = "untimed"
     timers: TimersRan = TimersRan()
     abstraction: str = ""
+    stop: Stop | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether its caller stopped it."""
+        return self.stop is Stop.CANCELLED
 
     @property
     def under(self) -> str:

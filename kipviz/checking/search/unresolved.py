@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING
 
 from kipviz.checking.search.liveness import CANCELLED, FOR_EVER, UNDECIDED, Futures, settle
 from kipviz.checking.search.search_result import Counterexample
-from kipviz.cluster.world import World
-from kipviz.core.model import Model
-from kipviz.properties.pending import Open
 
 if TYPE_CHECKING:
     from kipviz.checking.search.explore import Search
@@ -86,10 +83,7 @@ class Forever:
         search = self._search
         world, states = search.state(number)
         name = search.properties[self._at].name
-        why = stuck_because(search.model, world, states[self._at])
-        search.found[name] = Counterexample(name, why, search.story(number))
-
-
-def stuck_because(model: Model, world: World, pending: Open) -> str:
-    """Return the reason why a state that never settles breaks the property."""
-    return settle(model, world, pending).for_ever
+        settled = settle(search.model, world, states[self._at])
+        search.found[name] = Counterexample(
+            name, settled.for_ever, search.story(number), settled.harm
+        )

@@ -16,6 +16,7 @@ from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.values import Value
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, Property, States
 
 # Long enough for every story of the library; a cluster that works for longer will not become idle.
@@ -26,13 +27,15 @@ _ORDER = (*WORK, AGAIN)
 class Later(Value, frozen=True):
     """A property that holds at the end of a run and breaks when the run continues by itself.
 
-    `promise` is its name, `after` the number of steps until it breaks, `step` the name of the step that breaks it.
+    `promise` is its name, `after` the number of steps until it breaks, `step` the name of the step that breaks it, and
+    `harm` what the violation costs.
     """
 
     promise: str
     reason: str
     after: int
     step: str
+    harm: Harm | None = None
 
     @property
     def sentence(self) -> str:
@@ -70,7 +73,8 @@ def breaks_later(
         for prop, state in asked:
             finding = prop.finding(state)
             if finding.status == BROKEN:
-                found.append(Later(prop.name, finding.reason, after, label(world, action)))
+                name = label(world, action)
+                found.append(Later(prop.name, finding.reason, after, name, finding.harm))
         broken = {later.promise for later in found}
         asked = [(prop, state) for prop, state in asked if prop.name not in broken]
         world = outcome.world

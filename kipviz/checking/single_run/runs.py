@@ -35,7 +35,7 @@ from kipviz.designs.design import Design
 from kipviz.designs.slot import UnknownDesign
 from kipviz.properties.verdict import BROKEN, HOLDS, PENDING, Property
 from kipviz.scenarios import served_scenario
-from kipviz.scenarios.applications.program_faults import blamed
+from kipviz.scenarios.applications.program_faults import blamed_for
 from kipviz.scenarios.library import carried, changed_since, document_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
@@ -492,7 +492,7 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
         states = _observe_branch(trace, prop)
         at = -1
         finding = prop.finding(states[-1])
-        status, reason = finding.status, finding.reason
+        status, reason, harm = finding.status, finding.reason, finding.harm
         if status == BROKEN:
             at = next(k for k, state in enumerate(states) if prop.finding(state).status == BROKEN)
         elif status == PENDING and not run.error:
@@ -502,8 +502,8 @@ def judge(run: Run, properties: tuple[Property, ...] = PROPERTIES) -> tuple[Judg
                 reason = f"{reason} at the end, and can still be resolved"
             elif status == BROKEN:
                 at = trace.depth
-                reason = settled.for_ever
-        blame = blamed(run.model.spec, reason) if status == BROKEN else ""
+                reason, harm = settled.for_ever, settled.harm
+        blame = blamed_for(run.model.spec, harm) if status == BROKEN else ""
         found.append(Judgement(prop.name, prop.sentence, status, reason, at, blame))
     return tuple(found)
 
@@ -527,7 +527,7 @@ def judge_to_the_end(run: Run) -> tuple[Judgement, ...]:
             status=BROKEN,
             reason=later[found.property].sentence,
             step=trace.depth,
-            blame=blamed(run.model.spec, later[found.property].sentence),
+            blame=blamed_for(run.model.spec, later[found.property].harm),
         )
         if found.status != BROKEN and found.property in later
         else found

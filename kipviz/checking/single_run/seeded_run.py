@@ -29,12 +29,13 @@ from kipviz.messages.events import (
     TransactionMoved,
 )
 from kipviz.properties.atomic import silent_sources
+from kipviz.properties.harm import Harm
 from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import BROKEN, States
 from kipviz.records.batches import DataRecord
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
-from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed
+from kipviz.scenarios.applications.program_faults import THE_PROGRAM, blamed_for
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import PROPERTIES, Scenario
 
@@ -194,19 +195,19 @@ def run(task: Task) -> Verdict:
     world = model.initial()
     states = tuple(p.initial(world) for p in PROPERTIES)
     step = transactions = 0
-    broken: tuple[str, int, str] | None = None
-    by_program: tuple[str, int, str] | None = None
+    broken: _Violation | None = None
+    by_program: _Violation | None = None
     try:
         for moment in moments(task):
             step, world, states = moment.step, moment.outcome.world, moment.observations
             transactions += sum(_completes(e) for e in moment.outcome.events)
             for found in _broken(states, step) if broken is None else ():
-                if not blamed(model.spec, found[2]):
+                if not blamed_for(model.spec, found.harm):
                     broken = found
                     break
                 by_program = by_program or found
         if broken is None and (stuck := _stuck(model, world, states)):
-            if blamed(model.spec, stuck[2]):
+            if blamed_for(model.spec, stuck.harm):
                 by_program = by_program or stuck
             else:
                 broken = stuck
@@ -215,13 +216,22 @@ def run(task: Task) -> Verdict:
         return Verdict(task, "error", reason=reason, steps=step, transactions=transactions)
     mark = world.digest.hex()
     if broken is None and by_program is not None:
-        name, at, reason = by_program
-        reason = f"{reason}; {THE_PROGRAM}: {blamed(model.spec, reason)}"
+        name, at, reason = by_program.promise, by_program.step, by_program.reason
+        reason = f"{reason}; {THE_PROGRAM}: {blamed_for(model.spec, by_program.harm)}"
         return Verdict(task, PROGRAM, name, at, reason, step, transactions, mark)
     if broken is None:
         return Verdict(task, "holds", steps=step, transactions=transactions, fingerprint=mark)
-    name, at, reason = broken
+    name, at, reason = broken.promise, broken.step, broken.reason
     return Verdict(task, "breaks", name, at, reason, step, transactions, mark)
+
+
+class _Violation(Value, frozen=True):
+    """A property that a run breaks, the step (-1: at its end), the reason, and what it costs."""
+
+    promise: str
+    step: int
+    reason: str
+    harm: Harm | None
 
 
 # The kind of a row which states that a partition's records are acknowledged without an output.
@@ -284,18 +294,18 @@ def _completes(event: Event) -> bool:
     return isinstance(event, TransactionMoved) and event.after is TransactionState.COMPLETE_COMMIT
 
 
-def _broken(states: States, step: int) -> Iterator[tuple[str, int, str]]:
+def _broken(states: States, step: int) -> Iterator[_Violation]:
     for prop, state in zip(PROPERTIES, states, strict=True):
         finding = prop.finding(state)
         if finding.status == BROKEN:
-            yield prop.name, step, finding.reason
+            yield _Violation(prop.name, step, finding.reason, finding.harm)
 
 
-def _stuck(model: ClusterModel, world: World, states: States) -> tuple[str, int, str] | None:
+def _stuck(model: ClusterModel, world: World, states: States) -> _Violation | None:
     settled = settle(model, world, states[1])
     if settled.answer != FOR_EVER:
         return None
-    return STUCK, -1, settled.for_ever
+    return _Violation(STUCK, -1, settled.for_ever, settled.harm)
 
 
 def _rows_of(base: EventRow, event: Event) -> Iterator[EventRow]:

@@ -21,6 +21,7 @@ class Breaking(msgspec.Struct, frozen=True, eq=False):
 
     `broken` names the property. `run` stands at the violation, and its title describes it. `saved` is the step whose
     absence would have kept the property, if there is one, and `sentence` names it. `reason` is the property's own.
+    `blame` names the program that breaks it under every design, "" if the design is at fault.
     """
 
     broken: str
@@ -28,6 +29,7 @@ class Breaking(msgspec.Struct, frozen=True, eq=False):
     run: Run
     saved: Saving | None
     sentence: str
+    blame: str = ""
 
     @property
     def step(self) -> int:
@@ -58,7 +60,7 @@ def breaking(run: Run, broken: str = "") -> Breaking:
     told = Run(run.scenario.but(title=title), run.design, run.model, cut, settings=run.settings)
     if saved is not None:
         told = _add_branch(told, saved, sentence)
-    return Breaking(first.property, first.reason, told, saved, sentence)
+    return Breaking(first.property, first.reason, told, saved, sentence, first.blame)
 
 
 def _sentence(

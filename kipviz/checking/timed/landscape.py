@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.violation import Breaking, breaking
@@ -222,7 +222,7 @@ def landscape(
 
                 explored = Search(model, (*PROPERTIES, watch)).run(bounds, report_states)
                 yield Spot(design.name, down, across, explored, watch.seen)
-                if explored.stopped == CANCELLED:
+                if explored.cancelled:
                     return
 
 

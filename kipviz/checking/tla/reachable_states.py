@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds, Explored
 from kipviz.checking.tla.rule_recorder import Asked, Listener
 from kipviz.cluster.actions import ClusterAction
@@ -114,7 +114,7 @@ def reached(
         listener = Listener()
         search = Search(listener.model(model, under), remembers=False)
         found = search.run(Bounds(states_max=states_max), go_on)
-        if found.stopped == CANCELLED:
+        if found.cancelled:
             raise NotWhole("a module needs a complete search, and this one was stopped")
         if not found.complete:
             raise NotWhole(

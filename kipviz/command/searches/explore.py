@@ -173,14 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     lines = [*_lines(found, broken, decided, saved), *(() if module is None else module.lines)]
     answer(document, lines, as_json=arguments.json)
-    return int(any(not _blame(each) for each in broken))
-
-
-def _blame(broken: Breaking) -> str:
-    """Return which program of the scenario breaks the property under every design, "" if the design is at fault."""
-    from kipviz.scenarios.applications.program_faults import blamed
-
-    return blamed(broken.run.model.spec, broken.reason)
+    return int(any(not each.blame for each in broken))
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -283,7 +276,7 @@ def _example(
     return {
         "property": broken.broken,
         "reason": broken.reason,
-        "blame": _blame(broken),
+        "blame": broken.blame,
         "steps": steps,
         "saving_step": None if broken.saved is None else broken.saved.at + 1,
         "sentence": broken.sentence,
@@ -318,9 +311,9 @@ def _lines(
         lines += ["", f"✗ {title_of(each.broken)} breaks after {each.step} steps:"]
         lines += [f"{n:>4}  {text}" for n, text in enumerate(labels(each.run), 1)]
         lines += [f"      {each.reason}", f"      {each.sentence}"]
-        if blame := _blame(each):
+        if each.blame:
             lines += [
-                f"      {THE_PROGRAM}: {blame}",
+                f"      {THE_PROGRAM}: {each.blame}",
                 "      The search did not continue below that state.",
             ]
     for each, tried in zip(broken, decided, strict=True):

@@ -17,7 +17,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.shares.share_groups import AcknowledgeType
-from kipviz.properties.harm import Harm, harm_of
+from kipviz.properties.harm import Harm
 
 THE_PROGRAM = "the program, not the design"
 
@@ -43,13 +43,7 @@ def program_faults(spec: ClusterSpec) -> tuple[ProgramFault, ...]:
     return tuple(fault for app in apps for fault in _of_one(app, apps))
 
 
-def blamed(spec: ClusterSpec, reason: str) -> str:
-    """Return which program causes the violation that a broken property's reason tells, "" if the design is at fault."""
-    harm = harm_of(reason)
-    return "" if harm is None else blamed_for(spec, harm)
-
-
-def blamed_for(spec: ClusterSpec, harm: Harm) -> str:
+def blamed_for(spec: ClusterSpec, harm: Harm | None) -> str:
     """Return which program causes violations that cost this under every design, "" if the design is at fault."""
     return next((f.sentence for f in program_faults(spec) if harm in f.causes), "")
 

@@ -7,7 +7,7 @@ from functools import partial
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.outcomes import endings
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
@@ -95,7 +95,7 @@ def _count_archived(label: str, design: str, tell: Tell) -> tuple[Row, ...]:
     spec, chosen = changed(spec, chosen, ("delivery_count_limit=2",))
     model = story.but(spec=spec).model(chosen, budget_of("expire_lock=1"))
     found, explored = endings(model, BOUNDS, searching(tell))
-    if explored.stopped == CANCELLED:
+    if explored.cancelled:
         raise StoppedEarly
     lost = [e for e in found if any(not count for _, count in e.outputs)]
     finals = sum(count for count, _ in found.values())

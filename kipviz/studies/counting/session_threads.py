@@ -6,7 +6,7 @@ from functools import partial
 
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.checking.judging.outcomes import Decided, is_over
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
@@ -40,7 +40,7 @@ def _count_endings(words: str, story: str, option: str, tell: Tell) -> tuple[Row
     model = scenario(story).model(design(f"repaired+{SLOT}={option}"), FaultBudget())
     found = Endings(model)
     explored = found.run(Bounds(), searching(tell))
-    if explored.stopped == CANCELLED:
+    if explored.cancelled:
         raise StoppedEarly
     counts = (explored.states, found.over, found.again, found.twice, found.nothing)
     return ((words, option, *(f"{count:,}" for count in counts)),)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.repair import replay_under
 from kipviz.checking.judging.verdicts import BREAKS, HOLDS, Judged, judge, property_named
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.runs import follow
 from kipviz.checking.single_run.violation import Breaking, breaking
@@ -76,7 +76,7 @@ class Case(Value, frozen=True):
         bounds = Bounds(states_max=STATES_MAX, breaks_max=1)
         budget = budget_of(self.faults)
         found = judge(self.scenario, under, budget, bounds, searching(tell), asked)
-        if found.explored.stopped == CANCELLED:
+        if found.explored.cancelled:
             raise StoppedEarly
         return found
 
@@ -366,7 +366,7 @@ def timed(
     search = Search(model, (WrittenOnce(),))
     bounds = Bounds(states_max=TIMED_STATES_MAX, breaks_max=1)
     found = search.run(bounds, searching(tell))
-    if found.stopped == CANCELLED:
+    if found.cancelled:
         raise StoppedEarly
     broken = search.found.get(WrittenOnce.name)
     if broken is not None:

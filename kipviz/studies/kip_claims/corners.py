@@ -20,6 +20,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, MessageSent, RecordsMoved
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.shares.share_groups import TxnShareAcknowledgeResponse
+from kipviz.properties.harm import Harm
 from kipviz.properties.verdict import BROKEN, PENDING
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario as scenario_named
@@ -74,7 +75,7 @@ class Told(Value, frozen=True):
 
 def nothing_lost(trace: Trace, events: Events) -> bool:
     """No record is acknowledged without a committed output."""
-    return "lost" not in PROPERTIES[0].finding(trace.observations[0]).reason
+    return PROPERTIES[0].finding(trace.observations[0]).harm is not Harm.LOSS
 
 
 def exactly_once(trace: Trace, events: Events) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.judging.verdicts import judge, property_named
-from kipviz.checking.search.explore import CANCELLED, ProgressTold
+from kipviz.checking.search.explore import ProgressTold
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.runs import Run, judge_to_the_end
@@ -239,6 +239,6 @@ def _search_statement(statement: Statement, progress: ProgressTold | None) -> Ju
         )
         ran = judged.explored.timers
         return JudgedStatement(statement, BREAKS, judged.where, cell.reason, run, ran)
-    sure = judged.explored.complete and judged.explored.stopped != CANCELLED
+    sure = judged.explored.complete and not judged.explored.cancelled
     verdict = HOLDS if sure else SO_FAR
     return JudgedStatement(statement, verdict, judged.where, "", timers=judged.explored.timers)

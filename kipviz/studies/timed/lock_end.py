@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from kipviz.checking.search.explore import CANCELLED
 from kipviz.checking.timed.axes import LOCK, TIMEOUT, Axis
 from kipviz.checking.timed.critical_path import Latencies, Timed, run
 from kipviz.checking.timed.landscape import LOOK_UP_MS, Question, landscape
@@ -77,7 +76,7 @@ def _search_remedy(words: str, design: str, lock: int, timeout: int, tell: Tell)
     (spot,) = landscape(
         question, progress=lambda _, states, depth: tell(f"{states:,} states, depth {depth}")
     )
-    if spot.explored.stopped == CANCELLED:
+    if spot.explored.cancelled:
         raise StoppedEarly
     broken = spot.explored.counterexamples
     verdict = "; ".join(c.reason for c in broken) or (

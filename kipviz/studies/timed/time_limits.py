@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.search.explore import CANCELLED, Search
+from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed.axes import LIMIT, LOCK, TIMEOUT, Axis
 from kipviz.checking.timed.landscape import LOOK_UP_MS, Question, landscape
@@ -54,7 +54,7 @@ def verdict(
             f"lock {ms(lock)}: {states:,} states, depth {depth}"
         ),
     )
-    if spot.explored.stopped == CANCELLED:
+    if spot.explored.cancelled:
         raise StoppedEarly
     assert spot.explored.complete, spot.explored.sentence
     return not spot.explored.counterexamples, spot.commits
@@ -128,7 +128,7 @@ def outlives(design: str, aborts: int, limit: int, tell: Tell = content) -> bool
     )
     model = story.but(spec=spec).model(chosen, budget_of(f"expire_lock={aborts + 1}"))
     found = Search(model, (AbortIsNoFailure(),)).run(Bounds(states_max=50_000), searching(tell))
-    if found.stopped == CANCELLED:
+    if found.cancelled:
         raise StoppedEarly
     assert found.complete, found.sentence
     return not found.counterexamples
