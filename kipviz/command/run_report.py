@@ -26,6 +26,7 @@ from kipviz.scenarios.script import ScriptError
 from kipviz.scenarios.setting_changes import BadChange
 from kipviz.views.payload import payload
 from kipviz.views.role_cards.own_view import View, own_views
+from kipviz.views.tones import SIGN_OF_STATUS
 from kipviz.widgets.pages import text_view
 from kipviz.widgets.pages.line import Line, line_of
 
@@ -118,7 +119,7 @@ def verdict_lines(run: Run, judged: tuple[Judgement, ...]) -> Iterator[str]:
     for found in judged:
         where = f" breaks at step {found.step}" if found.status == BROKEN else f" {found.status}"
         reason = f": {found.reason}" if found.reason else ""
-        yield f"{text_view.SIGNS[found.status]} {title_of(found.property)}{where}{reason}"
+        yield f"{SIGN_OF_STATUS[found.status]} {title_of(found.property)}{where}{reason}"
         if found.blame:
             yield f"  {THE_PROGRAM}: {found.blame}"
     if run.error:

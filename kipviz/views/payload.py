@@ -43,8 +43,6 @@ from kipviz.views.choices import action_of, choices
 from kipviz.views.explanations.guards import why
 from kipviz.views.explanations.network_sentences import notes_of_hosts
 from kipviz.views.explanations.sentences import (
-    TONE_OF_RECORD,
-    TONE_OF_STATE,
     detail,
     summary,
     tell,
@@ -75,6 +73,7 @@ from kipviz.views.role_cards.lane_heads import LaneHeads
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.views.role_cards.real_clients import ClientLogs
 from kipviz.views.role_cards.real_clients import lanes as lanes_of_clients
+from kipviz.views.tones import CALM, TONE_OF_RECORD, TONE_OF_STATE
 from kipviz.views.waypoints import rests
 from kipviz.views.wire import WORDS, Wire
 
@@ -259,7 +258,7 @@ class Telling:
                         "step": k,
                         "text": event.after.value,
                         "sub": f"{event.transactional_id} · epoch {event.producer_epoch}",
-                        "tone": TONE_OF_STATE.get(event.after, "calm"),
+                        "tone": TONE_OF_STATE.get(event.after, CALM),
                     }
                 )
             elif isinstance(event, RecordsMoved):
@@ -272,7 +271,7 @@ class Telling:
                     "step": k,
                     "text": f"{span} {state.name}",
                     "sub": partition,
-                    "tone": TONE_OF_RECORD.get(state, "calm"),
+                    "tone": TONE_OF_RECORD.get(state, CALM),
                 }
             )
 

@@ -7,8 +7,8 @@ from itertools import combinations
 import pytest
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.repair import BREAKS, HOLDS, NOT_DECIDED, Question, Repair, repair
-from kipviz.checking.judging.verdicts import judge
+from kipviz.checking.judging.repair import Question, Repair, repair
+from kipviz.checking.judging.verdicts import BREAKS, HOLDS, NOT_DECIDED, judge
 
 SMALL = "kip-1289-small"
 

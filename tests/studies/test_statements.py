@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.judging.verdicts import BREAKS, property_named
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.library import scenario
 from kipviz.studies.kip_claims.statements import (
@@ -26,7 +26,7 @@ from kipviz.studies.kip_claims.statements import (
 )
 from kipviz.studies.kip_claims.statements_of_447 import MIDDLE_SECTIONS, SECOND_SECTIONS
 from kipviz.studies.kip_claims.texts import TEXTS
-from kipviz.studies.review_findings.findings import BREAKS, BREAKS_PLAYED, SEEN
+from kipviz.studies.review_findings.findings import BREAKS_PLAYED, SEEN
 from kipviz.studies.review_findings.reviews import REVIEWS, finding
 from kipviz.views.reports.ledger_of_texts import ledger_of_texts
 

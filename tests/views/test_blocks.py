@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-import pytest
-
 from kipviz.views.reports.blocks import (
     BrokenRun,
     Heading,
@@ -15,7 +13,6 @@ from kipviz.views.reports.blocks import (
     keys_of,
     rows_of,
     still,
-    verdict,
     written,
 )
 
@@ -28,8 +25,12 @@ PAGE = (
         "rivals",
         ("rival", "atomic", "the run"),
         (
-            (TableCell("repaired+marker_epoch=equal"), verdict("holds"), TableCell("")),
-            (TableCell("<b>"), verdict("breaks after 20", "1 0"), TableCell(LINK, run="1 0")),
+            (TableCell("repaired+marker_epoch=equal"), TableCell("holds", "holds"), TableCell("")),
+            (
+                TableCell("<b>"),
+                TableCell("breaks after 20", "breaks", "1 0"),
+                TableCell(LINK, run="1 0"),
+            ),
         ),
     ),
     BrokenRun(
@@ -85,11 +86,16 @@ def test_a_long_name_breaks_after_its_parts_and_a_cell_breaks_its_lines():
 
 def test_a_wide_table_of_few_rows_is_turned_and_keeps_its_runs():
     heads = ("design", *(f"p{n}" for n in range(9)))
-    rows = tuple((TableCell(d), *(verdict("holds", f"{d}{n}") for n in range(9))) for d in "ab")
+    rows = tuple(
+        (TableCell(d), *(TableCell("holds", "holds", f"{d}{n}") for n in range(9))) for d in "ab"
+    )
     turned = TextTable("verdicts", heads, rows).fitted()
     assert turned.heads == ("design", "a", "b")
     assert [row[0].text for row in turned.rows] == list(heads[1:])
-    assert turned.rows[3][1:] == (verdict("holds", "a3"), verdict("holds", "b3"))
+    assert turned.rows[3][1:] == (
+        TableCell("holds", "holds", "a3"),
+        TableCell("holds", "holds", "b3"),
+    )
     narrow = TextTable("verdicts", heads[:5], tuple(row[:5] for row in rows))
     assert narrow.fitted() is narrow
     long = TextTable("verdicts", heads, rows * 3)
@@ -107,22 +113,3 @@ def test_only_the_first_counterexample_is_open_and_a_picture_has_its_words():
 def test_the_runs_of_a_page_are_those_of_its_cells_and_counterexamples():
     assert list(keys_of(PAGE)) == ["1 0", "1 0", "k"]
     assert list(keys_of([TextTable("none", ("a",), rows_of([("b",)]))])) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "tone"),
-    [
-        ("holds", "holds"),
-        ("holds so far", "open"),
-        ("breaks after 20 (the program)", "breaks"),
-        ("atomic breaks after 20", "breaks"),
-        ("never commits", "open"),
-        ("not asked", "open"),
-        ("nothing so far", "open"),
-        ("yes", "holds"),
-        ("no", "breaks"),
-        ("85,297 states", ""),
-    ],
-)
-def test_the_words_of_a_verdict_say_how_it_is_marked(words: str, tone: str):
-    assert verdict(words).tone == tone

@@ -20,6 +20,7 @@ from kipviz.checking.judging.verdicts import (
     BREAKS,
     EVERY_PROPERTY,
     HOLDS,
+    NOT_DECIDED,
     Judged,
     judge,
     property_named,
@@ -39,7 +40,6 @@ from kipviz.scenarios.library import scenario as scenario_named
 
 STATES_MAX = 30_000
 DECISIONS_MAX = 3
-NOT_DECIDED = "not decided"
 ANY, IS = "any", "="
 
 # Called with (design, states, depth) of a search; if it returns False, everything stops.

@@ -27,6 +27,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 HOLDS = "holds"
 SO_FAR = "holds so far"
 BREAKS = "breaks"
+NOT_DECIDED = "not decided"
 
 EVERY_PROPERTY: tuple[Property, ...] = (*PROPERTIES, *PROMISES, Agreement(), OneOutcome())
 # Judged only if named, because a search does not look below a state that breaks one of these.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kipviz.checking.judging.verdicts import BREAKS, cells_of, property_named
+from kipviz.checking.judging.verdicts import BREAKS, NOT_DECIDED, cells_of, property_named
 from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run.alternative_run import Course, Missing, rest_of
@@ -28,7 +28,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 
 NOT_SEARCHED = "not searched"
 FAILS = "the model failed"
-_WORDS = {HOLDS: "holds", BROKEN: BREAKS, PENDING: "not decided"}
+_WORDS = {HOLDS: "holds", BROKEN: BREAKS, PENDING: NOT_DECIDED}
 
 Told = Callable[[str, int, int], bool]
 
@@ -38,7 +38,7 @@ class Decision(Value, frozen=True):
 
     `verdict` is "holds", "breaks" or "not decided" for this run, or "the model failed". `missing` are the old steps
     that are no longer possible. `searched` is the result of an exhaustive search of the same cluster, faults and this
-    design, in words.
+    design, in words, and `searched_verdict` its verdict.
     """
 
     slot: str
@@ -49,6 +49,7 @@ class Decision(Value, frozen=True):
     reason: str = ""
     missing: tuple[Missing, ...] = ()
     searched: str = NOT_SEARCHED
+    searched_verdict: str = NOT_SEARCHED
 
     @property
     def saves(self) -> bool:
@@ -83,7 +84,9 @@ def decisions(
             asked = (property_named(made.broken),)
             explored = Search(model, asked).run(bounds.but(breaks_max=1), report_states)
             (cell,) = cells_of(explored, asked, model.spec)
-            decision = decision.but(searched=f"{cell.words}, {explored.states:,} states")
+            decision = decision.but(
+                searched=f"{cell.words}, {explored.states:,} states", searched_verdict=cell.verdict
+            )
         found.append(decision)
     return tuple(found)
 

@@ -34,6 +34,7 @@ from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.scenarios.setting_changes import changed
 
 SCENARIO = "kip-1289-small"
+SO_FAR, NEVER_COMMITS = "nothing so far", "never commits"
 DESIGNS = ("repaired", "finding-D", "as-written")
 LOCKS = Axis(LOCK, (10_000, 30_000, 60_000))
 TIMEOUTS = Axis(TIMEOUT, (5_000, 15_000, 30_000, 60_000))
@@ -102,8 +103,8 @@ class Spot(Value, frozen=True):
         if broken:
             return min(broken, key=lambda c: len(c.actions)).property
         if not self.explored.complete:
-            return "nothing so far"
-        return "holds" if self.commits else "never commits"
+            return SO_FAR
+        return HOLDS if self.commits else NEVER_COMMITS
 
     @property
     def words(self) -> str:

@@ -164,7 +164,7 @@ def _lines(
 
 
 def _half(side: dict[str, Any]) -> str:
-    from kipviz.widgets.pages.text_view import SIGNS
+    from kipviz.views.tones import SIGN_OF_STATUS
 
-    signs = "".join(SIGNS[state] for state in side["verdicts"].values())
+    signs = "".join(SIGN_OF_STATUS[state] for state in side["verdicts"].values())
     return f"{side['step']:>4} {signs}  {side['sentence']:<60.60}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kipviz.checking.judging.budgets import budget_of
-from kipviz.checking.judging.verdicts import judge, property_named
+from kipviz.checking.judging.verdicts import BREAKS, judge, property_named
 from kipviz.checking.search.explore import ProgressTold
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.single_run import runs
@@ -22,7 +22,6 @@ from kipviz.properties.verdict import BROKEN
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.scenarios.scenario import PROPERTIES
 from kipviz.studies.review_findings.findings import (
-    BREAKS,
     BREAKS_PLAYED,
     COUNTED,
     NOT_BROKEN,

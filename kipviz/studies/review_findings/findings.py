@@ -13,7 +13,7 @@ from functools import partial
 import msgspec
 
 from kipviz.checking.judging.budgets import budget_of, budget_words
-from kipviz.checking.judging.verdicts import property_named
+from kipviz.checking.judging.verdicts import BREAKS, NOT_DECIDED, property_named
 from kipviz.checking.search.explore import ProgressTold, Search
 from kipviz.checking.search.search_result import Bounds, Counterexample, Explored
 from kipviz.checking.single_run import runs
@@ -38,8 +38,7 @@ SMALL = "kip-1289-small"
 # The option of the slot lock_expiry that is KIP-1289's corner case 6.
 ITS_LOCK = "back_to_available"
 LIVE = NothingPending.name
-BREAKS, NOT_BROKEN, NOT_DECIDED = "breaks", "breaks nothing", "not decided"
-BREAKS_PLAYED = "breaks in the story"
+NOT_BROKEN, BREAKS_PLAYED = "breaks nothing", "breaks in the story"
 # A design with more differences than this is described by its name.
 NAMED_MAX = 7
 SEEN, COUNTED, TEXT, NEEDS = "seen", "counted", "text only", "not in the model"
@@ -91,8 +90,8 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
     """The result of a finding: a word, what was found, and the run that demonstrates it, if there is one.
 
     `with_its_lock` is the result of the same search if an acquisition lock that expires releases a staged record, as in
-    the text of KIP-1289. It shows whether the finding depends on our rule that it does not. `timers` are those that
-    expired in its searches.
+    the text of KIP-1289. It shows whether the finding depends on our rule that it does not. `its_lock_verdict` is the
+    verdict of that search, "" if nothing breaks in it. `timers` are those that expired in its searches.
     """
 
     finding: Finding
@@ -101,6 +100,7 @@ class Shown(msgspec.Struct, frozen=True, eq=False):
     run: Run | None = None
     states: int = 0
     with_its_lock: str = ""
+    its_lock_verdict: str = ""
     timers: TimersRan = TimersRan()
 
     @property
@@ -165,9 +165,9 @@ def _search_finding(finding: Finding, bounds: Bounds, progress: ProgressTold | N
     found, explored = first_break(scenario.model(chosen, budget), prop, bounds, progress)
     if found is not None:
         run = runs.follow(scenario, chosen, budget, found.actions)
-        its, again = _with_its_lock(finding, chosen, bounds, progress)
+        verdict, its, again = _with_its_lock(finding, chosen, bounds, progress)
         ran = all_timers_ran((explored.timers, again))
-        return Shown(finding, BREAKS, found.reason, run, explored.states, its, ran)
+        return Shown(finding, BREAKS, found.reason, run, explored.states, its, verdict, ran)
     ran = explored.timers
     if not explored.complete or explored.undecided:
         return Shown(finding, NOT_DECIDED, explored.sentence, states=explored.states, timers=ran)
@@ -179,14 +179,14 @@ def _search_finding(finding: Finding, bounds: Bounds, progress: ProgressTold | N
 
 def _with_its_lock(
     finding: Finding, chosen: Design, bounds: Bounds, progress: ProgressTold | None
-) -> tuple[str, TimersRan]:
-    """Return a finding's result with KIP-1289's own rule for an expired lock (corner case 6), and the expired timers.
+) -> tuple[str, str, TimersRan]:
+    """Return the verdict with KIP-1289's own rule for an expired lock (corner case 6), its words and the expired timers.
 
     Both the property and "atomic" are judged at once: a broken state is followed no further, because a record that is
     delivered twice would be delivered again and again.
     """
     if not chosen.stages_shares or chosen.option("lock_expiry").name == ITS_LOCK:
-        return "", TimersRan()
+        return "", "", TimersRan()
     scenario, budget = scenario_named(finding.scenario), budget_of(finding.faults)
     model = scenario.model(chosen.but(lock_expiry=ITS_LOCK), budget)
     asked = dict.fromkeys((property_named(finding.promise), PROPERTIES[0]))
@@ -195,23 +195,26 @@ def _with_its_lock(
     explored = search.run(bounds.but(breaks_max=1), progress)
     if search.found and finding.promise not in search.found:
         explored = search.run(bounds.but(breaks_max=len(asked)), progress)
-    return _words_with_its_lock(finding, search, explored), explored.timers
+    return *_verdict_with_its_lock(finding, search, explored), explored.timers
 
 
-def _words_with_its_lock(finding: Finding, search: Search, explored: Explored) -> str:
+def _verdict_with_its_lock(finding: Finding, search: Search, explored: Explored) -> tuple[str, str]:
     found = search.found.get(finding.promise)
     if found is not None:
-        return f"breaks as well, after {len(found.actions)} steps"
+        return BREAKS, f"breaks as well, after {len(found.actions)} steps"
     if not explored.complete:
-        return f"not decided: {explored.sentence}"
+        return NOT_DECIDED, f"not decided: {explored.sentence}"
     instead = search.found.get(PROPERTIES[0].name)
     states = f"{explored.states:,} states"
     if explored.undecided:
         states = f"{states}, {explored.undecided} of them undecided"
     needs = f"depends on our lock rule: “{title_of(finding.promise)}” does not break ({states})"
     if instead is None:
-        return needs
-    return f"{needs}; “{title_of(instead.property)}” breaks after {len(instead.actions)} steps: {instead.reason}"
+        return "", needs
+    return (
+        BREAKS,
+        f"{needs}; “{title_of(instead.property)}” breaks after {len(instead.actions)} steps: {instead.reason}",
+    )
 
 
 def _play_to_moment(finding: Finding, look: Look) -> Shown:

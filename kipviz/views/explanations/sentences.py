@@ -70,36 +70,16 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkers,
 )
 from kipviz.records.batches import ABORT
-from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
 from kipviz.views.explanations.maintenance_sentences import render_maintenance
 from kipviz.views.explanations.operators import found_out
+from kipviz.views.tones import CALM, GONE, TONE_OF_RECORD, TONE_OF_STATE, WARNING
 
-CALM, PENDING, DONE, WARNING, BROKEN, GONE = (
-    "calm",
-    "pending",
-    "done",
-    "warning",
-    "broken",
-    "gone",
-)
-TONE_OF_STATE = {
-    TransactionState.PREPARE_COMMIT: PENDING,
-    TransactionState.PREPARE_ABORT: PENDING,
-    TransactionState.COMPLETE_COMMIT: DONE,
-    TransactionState.COMPLETE_ABORT: WARNING,
-}
 DATABASE_WORDS = {
     "written": "is written, not committed",
     "prepared": "is prepared: it waits for its outcome, whatever crashes",
     "committed": "is committed",
     "rolled back": "is rolled back",
-}
-TONE_OF_RECORD = {
-    RecordState.TX_PENDING: PENDING,
-    RecordState.ACKNOWLEDGED: DONE,
-    RecordState.ARCHIVING: WARNING,
-    RecordState.ARCHIVED: WARNING,
 }
 
 

@@ -10,8 +10,7 @@ from kipviz.properties.verdict import title_of
 from kipviz.scenarios.applications.program_faults import THE_PROGRAM
 from kipviz.views.lifetimes import covers
 from kipviz.views.page_parts import Shown, VerdictPart
-
-SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
+from kipviz.views.tones import SIGN_OF_STATUS
 
 # Control characters, and halves of surrogate pairs, which a file cannot contain.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
@@ -59,7 +58,7 @@ def lines_of(page: str) -> list[str]:
 
 def _render_judgement(judgement: Judgement) -> str:
     where = f" since step {judgement.step}" if judgement.step >= 0 else ""
-    words = f"{SIGNS[judgement.status]} {plain(title_of(judgement.property))}: {judgement.status}{where}."
+    words = f"{SIGN_OF_STATUS[judgement.status]} {plain(title_of(judgement.property))}: {judgement.status}{where}."
     blame = f" ({THE_PROGRAM}: {plain(judgement.blame)})" if judgement.blame else ""
     return f"{words} {plain(judgement.reason)}".rstrip() + blame
 
@@ -67,7 +66,7 @@ def _render_judgement(judgement: Judgement) -> str:
 def _sign(verdicts: Sequence[VerdictPart], name: str, step: int) -> str:
     for verdict in verdicts:
         if verdict["property"] == name and covers(verdict, step):
-            return SIGNS[verdict["state"]]
+            return SIGN_OF_STATUS[verdict["state"]]
     return ""
 
 

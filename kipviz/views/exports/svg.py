@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kipviz.views.exports.letters import BOLD, REGULAR
 from kipviz.views.page_parts import DownPart, MessagePart, NotePart, Shown
+from kipviz.views.tones import MARKS
 
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 GAP = 16
@@ -25,7 +26,6 @@ TONES = {
     "broken": ("#b34700", "#f7d3bf"),
     "gone": ("#6b6b6b", "#efefef"),
 }
-MARKS = {"done": "✓ ", "warning": "△ ", "broken": "⚠ ", "gone": "✗ "}
 CURSOR = "#0072b2"
 SANS = "Inter, system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kipviz.checking.timed.landscape import Landscape, Spot
 from kipviz.cluster.timing.clock import ms
+from kipviz.properties.verdict import HOLDS
 from kipviz.views.reports.blocks import (
     Block,
     Blocks,
@@ -11,7 +12,6 @@ from kipviz.views.reports.blocks import (
     Paragraph,
     TableCell,
     TextTable,
-    verdict,
     written,
 )
 
@@ -47,7 +47,10 @@ def landscape_blocks(found: Landscape) -> Blocks:
         rows = tuple(
             (
                 TableCell(down.word(value)),
-                *(places.get((value, other), verdict("not searched")) for other in across.values),
+                *(
+                    places.get((value, other), TableCell("not searched", "open"))
+                    for other in across.values
+                ),
             )
             for value in down.values
         )
@@ -63,4 +66,6 @@ def landscape_blocks(found: Landscape) -> Blocks:
 
 
 def _cell(spot: Spot, key: str) -> TableCell:
-    return verdict(spot.words, key if spot.explored.counterexamples else "")
+    if spot.explored.counterexamples:
+        return TableCell(spot.words, "breaks", key)
+    return TableCell(spot.words, "holds" if spot.verdict == HOLDS else "open")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
@@ -18,22 +18,8 @@ from kipviz.core.links.linkcode import PATTERN
 from kipviz.views.exports.breakable import breakable
 from kipviz.views.exports.image import image
 from kipviz.views.exports.markdown import plain, table_row
+from kipviz.views.tones import SIGNS, Tone
 
-Tone: TypeAlias = Literal["", "holds", "breaks", "open"]
-
-# A verdict has a sign besides its colour, and words besides both.
-SIGNS: dict[Tone, str] = {"": "", "holds": "✓", "breaks": "✗", "open": "…"}
-# How a verdict's words begin. "open": not decided, or not judged.
-_TONES: tuple[tuple[str, Tone], ...] = (
-    ("holds so far", "open"),
-    ("nothing so far", "open"),
-    ("not ", "open"),
-    ("never ", "open"),
-    ("the story stops", "open"),
-    ("holds", "holds"),
-    ("breaks", "breaks"),
-)
-_WORDS: dict[str, Tone] = {"yes": "holds", "no": "breaks"}
 # A table with more columns, and so few rows, is easier to read when it is transposed.
 WIDE, FEW_ROWS = 8, 5
 _LINK = re.compile(PATTERN)
@@ -114,12 +100,6 @@ class ResultPayload(msgspec.Struct, frozen=True):
 
     blocks: tuple[Block, ...]
     pictures: dict[str, str]
-
-
-def verdict(words: str, run: str = "") -> TableCell:
-    """Return a verdict as a cell: its words state whether a property holds, breaks, or is not decided."""
-    tone = next((tone for start, tone in _TONES if words.startswith(start)), _WORDS.get(words, ""))
-    return TableCell(words, "breaks" if not tone and " breaks after " in words else tone, run)
 
 
 def rows_of(rows: Iterable[Sequence[str]]) -> tuple[tuple[TableCell, ...], ...]:

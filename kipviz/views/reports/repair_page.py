@@ -10,9 +10,9 @@ from kipviz.views.reports.blocks import (
     Paragraph,
     TableCell,
     TextTable,
-    verdict,
     written,
 )
+from kipviz.views.tones import TONE_OF_VERDICT
 
 NOTHING = "none"
 
@@ -70,7 +70,7 @@ def _row(found: Repair, at: int, attempt: Attempt) -> tuple[TableCell, ...]:
     return (
         TableCell(" + ".join(attempt.slots) or NOTHING),
         TableCell(options),
-        verdict(attempt.words, run),
+        TableCell(attempt.words, TONE_OF_VERDICT[attempt.verdict], run),
         TableCell(_link(attempt)),
     )
 

@@ -22,10 +22,10 @@ from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.studies.kip_claims.claims import Entry
-from kipviz.studies.kip_claims.corners import Told
-from kipviz.studies.review_findings.findings import Shown
+from kipviz.studies.kip_claims.corners import NO, STOPS, YES, Told
+from kipviz.studies.review_findings.findings import BREAKS_PLAYED, Shown
 from kipviz.studies.review_findings.reviews import Review
-from kipviz.studies.study import Answer
+from kipviz.studies.study import NOT_ASKED, Answer
 from kipviz.views.reports.blocks import (
     Block,
     Blocks,
@@ -35,9 +35,9 @@ from kipviz.views.reports.blocks import (
     TableCell,
     TextTable,
     rows_of,
-    verdict,
     written,
 )
+from kipviz.views.tones import TONE_OF_VERDICT, Tone
 
 HONEST = (
     '"holds" means that the search visited every interleaving of that cluster with that fault budget. '
@@ -50,6 +50,9 @@ CRITICAL_PATH = (
 )
 
 HOW_TO_OPEN = 'A run opens with `kipviz open kv2.…`, or `kipviz.open("kv2.…")` in a notebook.'
+
+TONE_OF_FINDING: dict[str, Tone] = {**TONE_OF_VERDICT, BREAKS_PLAYED: "breaks"}
+TONE_OF_CORNER: dict[str, Tone] = {YES: "holds", NO: "breaks", STOPS: "open"}
 
 # A longer link makes the row of a table hard to read.
 LINK_MAX = 400
@@ -96,19 +99,17 @@ def _study_rows(found: Answer) -> Iterator[tuple[TableCell, ...]]:
             continue
         cells = {cell.asked: n for n, cell in enumerate(found.judged[number].cells)}
         yield tuple(
-            _make_cell(found.judged, number, cells[head]) if head in cells else _not_judged(text, n)
-            for n, (head, text) in enumerate(zip(found.heads, row, strict=True))
+            _make_cell(found.judged, number, cells[head])
+            if head in cells
+            else TableCell(text, "open" if text == NOT_ASKED else "")
+            for head, text in zip(found.heads, row, strict=True)
         )
-
-
-def _not_judged(text: str, column: int) -> TableCell:
-    """Return a cell beside the verdicts of a rival, or that of a property that was not judged for it."""
-    return verdict(text) if column > 1 else TableCell(text)
 
 
 def _make_cell(judged: Sequence[Judged], row: int, column: int) -> TableCell:
     cell = judged[row].cells[column]
-    return verdict(cell.words, f"{row} {column}" if cell.verdict == BREAKS else "")
+    run = f"{row} {column}" if cell.verdict == BREAKS else ""
+    return TableCell(cell.words, TONE_OF_VERDICT[cell.verdict], run)
 
 
 def _broken_runs(judged: Sequence[Judged]) -> Iterator[BrokenRun]:
@@ -178,8 +179,14 @@ def _findings_table(caption: str, all_shown: Iterable[Shown]) -> TextTable:
         "what is wrong": [TableCell(each.finding.matter) for each in found],
         "decisions of the text": [TableCell(each.finding.slots) for each in found],
         "where": [TableCell(_where(each)) for each in found],
-        "verdict": [verdict(each.words, _key(each)) for each in found],
-        "with the text's own lock rule": [verdict(each.with_its_lock) for each in found],
+        "verdict": [
+            TableCell(each.words, TONE_OF_FINDING.get(each.verdict, ""), _key(each))
+            for each in found
+        ],
+        "with the text's own lock rule": [
+            TableCell(each.with_its_lock, TONE_OF_FINDING.get(each.its_lock_verdict, ""))
+            for each in found
+        ],
         "what happens": [
             TableCell(each.reason if each.reason != each.finding.matter else "") for each in found
         ],
@@ -209,9 +216,9 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
             TableCell(told.corner.title),
             TableCell(told.corner.claim),
             TableCell(told.design),
-            verdict(told.holds),
-            verdict(told.once),
-            verdict(told.pending),
+            TableCell(told.holds, TONE_OF_CORNER.get(told.holds, "")),
+            TableCell(told.once, TONE_OF_CORNER.get(told.once, "")),
+            TableCell(told.pending),
             TableCell(told.happens),
         )
         for told in all_told
@@ -320,8 +327,8 @@ def saves_blocks(broken: Breaking, tried: Sequence[Decision]) -> Blocks:
         (
             TableCell(f"{d.slot}={d.option}", run=f"{d.slot}={d.option}"),
             TableCell(d.sentence),
-            verdict(f"{d.verdict}; {_left_out(d)}"),
-            verdict(d.searched),
+            TableCell(f"{d.verdict}; {_left_out(d)}", TONE_OF_VERDICT[d.verdict]),
+            TableCell(d.searched, TONE_OF_VERDICT.get(d.searched_verdict, "open")),
         )
         for d in savers
     )

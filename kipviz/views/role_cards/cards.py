@@ -363,12 +363,15 @@ class Cards:
         def parts(world: World) -> Parts:
             role = world.roles.get(role_key(world.image.leader_of(home), home))
             if not isinstance(role, TransactionCoordinator):
-                return (None, None, "")
+                return (None, None, coordinators.NO_GENERATION)
             generation = coordinators.generation(role, name)
             return (role.transactions.get(name), role.loading, generation)
 
         def states(
-            known: TransactionMetadata | None, loading: bool | None, _: str, taken: Taken | None
+            known: TransactionMetadata | None,
+            loading: bool | None,
+            _: tuple[str, str],
+            taken: Taken | None,
         ) -> Card:
             lit = {known.state.name: ""} if known is not None and loading is False else {}
             return machines.rows(lit, taken or {})

@@ -15,8 +15,7 @@ from kipviz.cluster.world import BrokerRole
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.records.consumer_offsets import STABLE
 from kipviz.views.role_cards.card_rows import Card, Fact, facts
-
-TONE = {"PREPARE_COMMIT": "pending", "PREPARE_ABORT": "pending", "COMPLETE_COMMIT": "done"}
+from kipviz.views.tones import CALM, WARNING, tone_of_transaction
 
 
 def offsets(role: BrokerRole | None) -> Card:
@@ -69,21 +68,27 @@ def _member(member: GroupMember) -> tuple[str, str]:
     return words, "calm" if member.state == STABLE else "pending"
 
 
-def generation(role: TransactionCoordinator, name: str) -> str:
-    """Return the generation for which a producer has its identity, and its assignment in it, in words.
+NO_GENERATION = ("", CALM)
 
-    It is "" except for a producer with a group (KIP-447, first draft).
+
+def generation(role: TransactionCoordinator, name: str) -> tuple[str, str]:
+    """Return the generation for which a producer has its identity, and its assignment in it: words and their tone.
+
+    The words are "" except for a producer with a group (KIP-447, first draft).
     """
     mine = role.assignments.get(name)
     if mine is None:
-        return ""
+        return NO_GENERATION
     seen = producer_groups.newest(role.assignments, mine.group_id)
     over = f", over: {seen} was seen" if seen > mine.generation else ""
-    return f"{mine.generation} of {mine.group_id}{over}; has {listed(mine.assigned)}"
+    words = f"{mine.generation} of {mine.group_id}{over}; has {listed(mine.assigned)}"
+    return words, WARNING if over else CALM
 
 
 def transaction(
-    known: TransactionMetadata | None, loading: bool | None, generation: str = ""
+    known: TransactionMetadata | None,
+    loading: bool | None,
+    generation: tuple[str, str] = NO_GENERATION,
 ) -> Card:
     """Return what the coordinator knows of one transactional id; `loading` is None without a coordinator."""
     if loading is None:
@@ -94,15 +99,16 @@ def transaction(
         return facts([("state", "unknown yet", "calm")])
     pending = known.pending_state.value if known.pending_state else "nothing"
     rows = [
-        ("state", known.state.value, TONE.get(known.state.value, "calm")),
+        ("state", known.state.value, tone_of_transaction(known.state)),
         ("pending transition", pending, "calm"),
         ("producer id", str(known.producer_id), "calm"),
         ("epoch", str(known.producer_epoch), "calm"),
         ("participants", ", ".join(map(short_name, known.partitions)) or "none", "calm"),
         ("markers sent", ", ".join(short_name(p) for p, _ in known.sent) or "none", "calm"),
     ]
-    if generation:
-        rows.append(("generation", generation, "warning" if ", over: " in generation else "calm"))
+    words, tone = generation
+    if words:
+        rows.append(("generation", words, tone))
     if known.to_send:
         rows.append(("markers to send", ", ".join(map(short_name, known.to_send)), "warning"))
     if known.next_producer_id >= 0:

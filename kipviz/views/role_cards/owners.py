@@ -5,8 +5,6 @@ from __future__ import annotations
 from kipviz.clients.addressed import Outgoing, message_of
 from kipviz.clients.application import Application
 from kipviz.clients.groups.consumer import RegularConsumer, is_classic, joins_group
-from kipviz.clients.groups.consumer_coordinator import MemberState as ClassicState
-from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.kinds import Holder, next_request
 from kipviz.clients.operators import admin
 from kipviz.clients.operators.admin import Admin
@@ -20,15 +18,9 @@ from kipviz.cluster.world import BrokerRole, Connection, Envelope, RoleKey, host
 from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.views.role_cards.card_rows import NAMELESS, Card, Fact, facts
+from kipviz.views.tones import CALM, TONE_OF_MEMBER, TONE_OF_PRODUCER
 
 Connections = Table[tuple[str, int], Connection]
-
-MEMBER_TONE = {
-    MemberState.FENCED.value: "warning",
-    MemberState.FATAL.value: "broken",
-    ClassicState.UNJOINED.value: "warning",
-}
-STATE_TONE = {"ABORTABLE_ERROR": "warning", "FATAL_ERROR": "broken"}
 
 
 class Owned(Value, frozen=True):
@@ -67,7 +59,7 @@ def clients(app: Application) -> Card:
     to_send += [f"{len(b.records)} records" for b in producer.accumulator.batches if b.broker < 0]
     rows: list[Fact] = [
         ("process", "running" if app.alive else "down", "calm" if app.alive else "gone"),
-        ("producer", manager.state.value, STATE_TONE.get(manager.state.value, "calm")),
+        ("producer", manager.state.value, TONE_OF_PRODUCER.get(manager.state, CALM)),
         ("producer id", number(manager.producer_id), "calm"),
         ("epoch", number(manager.producer_epoch), "calm"),
         ("to send", ", ".join(to_send) or "nothing", "calm"),
@@ -93,7 +85,7 @@ def clients(app: Application) -> Card:
     if joins_group(consumer):
         counted = "generation" if is_classic(consumer) else "epoch"
         words = f"{consumer.state.value}, {counted} {number(consumer.member_epoch)}"
-        rows.append(("membership", words, MEMBER_TONE.get(consumer.state.value, "calm")))
+        rows.append(("membership", words, TONE_OF_MEMBER.get(consumer.state, CALM)))
         rows.append(("owns", listed(consumer.owned), "calm"))
     if app.ended:
         rows.append(("ended", app.ended, "warning"))
@@ -151,7 +143,7 @@ def _session(app: Application) -> list[Fact]:
     session = app.session
     if session is None:
         return []
-    tone = STATE_TONE.get(session.manager.state.value, "calm")
+    tone = TONE_OF_PRODUCER.get(session.manager.state, CALM)
     waits = listed(tuple(source.partition("/")[2] for source in session.held_back_by))
     return [
         ("session", "closed" if session.closed else session.state_name, tone),

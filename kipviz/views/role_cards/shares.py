@@ -13,6 +13,7 @@ from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import BrokerRole
 from kipviz.records.share_group_state import RecordState
 from kipviz.views.role_cards.card_rows import Card, Cells, Fact, facts, span
+from kipviz.views.tones import CALM, TONE_OF_RECORD
 
 Due = tuple[tuple[int, int], ...]
 Finished = dict[int, tuple[RecordState, int]]
@@ -24,12 +25,6 @@ SHORT = {
     RecordState.ACKNOWLEDGED: "ACK",
     RecordState.ARCHIVING: "ARCH…",
     RecordState.ARCHIVED: "ARCH",
-}
-TONE = {
-    RecordState.TX_PENDING: "pending",
-    RecordState.ACKNOWLEDGED: "done",
-    RecordState.ARCHIVING: "warning",
-    RecordState.ARCHIVED: "warning",
 }
 
 
@@ -100,7 +95,7 @@ def _plain(
         "short": SHORT[state],
         "delivery_count": count,
         "note": note,
-        "tone": TONE.get(state, "calm"),
+        "tone": TONE_OF_RECORD.get(state, CALM),
         **({"below": True} if below else {}),
     }
 

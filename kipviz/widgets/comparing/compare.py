@@ -9,6 +9,7 @@ from typing import Any
 import traitlets
 
 from kipviz.views.exports.svg import beside, svg
+from kipviz.views.tones import SIGN_OF_STATUS
 from kipviz.widgets.comparing.alignment import compared, first_words, renamed
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.pages import payload as payloads
@@ -167,7 +168,7 @@ def verdict_words(verdict: Mapping[str, Any] | None) -> str:
     """Return the verdict on a property in words, with its sign and reason."""
     if verdict is None:
         return "not asked"
-    words = f"{text_view.SIGNS[verdict['state']]} {verdict['state']}"
+    words = f"{SIGN_OF_STATUS[verdict['state']]} {verdict['state']}"
     return f"{words}: {verdict['reason']}" if verdict.get("reason") else words
 
 

@@ -6,9 +6,8 @@ the step, its sentence, the verdicts, and a fingerprint of the rest.
 
 from __future__ import annotations
 
+from kipviz.views.tones import SIGN_OF_STATUS
 from kipviz.widgets.pages.line import Line
-
-SIGNS = {"holds": "✓", "pending": "…", "broken": "✗"}
 
 
 def sentence_line(line: Line, step: int, fingerprint: str) -> str:
@@ -24,7 +23,7 @@ def sentence_line(line: Line, step: int, fingerprint: str) -> str:
 
 def verdict_words(line: Line, step: int) -> str:
     """Return each property with its sign, or "no properties"."""
-    words = [f"{SIGNS[v['state']]} {v['property']}" for v in line.verdicts_at(step)]
+    words = [f"{SIGN_OF_STATUS[v['state']]} {v['property']}" for v in line.verdicts_at(step)]
     return ", ".join(words) or "no properties"
 
 
@@ -54,7 +53,8 @@ def _turns(line: Line, step: int) -> str:
         return ""
     before = {v["property"]: v["state"] for v in line.verdicts_at(step - 1)}
     news = [
-        f"{SIGNS[v['state']]} {v['property']}" + (f": {v['reason']}" if v.get("reason") else "")
+        f"{SIGN_OF_STATUS[v['state']]} {v['property']}"
+        + (f": {v['reason']}" if v.get("reason") else "")
         for v in line.verdicts_at(step)
         if before.get(v["property"]) != v["state"]
     ]

@@ -19,12 +19,14 @@ from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.search_result import Bounds
 from kipviz.checking.timed import landscape as searched
 from kipviz.checking.timed.axes import SETTINGS, Axis, settings_of
-from kipviz.checking.timed.landscape import Question, Spot
+from kipviz.checking.timed.landscape import NEVER_COMMITS, SO_FAR, Question, Spot
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.outside.validation import several
+from kipviz.properties.verdict import HOLDS
 from kipviz.scenarios.library import scenario as scenario_named
 from kipviz.views.measures.landscape import landscape_blocks
 from kipviz.views.reports.blocks import Blocks
+from kipviz.views.tones import IDLE, KEPT, OPEN, VIOLATED
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.lab import stepper_of
 from kipviz.widgets.results.campaign_view import TEMPLATE, THREADS
@@ -32,13 +34,17 @@ from kipviz.widgets.results.result_page import ResultPage
 from kipviz.widgets.stepping.stepper import Stepper
 
 # Each verdict has a colour (Okabe-Ito), a shape, a sign and its own words: none is shown by colour alone.
-HOLDS, IDLE, OPEN = ("#009E73", "circle"), ("#999999", "square-open"), ("#56B4E9", "diamond-open")
-BREAKS = ("#D55E00", "x")
-SIGNS = {"holds": "✓", "never commits": "○", "nothing so far": "…"}
+MARKERS = {
+    HOLDS: ("#009E73", "circle"),
+    NEVER_COMMITS: ("#999999", "square-open"),
+    SO_FAR: ("#56B4E9", "diamond-open"),
+}
+BROKEN_MARKER = ("#D55E00", "x")
+SIGNS = {HOLDS: KEPT, NEVER_COMMITS: IDLE, SO_FAR: OPEN}
 # Dark text on a light background in both of JupyterLab's themes, at a contrast above 7:1.
-GROUNDS = {"holds": "#cdeee3", "never commits": "#e6e6e6", "nothing so far": "#d8eefb"}
+GROUNDS = {HOLDS: "#cdeee3", NEVER_COMMITS: "#e6e6e6", SO_FAR: "#d8eefb"}
 BROKEN_GROUND, LETTERS = "#ffd9c7", "#1a1a1a"
-BORDERS = {"holds": "2px solid #009E73", "never commits": "2px dotted #666666"}
+BORDERS = {HOLDS: "2px solid #009E73", NEVER_COMMITS: "2px dotted #666666"}
 STATES_MAX = 200_000
 # The words of a cell wrap if its column is narrow.
 STYLE = """<style>
@@ -97,8 +103,7 @@ class Landscape(ResultPage):
         return f"{design}, {self.found.question.down.word(value)}"
 
     def _marks(self, verdict: str, spots: list[Spot]) -> go.Scatter:
-        known = {"holds": HOLDS, "never commits": IDLE, "nothing so far": OPEN}
-        colour, symbol = known.get(verdict, BREAKS)
+        colour, symbol = MARKERS.get(verdict, BROKEN_MARKER)
         broken = any(spot.explored.counterexamples for spot in spots)
         across = self.found.question.across
         return go.Scatter(
@@ -314,7 +319,7 @@ class LandscapePanel(Discoverable, ipywidgets.VBox):
         button = self._cells[spot.design, spot.down, spot.across]
         broken = bool(spot.explored.counterexamples)
         words = f"{spot.verdict} after {_steps(spot)}" if broken else spot.verdict
-        button.description = f"{SIGNS.get(spot.verdict, '✗')} {words}"
+        button.description = f"{SIGNS.get(spot.verdict, VIOLATED)} {words}"
         place = self.question.place(spot.design, spot.down, spot.across)
         does = ". Opens the shortest run." if broken else "."
         button.tooltip = f"{place}: {spot.words}, {spot.explored.states:,} states{does}"
