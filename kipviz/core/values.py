@@ -14,8 +14,8 @@ is hashed with BLAKE2b. In a shape a value is a map from its class name to its f
 their defaults are left out, so that a field that a class gets later, at its end and with a default, changes no
 fingerprint made before), an enum member is a map from its class name to its own name, and a container with a digest of
 its own (`Part`, `Table`, `Log`) is an extension holding those 16 bytes. Plain maps and extensions cannot occur in
-values, so two different contents never share a shape. Only a `Written` value has the shape of its text: it occurs only
-where nothing but such a value can occur.
+values, so two different contents never share a shape. Only a `Written` value and a member of a `WrittenEnum` have the
+shape of their text: they occur only where nothing else can occur.
 
 What to keep in mind: `True == 1` in Python, yet they are different content here, as are an enum member and the int or
 str it stands for. A class is identified by its bare name, so that moving it to another module changes no fingerprint;
@@ -24,7 +24,7 @@ names of value classes have to be unique where it matters.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, StrEnum
 from hashlib import blake2b
 from types import NoneType
 from typing import Any, ClassVar, Self
@@ -82,6 +82,14 @@ class Written(Value, frozen=True, tag=True, tag_field="class"):
 
     def __lt__(self, other: "Written") -> bool:
         return self.text < other.text
+
+
+class WrittenEnum(StrEnum):
+    """An enumeration whose members are stored as their texts.
+
+    The fingerprint of a member is that of its text, so no text is ever reworded. It occurs only where nothing but such a
+    member can occur.
+    """
 
 
 class Memory(msgspec.Struct, gc=False, eq=False):
@@ -227,6 +235,10 @@ def _shape_of_written(value: Any) -> object:
     return value.text
 
 
+def _shape_of_written_member(value: Any) -> object:
+    return value.value
+
+
 def _shape_of_member(value: Any) -> object:
     return {type(value).__name__: value.name}
 
@@ -255,6 +267,7 @@ def _shaper(value: object) -> Callable[[Any], object]:
         (Written, _shape_of_written),
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
+        (WrittenEnum, _shape_of_written_member),
         (Enum, _shape_of_member),
     ):
         if issubclass(kind, base):

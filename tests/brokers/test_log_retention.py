@@ -14,11 +14,11 @@ from kipviz.brokers.timers import LogRetention
 from kipviz.cluster.actions import RunOut
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec
-from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.clock import Clock, Due
 from kipviz.cluster.timing.deadlines import action_of, place_of
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.cluster.timing.record_timestamps import horizon_of
-from kipviz.cluster.timing.timers import FRONT, front_of
+from kipviz.cluster.timing.timers import front_of
 from kipviz.driving.desk import Desk
 from kipviz.messages.events import LogPruned
 from kipviz.records.batches import Batch, DataRecord
@@ -93,7 +93,7 @@ def test_the_records_of_an_open_transaction_are_deleted_and_it_commits() -> None
 def test_the_front_of_a_log_is_due_when_it_is_old_enough() -> None:
     trace, _ = played(STORY, "kafka")
     first = next(node.world for node in nodes(trace) if node.world.now_ms == RETENTION_MS)
-    fronts = [d for d in first.deadlines if d.kind == FRONT]
+    fronts = [d for d in first.deadlines if d.kind == Due.LOG_FRONT]
     assert [(d.place, d.after, d.by) for d in fronts] == [
         (("output-A-0", 0), 0, 300_000),
         (("src-0", 100), 0, 300_000),
@@ -105,7 +105,7 @@ def test_the_front_of_a_log_is_due_when_it_is_old_enough() -> None:
     assert front_of(
         trace.world.but(logs=trace.world.logs.set("src-0", PartitionLog("src-0"))), "src-0"
     ) == (
-        FRONT,
+        Due.LOG_FRONT,
         ("src-0", -1),
     )
 

@@ -14,7 +14,7 @@ from kipviz.clients.groups.consumer_coordinator import MemberState as Classic
 from kipviz.clients.groups.consumer_membership import MemberState
 from kipviz.clients.timers import HeartbeatInterval
 from kipviz.cluster.actions import MissPoll
-from kipviz.cluster.timing import timers
+from kipviz.cluster.timing.clock import Due
 from kipviz.core.traces.trace import Trace
 from kipviz.designs.catalogue import design
 from kipviz.messages.errors import Errors
@@ -204,8 +204,8 @@ def test_under_a_clock_it_takes_max_poll_interval_ms_after_poll_came_back() -> N
         spec=quick.spec.but(applications=slow, durations=shorter)
     )
     model = story.model(design("kafka"))
-    world = go(model, model.initial(), lambda w: running(w, timers.POLL))
-    (deadline,) = running(world, timers.POLL)
+    world = go(model, model.initial(), lambda w: running(w, Due.POLL))
+    (deadline,) = running(world, Due.POLL)
     assert (deadline.after, deadline.place) == (30_000, ("app-1/consumer",))
     missed = MissPoll("app-1/consumer")
     assert "it is due in 30 s" in str(model.why_not(world, missed))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kipviz.cluster.actions import ExpireLock, Step, Tick, TimeOutTransaction
@@ -10,6 +12,7 @@ from kipviz.cluster.specs.spec import BadSpec, FaultBudget
 from kipviz.cluster.timing.clock import (
     Clock,
     Deadline,
+    Due,
     clock_named,
     ms,
     next_tick,
@@ -17,9 +20,10 @@ from kipviz.cluster.timing.clock import (
     unit_of,
     why_no_clock,
 )
-from kipviz.cluster.timing.deadlines import LOCK, TRANSACTION, after_step, deadline_of, find, unit
+from kipviz.cluster.timing.deadlines import after_step, deadline_of, find, unit
 from kipviz.cluster.world import World
 from kipviz.core.model import NotEnabled
+from kipviz.core.values import fingerprint
 from kipviz.designs.catalogue import design
 from kipviz.messages.events import DELIVERED, WRITE_FAILED, RecordsMoved, TimePassed
 from kipviz.records.share_group_state import RecordState
@@ -65,16 +69,16 @@ def test_a_tick_is_the_greatest_common_divisor_of_what_can_be_due() -> None:
 
 
 def test_time_passes_for_every_deadline_and_stops_at_nothing_left() -> None:
-    due = (Deadline("lock", (1,), 30, 30), Deadline("on the wire", (2,), 0, -1))
+    due = (Deadline(Due.LOCK, (1,), 30, 30), Deadline(Due.DELIVERY, (2,), 0, -1))
     assert [(d.after, d.by) for d in passed(due, 20)] == [(10, 10), (0, -1)]
     assert [(d.after, d.by) for d in passed(due, 40)] == [(0, 0), (0, -1)]
 
 
 def test_the_next_tick_goes_to_what_is_due_next_or_is_one_unit() -> None:
-    due = (Deadline("lock", (1,), 30, 40), Deadline("lock", (2,), 70, 70))
+    due = (Deadline(Due.LOCK, (1,), 30, 40), Deadline(Due.LOCK, (2,), 70, 70))
     assert next_tick(due, 10, "next") == 30
     assert next_tick(due, 10, "exact") == 10
-    assert next_tick((Deadline("lock", (1,), 0, 0),), 10, "exact") == 0
+    assert next_tick((Deadline(Due.LOCK, (1,), 0, 0),), 10, "exact") == 0
 
 
 @pytest.mark.parametrize(
@@ -130,8 +134,8 @@ def test_without_a_timed_clock_no_time_passes_and_nothing_is_kept_of_it() -> Non
 
 def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
     model = timed()
-    world = until(model, model.initial(), LOCK)
-    (lock,) = (d for d in world.deadlines if d.kind == LOCK)
+    world = until(model, model.initial(), Due.LOCK)
+    (lock,) = (d for d in world.deadlines if d.kind == Due.LOCK)
     expiry = ExpireLock(*lock.place)
     assert model.why_not(world, expiry) == "it is due in 30 s: time has to pass first"
     with pytest.raises(NotEnabled, match="due in 30 s"):
@@ -147,7 +151,7 @@ def test_a_lock_runs_out_when_its_time_is_over_and_not_before() -> None:
 
 def test_time_does_not_pass_by_what_is_due() -> None:
     model = timed(Clock("timed", tick="next"), transaction_scan_ms=60_000)
-    world = model.step(until(model, model.initial(), TRANSACTION), Tick()).world
+    world = model.step(until(model, model.initial(), Due.TRANSACTION), Tick()).world
     assert Tick() not in model.enabled(world)
     why = model.why_not(world, Tick())
     assert why == "the lock of src-0@100 runs out: that is due now, so time cannot pass it"
@@ -155,19 +159,19 @@ def test_time_does_not_pass_by_what_is_due() -> None:
 
 def test_a_timer_that_the_budget_forbids_ends_the_time_of_a_run() -> None:
     model = timed(Clock("timed", tick="next"), FaultBudget())
-    world = model.step(until(model, model.initial(), LOCK), Tick()).world
+    world = model.step(until(model, model.initial(), Due.LOCK), Tick()).world
     assert not [a for a in model.enabled(world) if a.KIND in ("expiry", "tick")]
 
 
 def test_a_record_that_is_delivered_anew_has_its_whole_lock_again() -> None:
     model = timed(Clock("timed", tick="next"))
-    world = until(model, model.initial(), LOCK)
-    first = find(world, (LOCK, next(d.place for d in world.deadlines if d.kind == LOCK)))
+    world = until(model, model.initial(), Due.LOCK)
+    first = find(world, (Due.LOCK, next(d.place for d in world.deadlines if d.kind == Due.LOCK)))
     assert first is not None
     world = model.step(model.step(world, Tick()).world, ExpireLock(*first.place)).world
-    assert find(world, (LOCK, first.place)) is None
-    world = until(model, world, LOCK)
-    assert find(world, (LOCK, first.place)) == first
+    assert find(world, (Due.LOCK, first.place)) is None
+    world = until(model, world, Due.LOCK)
+    assert find(world, (Due.LOCK, first.place)) == first
 
 
 @pytest.mark.parametrize(
@@ -186,18 +190,20 @@ def test_a_lock_begins_with_a_delivery_and_not_with_a_write_that_failed(
     because: str, offset: int, left: int
 ) -> None:
     model = timed()
-    world = model.step(until(model, model.initial(), LOCK), Tick()).world
+    world = model.step(until(model, model.initial(), Due.LOCK), Tick()).world
     states = (RecordState.AVAILABLE, RecordState.ACQUIRED)
     event = RecordsMoved("src-0", "g1", offset, offset, *states, 1, "M1", because)
     other = world.but(roles=world.roles.set((99, "none", ""), None))
     due = after_step(model.spec, world, other, (event,), lambda *_: None)
-    assert [d.after for d in due if d.kind == LOCK] == [left]
+    assert [d.after for d in due if d.kind == Due.LOCK] == [left]
 
 
 def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it() -> None:
     model = timed(Clock("timed"), record_lock_duration_ms=600_000)
-    world = until(model, model.initial(), TRANSACTION)
-    assert [(d.after, d.by) for d in world.deadlines if d.kind == TRANSACTION] == [(60_000, 70_000)]
+    world = until(model, model.initial(), Due.TRANSACTION)
+    assert [(d.after, d.by) for d in world.deadlines if d.kind == Due.TRANSACTION] == [
+        (60_000, 70_000)
+    ]
     for _ in range(6):
         assert not any(isinstance(a, TimeOutTransaction) for a in model.enabled(world))
         world = model.step(world, Tick()).world
@@ -212,8 +218,8 @@ def test_a_transaction_times_out_between_its_timeout_and_the_scan_that_finds_it(
 
 def test_a_transaction_keeps_its_time_while_its_coordinator_moves() -> None:
     model = timed(Clock("timed"), EVERYTHING)
-    world = model.step(until(model, model.initial(), TRANSACTION), Tick()).world
-    (before,) = (d for d in world.deadlines if d.kind == TRANSACTION)
+    world = model.step(until(model, model.initial(), Due.TRANSACTION), Tick()).world
+    (before,) = (d for d in world.deadlines if d.kind == Due.TRANSACTION)
     home = world.image.home_of("__transaction_state", before.place[0])
     crash = next(
         a
@@ -228,7 +234,7 @@ def test_a_transaction_keeps_its_time_while_its_coordinator_moves() -> None:
 
 def test_a_bounded_delay_makes_time_wait_for_the_wire() -> None:
     model = timed(Clock("timed", 0))
-    world = until(model, model.initial(), LOCK)
+    world = until(model, model.initial(), Due.LOCK)
     assert world.connections
     moving = [a for a in model.enabled(world) if a.KIND == "deliver"]
     assert moving
@@ -313,10 +319,16 @@ def test_a_verdict_says_how_its_time_passed(clock: Clock, words: str) -> None:
 
 def test_the_next_tick_is_the_unit_or_leads_to_the_next_thing_that_is_due() -> None:
     due = (
-        Deadline("lock", (1,), 30, 40),
-        Deadline("sent", (2,), 0, -1),
-        Deadline("sent", (3,), 0, 20),
+        Deadline(Due.LOCK, (1,), 30, 40),
+        Deadline(Due.SENDING, (2,), 0, -1),
+        Deadline(Due.SENDING, (3,), 0, 20),
     )
     assert (next_tick(due, 10, "exact"), next_tick(due, 10, "next")) == (10, 20)
     assert next_tick(due[1:2], 10, "exact") == 0, "it may happen at any moment"
     assert next_tick((), 10, "next") == 0
+
+
+@pytest.mark.parametrize("due", Due)
+def test_what_a_deadline_is_for_is_stored_as_its_text(due: Due) -> None:
+    as_text: Any = due.value
+    assert fingerprint(Deadline(due, (1,), 3, 4)) == fingerprint(Deadline(as_text, (1,), 3, 4))

@@ -8,7 +8,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.timers import BatchBackOff
 from kipviz.cluster.actions import ClientTimer, CrashBroker, Send, Step, Tick
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Placement, PlainSpec, SessionSpec
-from kipviz.cluster.timing.clock import Clock
+from kipviz.cluster.timing.clock import Clock, Due
 from kipviz.messages.logs.producing import Produce, ProduceResponse
 from kipviz.properties.atomic import Atomic
 from kipviz.records.batches import DataRecord
@@ -143,7 +143,7 @@ def test_a_request_to_a_broker_without_room_waits_and_time_passes(pause):
         "as many requests of app-1/producer are in flight to broker 3 as max.in.flight.requests.per.connection allows"
     )
     assert send not in model.enabled(world)
-    assert not any(d.kind == "sent" for d in world.deadlines)
+    assert not any(d.kind == Due.SENDING for d in world.deadlines)
 
 
 def _answers_a_batch(world, action):

@@ -12,7 +12,8 @@ from kipviz.checking.search.explore import Search
 from kipviz.checking.search.search_result import Bounds
 from kipviz.cluster.actions import MoveLeader, RunOut, Tick
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.timing import deadlines, timers
+from kipviz.cluster.timing import deadlines
+from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.designs.catalogue import design
 from kipviz.scenarios.applications import programs
@@ -61,7 +62,7 @@ def test_with_a_clock_it_is_a_day_after_the_last_batch_and_a_new_leader_goes_on_
     model = model_of("run_out=1,move_leader=1", *TIMED)
     world = go(model, model.initial(), heard)
     day, scan = 86_400_000, 600_000
-    (deadline,) = running(world, timers.PRODUCER)
+    (deadline,) = running(world, Due.PRODUCER_ID)
     assert at(deadline) == (day, day + scan)
     assert deadlines.action_of(world, deadline) == DAY
     short = model_of(
@@ -69,13 +70,13 @@ def test_with_a_clock_it_is_a_day_after_the_last_batch_and_a_new_leader_goes_on_
     )
     world = go(short, short.initial(), heard)
     world = short.step(world, Tick()).world
-    left = [at(d) for d in running(world, timers.PRODUCER)]
+    left = [at(d) for d in running(world, Due.PRODUCER_ID)]
     assert left[0][0] < 30_000
     moved = short.step(world, MoveLeader(OUT, 1)).world
-    assert [at(d) for d in running(moved, timers.PRODUCER)] == left
+    assert [at(d) for d in running(moved, Due.PRODUCER_ID)] == left
     one = len(world.logs[OUT].batches)
     more = go(short, moved, lambda w: len(w.logs[OUT].batches) > one)
-    assert [at(d)[0] for d in running(more, timers.PRODUCER)] == [30_000], "heard of again"
+    assert [at(d)[0] for d in running(more, Due.PRODUCER_ID)] == [30_000], "heard of again"
 
 
 class Twice(Search):

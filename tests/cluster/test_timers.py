@@ -27,8 +27,8 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations
-from kipviz.cluster.timing import deadlines, retention, timers
-from kipviz.cluster.timing.clock import Clock, Deadline
+from kipviz.cluster.timing import deadlines, timers
+from kipviz.cluster.timing.clock import Clock, Deadline, Due
 from kipviz.cluster.timing.durations import DURATIONS, FIELDS, occurring
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
@@ -193,14 +193,14 @@ def test_a_member_beats_after_the_interval_and_its_session_begins_again(
     story: str, beat: int
 ) -> None:
     model = model_of(story, "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session"))
-    (session,) = running(world, timers.TIMER, "the session")
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the session"))
+    (session,) = running(world, Due.ROLE_TIMER, "the session")
     assert at(session) == (45_000, 45_000)
-    (heart,) = running(world, timers.CLIENT, "heartbeat")
+    (heart,) = running(world, Due.CLIENT_TIMER, "heartbeat")
     assert at(heart) == (beat, beat)
-    place = (timers.TIMER, session.place)
+    place = (Due.ROLE_TIMER, session.place)
     world = go(model, world, lambda w: (deadlines.find(w, place) or session).after < 45_000)
-    world = go(model, world, lambda w: not running(w, timers.CLIENT, "heartbeat")[0].after)
+    world = go(model, world, lambda w: not running(w, Due.CLIENT_TIMER, "heartbeat")[0].after)
     late = deadlines.find(world, place)
     assert late is not None
     assert late.after == 40_000
@@ -209,52 +209,52 @@ def test_a_member_beats_after_the_interval_and_its_session_begins_again(
     assert Tick() not in model.enabled(world), "a prompt client beats when its heartbeat is due"
     world = model.step(world, timer).world
     world = go(model, world, lambda w: deadlines.find(w, place) == session)
-    assert heart in running(world, timers.CLIENT, "heartbeat")
+    assert heart in running(world, Due.CLIENT_TIMER, "heartbeat")
 
 
 def test_a_classic_group_begins_after_its_delay_and_waits_once_more_for_who_came_meanwhile() -> (
     None
 ):
     model = model_of("kip-62-rebalance", "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
-    world = go(model, model.initial(), lambda w: running(w, timers.DELAY))
-    (delay,) = running(world, timers.DELAY)
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_DELAY))
+    (delay,) = running(world, Due.ROLE_DELAY)
     assert at(delay) == (3_000, 3_000)
     over = DelayOver(*delay.place)  # type: ignore[arg-type]
     assert "it is due in 3 s" in str(model.why_not(world, over))
     world = go(model, world, lambda w: over in model.enabled(w))
     again = model.step(world, over).world
-    assert running(again, timers.DELAY) == [delay], "app-2 has joined while app-1 waited"
-    world = go(model, again, lambda w: running(w, timers.CLIENT, "heartbeat"))
-    (session, *_) = running(world, timers.TIMER, "the session")
+    assert running(again, Due.ROLE_DELAY) == [delay], "app-2 has joined while app-1 waited"
+    world = go(model, again, lambda w: running(w, Due.CLIENT_TIMER, "heartbeat"))
+    (session, *_) = running(world, Due.ROLE_TIMER, "the session")
     assert session.by == 45_000
-    (heart, *_) = running(world, timers.CLIENT, "heartbeat")
+    (heart, *_) = running(world, Due.CLIENT_TIMER, "heartbeat")
     assert at(heart) == (3_000, 3_000)
 
 
 def test_a_group_keeps_its_target_for_the_assignment_interval() -> None:
     model = model_of("kip-1263-interval", "run_out=1", "pause_max_ms=0", "delay_max_ms=0")
-    world = go(model, model.initial(), lambda w: running(w, timers.DELAY))
-    (interval,) = running(world, timers.DELAY)
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_DELAY))
+    (interval,) = running(world, Due.ROLE_DELAY)
     assert at(interval) == (1_000, 1_000)
     over = DelayOver(*interval.place)  # type: ignore[arg-type]
     world = go(model, world, lambda w: over in model.enabled(w))
-    assert not running(model.step(world, over).world, timers.DELAY)
+    assert not running(model.step(world, over).world, Due.ROLE_DELAY)
 
 
 def test_a_silent_member_is_taken_out_when_its_session_is_over_and_not_before() -> None:
     model = model_of(JOINING, "run_out=1,crash_client=1")
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session of C1"))
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the session of C1"))
     crash = next(
         a for a in model.enabled(world) if type(a).__name__ == "CrashClient" and "1" in str(a)
     )
     world = model.step(world, crash).world
-    (session,) = running(world, timers.TIMER, "the session of C1")
+    (session,) = running(world, Due.ROLE_TIMER, "the session of C1")
     end = RunOut(*session.place)  # type: ignore[arg-type]
     assert "it is due in 45 s" in str(model.why_not(world, end))
     world = go(model, world, lambda w: end in model.enabled(w), takes=lambda a: isinstance(a, Tick))
     assert Tick() not in model.enabled(world)
     world = model.step(world, end).world
-    assert not running(world, timers.TIMER, "the session of C1")
+    assert not running(world, Due.ROLE_TIMER, "the session of C1")
 
 
 def test_what_a_consumer_fetches_meanwhile_does_not_put_its_heartbeat_off() -> None:
@@ -265,7 +265,7 @@ def test_what_a_consumer_fetches_meanwhile_does_not_put_its_heartbeat_off() -> N
         return any(isinstance(getattr(c, "on_wire", None), Fetch) for c in app.clients)
 
     world = go(model, model.initial(), fetching)
-    kept = running(world, timers.CLIENT, "heartbeat")
+    kept = running(world, Due.CLIENT_TIMER, "heartbeat")
     assert kept, "its time passes while a fetch is under way"
     timer = ClientTimer(*kept[0].place)  # type: ignore[arg-type]
     assert "has not set" in str(model.why_not(world, timer))
@@ -273,9 +273,9 @@ def test_what_a_consumer_fetches_meanwhile_does_not_put_its_heartbeat_off() -> N
 
 def test_an_answer_that_refuses_a_heartbeat_begins_no_session() -> None:
     model = model_of(JOINING, "")
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the session of C1"))
-    world = go(model, world, lambda w: running(w, timers.TIMER)[0].after < 45_000)
-    (session,) = running(world, timers.TIMER, "the session of C1")
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the session of C1"))
+    world = go(model, world, lambda w: running(w, Due.ROLE_TIMER)[0].after < 45_000)
+    (session,) = running(world, Due.ROLE_TIMER, "the session of C1")
     stranger = ConsumerGroupHeartbeat("g1", "C1", 99)
     key = session.place[:3]
     source = next(iter(world.applications.values())).clients[1].source
@@ -284,11 +284,11 @@ def test_an_answer_that_refuses_a_heartbeat_begins_no_session() -> None:
     turn.put_request(source, key[0], Envelope(stranger.but(group_id=_group(world))))
     turn.deliver_request(source, key[0])
     after = turn.world()
-    assert running(after, timers.TIMER, "the session of C1") == [session]
+    assert running(after, Due.ROLE_TIMER, "the session of C1") == [session]
 
 
 def _group(world: World) -> str:
-    timer = running(world, timers.TIMER, "the session of C1")[0].place[3]
+    timer = running(world, Due.ROLE_TIMER, "the session of C1")[0].place[3]
     assert isinstance(timer, MemberSession)
     return timer.group_id
 
@@ -298,10 +298,10 @@ def _group(world: World) -> str:
 
 def test_three_silent_intervals_after_the_last_heartbeat_are_too_many() -> None:
     model = model_of(BEATING, "run_out=1,crash_client=1", "pause_max_ms=0", "delay_max_ms=0")
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the liveness"))
-    (liveness,) = running(world, timers.TIMER, "the liveness")
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the liveness"))
+    (liveness,) = running(world, Due.ROLE_TIMER, "the liveness")
     assert at(liveness) == (15_000, 15_000)
-    (interval,) = running(world, timers.CLIENT, "the heartbeat interval")
+    (interval,) = running(world, Due.CLIENT_TIMER, "the heartbeat interval")
     assert at(interval) == (5_000, 5_000)
 
 
@@ -309,13 +309,13 @@ def test_a_heartbeat_that_is_taken_begins_the_silence_anew() -> None:
     model = model_of(BEATING, "run_out=1", "delay_max_ms=0")
 
     def silence(world: World) -> tuple[int, int]:
-        return at(running(world, timers.TIMER, "the liveness")[0])
+        return at(running(world, Due.ROLE_TIMER, "the liveness")[0])
 
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the liveness"))
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the liveness"))
     busy = {"takes": lambda a: a.KIND != "application"}  # the application thread is at work
     still = go(model, world, lambda w: silence(w) == (10_000, 10_000), **busy)
     heard = go(model, still, lambda w: silence(w) == (15_000, 15_000), **busy, most=5)
-    assert len(running(heard, timers.TIMER, "the liveness")) == 1
+    assert len(running(heard, Due.ROLE_TIMER, "the liveness")) == 1
 
 
 def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_scan() -> None:
@@ -324,26 +324,28 @@ def test_a_transactional_id_is_forgotten_a_week_after_its_last_use_by_the_next_s
     chosen = design("repaired")
     spec, _ = changed(spec.but(settings=settings), chosen, ("clock=timed", "tick=next"))
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
-    world = go(model, model.initial(), lambda w: running(w, timers.EXPIRY))
-    (week,) = running(world, timers.EXPIRY)
+    world = go(model, model.initial(), lambda w: running(w, Due.TRANSACTIONAL_ID))
+    (week,) = running(world, Due.TRANSACTIONAL_ID)
     assert at(week) == (604_800_000, 608_400_000)
     # By then nothing else is under way: only time passes.
     still = go(
         model,
         world,
-        lambda w: not running(w, timers.EXPIRY)[0].after,
+        lambda w: not running(w, Due.TRANSACTIONAL_ID)[0].after,
         takes=lambda a: isinstance(a, Tick),
     )
     (action,) = (a for a in model.enabled(still) if isinstance(a, RunOut))
     assert action.timer == TransactionalIdExpiry("txn-1")
-    assert deadlines.action_of(still, running(still, timers.EXPIRY)[0]) == action
+    assert deadlines.action_of(still, running(still, Due.TRANSACTIONAL_ID)[0]) == action
     assert Tick() in model.enabled(still), "the scan may come up to an hour later"
     home = still.image.home_of("__transaction_state", "txn-1")
     move = next(a for a in model.enabled(still) if getattr(a, "partition", "") == home)
     moved = model.step(still, move).world
-    assert running(moved, timers.EXPIRY) == running(still, timers.EXPIRY), "the log has the time"
+    assert running(moved, Due.TRANSACTIONAL_ID) == running(still, Due.TRANSACTIONAL_ID), (
+        "the log has the time"
+    )
     gone = model.step(still, action).world
-    assert not running(gone, timers.EXPIRY)
+    assert not running(gone, Due.TRANSACTIONAL_ID)
 
 
 # -- requests and batches ---------------------------------------------------------------------------
@@ -355,16 +357,16 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
     settings = ("clock=timed", "tick=next", "pause_max_ms=0", "transaction_scan_ms=600000")
     spec, _ = changed(spec, chosen, (*settings, "record_lock_duration_ms=600000"))
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
-    world = go(model, model.initial(), lambda w: running(w, timers.ASKED))
-    (asked,) = running(world, timers.ASKED)
+    world = go(model, model.initial(), lambda w: running(w, Due.REQUEST))
+    (asked,) = running(world, Due.REQUEST)
     assert at(asked) == (30_000, 30_000)
     give_up = GiveUp(*asked.place)  # type: ignore[arg-type]
     assert "it is due in 30 s" in str(model.why_not(world, give_up))
     later = model.step(world, Tick()).world
     assert give_up in model.enabled(later)
     assert Tick() not in model.enabled(later)
-    world = go(model, world, lambda w: running(w, timers.BATCH))
-    (batch,) = running(world, timers.BATCH)
+    world = go(model, world, lambda w: running(w, Due.BATCH))
+    (batch,) = running(world, Due.BATCH)
     assert at(batch) == (120_000, 120_000)
     assert "it is due in" in str(model.why_not(world, ExpireBatch(str(batch.place[0]))))
     for deadline in world.deadlines:
@@ -373,9 +375,9 @@ def test_a_request_is_given_up_after_its_time_and_a_batch_after_a_longer_one() -
 
 def test_without_a_bound_for_pauses_a_client_may_be_late_and_a_broker_may_not() -> None:
     model = model_of(JOINING, "run_out=1")
-    world = go(model, model.initial(), lambda w: running(w, timers.CLIENT))
-    assert at(running(world, timers.CLIENT)[0]) == (5_000, -1)
-    assert all(d.by == d.after for d in running(world, timers.TIMER))
+    world = go(model, model.initial(), lambda w: running(w, Due.CLIENT_TIMER))
+    assert at(running(world, Due.CLIENT_TIMER)[0]) == (5_000, -1)
+    assert all(d.by == d.after for d in running(world, Due.ROLE_TIMER))
 
 
 # -- runs -------------------------------------------------------------------------------------------
@@ -456,16 +458,16 @@ def test_a_duration_that_nobody_counts_is_refused(
 
 def test_a_lock_that_is_renewed_has_its_whole_time_again() -> None:
     model = model_of("kip-932-renew", "expire_lock=1", "tick=exact")
-    world = go(model, model.initial(), lambda w: running(w, deadlines.LOCK))
+    world = go(model, model.initial(), lambda w: running(w, Due.LOCK))
     world = model.step(world, Tick()).world
-    assert [at(d) for d in running(world, deadlines.LOCK)] == [(20_000, 20_000)]
+    assert [at(d) for d in running(world, Due.LOCK)] == [(20_000, 20_000)]
 
     def whole(world: World) -> bool:
-        return (30_000, 30_000) in [at(d) for d in running(world, deadlines.LOCK)]
+        return (30_000, 30_000) in [at(d) for d in running(world, Due.LOCK)]
 
     # Both records are held, so a lock with its whole time can only be a renewed one.
     world = go(model, world, whole, takes=lambda a: not isinstance(a, Tick))
-    assert [at(d) for d in running(world, deadlines.LOCK)] == [(30_000, 30_000)]
+    assert [at(d) for d in running(world, Due.LOCK)] == [(30_000, 30_000)]
 
 
 def test_locks_of_two_partitions_begin_each_by_itself() -> None:
@@ -473,7 +475,7 @@ def test_locks_of_two_partitions_begin_each_by_itself() -> None:
     seen: set[str] = set()
 
     def two(world: World) -> bool:
-        seen.update(str(d.place[1]) for d in running(world, deadlines.LOCK))
+        seen.update(str(d.place[1]) for d in running(world, Due.LOCK))
         return len(seen) > 1
 
     go(model, model.initial(), two)
@@ -493,22 +495,22 @@ def test_an_empty_group_that_has_no_offsets_goes_with_the_next_check() -> None:
         ]
 
     world = go(model, model.initial(), forgets)
-    assert [at(d)[0] for d in running(world, retention.GROUP)] == [0]
+    assert [at(d)[0] for d in running(world, Due.GROUP_OFFSETS)] == [0]
 
 
 def test_an_append_waits_for_replicas_as_long_as_its_transaction_may_take() -> None:
     model = model_of("kip-98-too-few-replicas", "run_out=1", "replication=stepwise")
-    world = go(model, model.initial(), lambda w: running(w, timers.TIMER, "the append at"))
-    (append, *_) = running(world, timers.TIMER, "the append at")
+    world = go(model, model.initial(), lambda w: running(w, Due.ROLE_TIMER, "the append at"))
+    (append, *_) = running(world, Due.ROLE_TIMER, "the append at")
     assert append.by == 60_000
 
 
 def test_a_producer_with_an_open_transaction_is_not_forgotten() -> None:
     model = model_of("kip-1289-small", "run_out=1", "producer_ids_expire=true")
     world = go(model, model.initial(), lambda w: w.logs["output-A-0"].open)
-    assert not running(world, timers.PRODUCER)
+    assert not running(world, Due.PRODUCER_ID)
     world = go(model, world, lambda w: not w.logs["output-A-0"].open)
-    assert running(world, timers.PRODUCER, "output-A-0")
+    assert running(world, Due.PRODUCER_ID, "output-A-0")
 
 
 def test_of_two_names_at_one_coordinator_only_the_one_that_moves_begins_anew() -> None:
@@ -520,8 +522,8 @@ def test_of_two_names_at_one_coordinator_only_the_one_that_moves_begins_anew() -
     chosen = design("kafka")
     model = ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())
     assert model.initial().image.home_of_transactions("txn-54") == "__transaction_state-10"
-    world = go(model, model.initial(), lambda w: len(running(w, timers.EXPIRY)) == 2)
-    kept = dict.fromkeys(d.place for d in running(world, timers.EXPIRY))
+    world = go(model, model.initial(), lambda w: len(running(w, Due.TRANSACTIONAL_ID)) == 2)
+    kept = dict.fromkeys(d.place for d in running(world, Due.TRANSACTIONAL_ID))
     assert list(kept) == [("txn-1",), ("txn-54",)]
 
 
@@ -530,5 +532,5 @@ def test_a_fetch_without_room_for_its_session_waits_for_fetch_max_wait_ms() -> N
     trace = Trace.start(model, ())
     for instruction in ("app-1 goes on", "quiet", "app-1 goes on", "app-2 goes on", "quiet"):
         trace = follow(trace, model, instruction, "")
-    (waits,) = running(trace.world, timers.DELAY)
+    (waits,) = running(trace.world, Due.ROLE_DELAY)
     assert (waits.place[-1], waits.after, waits.by) == (RefusedFetchWait("M2"), 500, 500)

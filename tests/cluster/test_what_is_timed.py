@@ -16,7 +16,7 @@ from kipviz.cluster.specs.session_config import why_no_such_call
 from kipviz.cluster.specs.spec import Durations, FaultBudget
 from kipviz.cluster.specs.threads import ThreadSpec, why_no_threads
 from kipviz.cluster.timing import deadlines, timers
-from kipviz.cluster.timing.clock import NEVER, Clock, Deadline
+from kipviz.cluster.timing.clock import NEVER, Clock, Deadline, Due
 from kipviz.cluster.timing.duration_limits import why_no_durations
 from kipviz.cluster.timing.durations import DURATIONS
 from kipviz.core.table import Table
@@ -24,7 +24,7 @@ from kipviz.messages.events import DELIVERED, RecordsMoved
 from kipviz.records.share_group_state import RecordState
 from tests.cluster.small_clusters import model_of, small_spec
 
-AGED = Deadline(timers.AGE, ("txn-1", timers.OLDEST_MS), timers.OLDEST_MS - 500, NEVER)
+AGED = Deadline(Due.TRANSACTION_AGE, ("txn-1", timers.OLDEST_MS), timers.OLDEST_MS - 500, NEVER)
 
 
 @pytest.mark.parametrize(("timed", "age"), [(True, 500), (False, -1)])
@@ -51,7 +51,7 @@ def test_a_delivery_begins_the_locks_of_its_own_records_anew_and_of_no_others():
         "src-0", "g1", 0, 0, RecordState.AVAILABLE, RecordState.ACQUIRED, 1, "M1", DELIVERED
     )
     begun = list(deadlines.restarted_places(world, world, [given]))
-    assert begun == [(deadlines.LOCK, (5, "a", 0))]
+    assert begun == [(Due.LOCK, (5, "a", 0))]
 
 
 @pytest.mark.parametrize(

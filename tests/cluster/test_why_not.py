@@ -26,8 +26,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.catalogue import BEHAVIOURS, script_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import FaultBudget
-from kipviz.cluster.timing.clock import Clock
-from kipviz.cluster.timing.deadlines import SENT
+from kipviz.cluster.timing.clock import Clock, Due
 from kipviz.cluster.world import Connection, Envelope, World
 from kipviz.designs.catalogue import design
 from kipviz.messages.transactions.transactions import InitProducerId
@@ -70,10 +69,10 @@ def test_a_request_that_nobody_leads_for_has_no_time_by_which_it_is_sent() -> No
     clock = Clock("timed", pause_max_ms=1_000)
     model = group(clock=clock)
     world = take(model, model.initial(), ASKS[0])
-    assert SENT in [deadline.kind for deadline in world.deadlines]
+    assert Due.SENDING in [deadline.kind for deadline in world.deadlines]
     for broker in world.image.leaders[home_of(world)].replicas:
         world = model.step(world, CrashBroker(broker)).world
-    assert SENT not in [deadline.kind for deadline in world.deadlines]
+    assert Due.SENDING not in [deadline.kind for deadline in world.deadlines]
 
 
 def test_no_message_passes_between_hosts_that_are_cut_apart() -> None:

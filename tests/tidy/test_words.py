@@ -52,7 +52,7 @@ EXCEPT = {
     "kipviz/lessons/log_goals.py": r"record given up",
     "kipviz/checking/search/liveness.py": r"for ever",  # searches on Spark store this result
     "kipviz/checking/single_run/timers_ran.py": r"at rest",  # a tag in what a search has noted
-    "kipviz/cluster/timing/deadlines.py": r"on the wire",  # a tag in the state of the clock
+    "kipviz/cluster/timing/clock.py": r"on the wire",  # the text of a deadline, which is stored
 }
 """What a file may say all the same, with the reason beside it."""
 

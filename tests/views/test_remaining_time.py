@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kipviz.cluster.actions import ClientTimer, RunOut
-from kipviz.cluster.timing.timers import CLIENT, TIMER
+from kipviz.cluster.timing.clock import Due
 from kipviz.cluster.world import World
 from kipviz.views.explanations.guards import guards
 from kipviz.views.role_cards.cards import Cards
@@ -11,7 +11,7 @@ from kipviz.views.role_cards.remaining_time import timers
 from tests.cluster.test_timers import JOINING, go, model_of, running
 
 MODEL = model_of(JOINING, "run_out=1")
-JOINED: World = go(MODEL, MODEL.initial(), lambda w: running(w, TIMER))
+JOINED: World = go(MODEL, MODEL.initial(), lambda w: running(w, Due.ROLE_TIMER))
 
 
 def test_a_card_has_what_is_left_of_every_timer() -> None:
@@ -30,7 +30,7 @@ def test_the_card_is_there_with_a_timed_clock_only() -> None:
 
 
 def test_a_timer_that_is_looked_at_says_what_it_has_left() -> None:
-    session, beat = running(JOINED, TIMER)[0], running(JOINED, CLIENT)[0]
+    session, beat = running(JOINED, Due.ROLE_TIMER)[0], running(JOINED, Due.CLIENT_TIMER)[0]
     looked = dict(guards(MODEL, JOINED, RunOut(*session.place)))  # type: ignore[arg-type]
     assert looked["time left"] == "45 s"
     looked = dict(guards(MODEL, JOINED, ClientTimer(*beat.place)))  # type: ignore[arg-type]

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import gcd
-from typing import Any
+from typing import Any, TypeAlias
 
-from kipviz.core.values import Value
+from kipviz.core.values import Value, WrittenEnum
 
 UNTIMED, TIMED = "untimed", "timed"
 TICKS = ("exact", "next")
@@ -63,15 +63,66 @@ class Clock(Value, frozen=True):
         return f"timed ({ticks}, {wire}{people})"
 
 
+class Due(WrittenEnum):
+    """What a deadline is for. Its text is stored in the fingerprints of timed worlds."""
+
+    LOCK = "lock"
+    """An acquisition lock: broker, share-partition, lock."""
+    TRANSACTION = "transaction"
+    """An open transaction: its transactional id."""
+    DELIVERY = "on the wire"
+    """A message in flight: its sender, broker and way."""
+    REPLICATION = "replicated"
+    """The batches that not all replicas have: the partition."""
+    LOADING = "loaded"
+    """A role that loads: its key."""
+    SENDING = "sent"
+    """A request that waits for the network thread: its sender."""
+    STEP = "gone on"
+    """A thread that works or pauses: the application, and the thread's name."""
+    LOOK_UP = "looked up"
+    """A leader that queries the outcome of transactional acknowledgements: broker, share-partition."""
+    ROLE_TIMER = "timer"
+    """A timer of a role: the role's key, and the timer."""
+    ROLE_DELAY = "delay"
+    """A delay of a role: the role's key, and the delay."""
+    TRANSACTIONAL_ID = "transactional id"
+    """The expiration of a transactional id: its name."""
+    PRODUCER_ID = "producer id"
+    """The expiration of a producer id: the partition, and the producer id."""
+    LOG_FRONT = "front of a log"
+    """The oldest batch of a log: the partition, and what retention looks at."""
+    CLIENT_TIMER = "of a client"
+    """A timer of a client: its source, and the timer."""
+    REQUEST = "asked"
+    """A request without a response: its sender, and the broker."""
+    BATCH = "batch"
+    """A batch that is not delivered: the producer's source, the partition, and the batch's number."""
+    POLL = "poll"
+    """The next poll() of a member: its source."""
+    CALL = "call"
+    """A call of the application: the application, and the thread's name."""
+    TRANSACTION_AGE = "age"
+    """How long ago a transaction began, which no action waits for: its name, and the queried duration."""
+    OFFSET = "offset"
+    """The expiration of an offset: its group, and its partition."""
+    GROUP_OFFSETS = "offsets of a group"
+    """The expiration of all offsets of a group: its name."""
+    OFFSET_AGE = "age of an offset"
+    """How long ago an offset was committed, which no action waits for: its group, and its partition."""
+
+
+Place: TypeAlias = tuple[Due, tuple[object, ...]]
+"""What identifies a deadline: what it is for, and whose it is."""
+
+
 class Deadline(Value, frozen=True):
     """Something that is due: not before `after` ms, and time does not pass beyond `by` ms.
 
-    `kind` and `place` identify it: ("lock", (broker, share-partition, lock)), ("transaction", (transactional id,)), or
-    what is `"on the wire"`, "replicated", "loaded", "sent", "gone on" with or "looked up", with the fields of its action.
-    A `by` of -1 is never.
+    `kind` and `place` identify it. A `by` of -1 is never.
     """
 
-    kind: str
+    kind: Due
     place: tuple[Any, ...]
     after: int
     by: int

@@ -67,7 +67,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.dispatch import destination
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import retention, timers
-from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, ms, next_tick, unit_of
+from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, Due, Place, ms, next_tick, unit_of
 from kipviz.cluster.timing.durations import occurring
 from kipviz.cluster.world import RoleKey, World, host_of, is_loading, role_key, role_of
 from kipviz.core.model import Event
@@ -81,11 +81,6 @@ from kipviz.messages.events import (
 from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionState
-
-LOCK, TRANSACTION = "lock", "transaction"
-WIRE, REPLICATED, LOADED = "on the wire", "replicated", "loaded"
-SENT, GONE_ON, LOOKED_UP = "sent", "gone on", "looked up"
-Place = tuple[str, tuple[object, ...]]
 
 
 def unit(spec: ClusterSpec) -> int:
@@ -108,33 +103,33 @@ def place_of(world: World, action: ClusterAction) -> Place | None:
     """Return the deadline of an action, or None if it has none."""
     match action:
         case ExpireLock(broker, key, lock):
-            return LOCK, (broker, key, lock)
+            return Due.LOCK, (broker, key, lock)
         case TimeOutTransaction(_, _, name):
-            return TRANSACTION, (name,)
+            return Due.TRANSACTION, (name,)
         case Deliver(source, broker, way):
-            return WIRE, (source, broker, way)
+            return Due.DELIVERY, (source, broker, way)
         case Replicate(partition):
-            return REPLICATED, (partition,)
+            return Due.REPLICATION, (partition,)
         case Load(broker, role, shard):
-            return LOADED, (broker, role, shard)
+            return Due.LOADING, (broker, role, shard)
         case Refresh(broker, key):
-            return LOOKED_UP, (broker, key)
+            return Due.LOOK_UP, (broker, key)
         case Send(source):
-            return SENT, (source,)
+            return Due.SENDING, (source,)
         case Step(name, thread):
-            return GONE_ON, timers.thread_place(name, thread)
+            return Due.STEP, timers.thread_place(name, thread)
         case RunOut(broker, role, shard, timer):
             return _place_of_timer(world, (broker, role, shard), timer)
         case DelayOver(broker, role, shard, delay):
-            return timers.DELAY, (broker, role, shard, delay)
+            return Due.ROLE_DELAY, (broker, role, shard, delay)
         case ClientTimer(source, timer):
-            return timers.CLIENT, (source, timer)
+            return Due.CLIENT_TIMER, (source, timer)
         case GiveUp(source, broker):
-            return timers.ASKED, (source, broker)
+            return Due.REQUEST, (source, broker)
         case MissPoll(source):
-            return timers.POLL, (source,)
+            return Due.POLL, (source,)
         case TimeOutCall(name, thread):
-            return timers.CALL, timers.thread_place(name, thread)
+            return Due.CALL, timers.thread_place(name, thread)
         case ExpireBatch(source):
             return _batch_of(world, source)
         case Receive() | DeliverLate() | Tick() | ReadLog():
@@ -149,9 +144,9 @@ def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
     """Return the deadline of a timer; a timer whose time is in a log does not depend on its leader."""
     match timer:
         case TransactionalIdExpiry(name):
-            return timers.EXPIRY, (name,)
+            return Due.TRANSACTIONAL_ID, (name,)
         case ProducerExpiry(producer_id, partition):
-            return timers.PRODUCER, (partition, producer_id)
+            return Due.PRODUCER_ID, (partition, producer_id)
         case LogRetention(partition):
             return timers.front_of(world, partition)
         case GroupRetention() | OffsetRetention():
@@ -166,7 +161,7 @@ def _place_of_timer(world: World, key: RoleKey, timer: RoleTimer) -> Place:
             | StatePruning()
             | ColdSnapshot()
         ):
-            return timers.TIMER, (*key, timer)
+            return Due.ROLE_TIMER, (*key, timer)
         case _:
             assert_never(timer)
 
@@ -178,47 +173,47 @@ def _batch_of(world: World, source: str) -> Place | None:
     if batch is None:
         return None
     assert isinstance(client, Producer)
-    return (timers.BATCH, (source, batch.partition, number_of(client, batch)))
+    return (Due.BATCH, (source, batch.partition, number_of(client, batch)))
 
 
 def action_of(world: World, deadline: Deadline) -> ClusterAction:
     """Return the action of a deadline; an age (`timers.AGES`) has none."""
     kind, place = deadline.kind, deadline.place
-    if kind == TRANSACTION:
+    if kind == Due.TRANSACTION:
         home = world.image.home_of_transactions(place[0])
         return TimeOutTransaction(world.image.leader_of(home), home, place[0])
-    if kind == timers.EXPIRY:
+    if kind == Due.TRANSACTIONAL_ID:
         home = world.image.home_of_transactions(place[0])
         return RunOut(
             world.image.leader_of(home), role_of(home), home, TransactionalIdExpiry(place[0])
         )
-    if kind == timers.PRODUCER:
+    if kind == Due.PRODUCER_ID:
         partition, producer_id = place
         leader = world.image.leader_of(partition)
         return RunOut(leader, role_of(partition), partition, ProducerExpiry(producer_id, partition))
-    if kind == timers.FRONT:
+    if kind == Due.LOG_FRONT:
         partition, leader = place[0], world.image.leader_of(place[0])
         return RunOut(leader, role_of(partition), partition, LogRetention(partition))
-    if kind in (retention.OFFSET, retention.GROUP):
+    if kind in (Due.OFFSET, Due.GROUP_OFFSETS):
         home = retention.home(world, place)
         timer = retention.timer_of(kind, place)
         return RunOut(world.image.leader_of(home), role_of(home), home, timer)
-    if kind == timers.BATCH:
+    if kind == Due.BATCH:
         return ExpireBatch(place[0])
     keeps: dict[str, type[ClusterAction]] = {
-        LOCK: ExpireLock,
-        WIRE: Deliver,
-        REPLICATED: Replicate,
-        LOADED: Load,
-        LOOKED_UP: Refresh,
-        SENT: Send,
-        GONE_ON: Step,
-        timers.TIMER: RunOut,
-        timers.DELAY: DelayOver,
-        timers.CLIENT: ClientTimer,
-        timers.ASKED: GiveUp,
-        timers.POLL: MissPoll,
-        timers.CALL: TimeOutCall,
+        Due.LOCK: ExpireLock,
+        Due.DELIVERY: Deliver,
+        Due.REPLICATION: Replicate,
+        Due.LOADING: Load,
+        Due.LOOK_UP: Refresh,
+        Due.SENDING: Send,
+        Due.STEP: Step,
+        Due.ROLE_TIMER: RunOut,
+        Due.ROLE_DELAY: DelayOver,
+        Due.CLIENT_TIMER: ClientTimer,
+        Due.REQUEST: GiveUp,
+        Due.POLL: MissPoll,
+        Due.CALL: TimeOutCall,
     }
     return keeps[kind](*place)
 
@@ -288,7 +283,7 @@ def scanned(world: World, action: TimeOutTransaction) -> tuple[str, ...]:
     TransactionStateManager.timedOutTransactions.
     """
     names = [action.transactional_id]
-    overdue = (d.place[0] for d in world.deadlines if d.kind == TRANSACTION and not d.after)
+    overdue = (d.place[0] for d in world.deadlines if d.kind == Due.TRANSACTION and not d.after)
     for name in overdue:
         role = world.roles.get(role_key(action.broker, world.image.home_of_transactions(name)))
         if isinstance(role, TransactionCoordinator) and why_no_timeout(role, name) is None:
@@ -304,7 +299,7 @@ def _locks(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
             continue
         for key, share in role.shares.items():
             for lock in sorted({r.lock for r in share.records.values() if r.lock >= 0}):
-                yield Deadline(LOCK, (broker, key, lock), left, left)
+                yield Deadline(Due.LOCK, (broker, key, lock), left, left)
 
 
 def _transactions(
@@ -318,7 +313,7 @@ def _transactions(
         if not isinstance(role, TransactionCoordinator) or role.loading:
             for (kind, place), deadline in known.items():
                 home = world.image.home_of_transactions(str(place[0]))
-                if kind == TRANSACTION and home == partition:
+                if kind == Due.TRANSACTION and home == partition:
                     yield deadline
             continue
         for name, transaction in role.transactions.items():
@@ -326,7 +321,7 @@ def _transactions(
             if TransactionState.ONGOING in states and transaction.timeout_ms < NO_TIME_LIMIT:
                 left = transaction.timeout_ms
                 latest = left + spec.settings.transaction_scan_ms
-                yield Deadline(TRANSACTION, (name,), left, latest)
+                yield Deadline(Due.TRANSACTION, (name,), left, latest)
 
 
 def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
@@ -334,15 +329,15 @@ def _on_the_way(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
     most = spec.clock.delay_max_ms
     for (source, broker), connection in world.connections.items():
         if connection.open and connection.requests and connection.serving is None:
-            yield Deadline(WIRE, (source, broker, "request"), 0, most)
+            yield Deadline(Due.DELIVERY, (source, broker, "request"), 0, most)
         if connection.open and connection.responses:
-            yield Deadline(WIRE, (source, broker, "response"), 0, most)
+            yield Deadline(Due.DELIVERY, (source, broker, "response"), 0, most)
     for partition, log in world.logs.items():
         if log.high_watermark < log.end_offset:
-            yield Deadline(REPLICATED, (partition,), 0, most)
+            yield Deadline(Due.REPLICATION, (partition,), 0, most)
     for key, role in world.roles.items():
         if is_loading(role):
-            yield Deadline(LOADED, key, 0, most)
+            yield Deadline(Due.LOADING, key, 0, most)
 
 
 def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
@@ -353,7 +348,7 @@ def _look_ups(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         for key, share in role.shares.items():
             if pending_cells(share) and not share.writes:
                 yield Deadline(
-                    LOOKED_UP, (broker, key), spec.clock.refresh_ms, spec.clock.refresh_ms
+                    Due.LOOK_UP, (broker, key), spec.clock.refresh_ms, spec.clock.refresh_ms
                 )
 
 
@@ -374,13 +369,13 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
                 commits = seen.program[seen.line].call is Call.COMMIT_TRANSACTION and begins
                 work = made_from.work_ms if commits else 0
                 place = timers.thread_place(app.name, name)
-                yield Deadline(GONE_ON, place, work, work + pause if pause >= 0 else NEVER)
+                yield Deadline(Due.STEP, place, work, work + pause if pause >= 0 else NEVER)
         if app.alive and pause >= 0:
             for client in app.clients:
                 request = next_request(client)
                 broker = NOBODY if request is None else destination(client, request, world.image)
                 if broker != NOBODY and has_room(client, broker):
-                    yield Deadline(SENT, (client.source,), 0, pause)
+                    yield Deadline(Due.SENDING, (client.source,), 0, pause)
 
 
 def restarted_places(before: World, world: World, events: Iterable[Event]) -> Iterator[Place]:
@@ -391,16 +386,16 @@ def restarted_places(before: World, world: World, events: Iterable[Event]) -> It
             continue
         for (name, then), (_, now) in zip(every_thread(was), every_thread(app), strict=True):
             if (then.line, then.waiting, then.alive) != (now.line, now.waiting, now.alive):
-                yield GONE_ON, timers.thread_place(app.name, name)
+                yield Due.STEP, timers.thread_place(app.name, name)
     for event in events:
         match event:
             case MessageSent(source, _, "request"):
-                yield SENT, (source,)
+                yield Due.SENDING, (source,)
             case MessageDelivered(source, broker, way):
-                yield WIRE, (source, broker, way)
+                yield Due.DELIVERY, (source, broker, way)
             case ConnectionLost(source, broker):
-                yield WIRE, (source, broker, "request")
-                yield WIRE, (source, broker, "response")
+                yield Due.DELIVERY, (source, broker, "request")
+                yield Due.DELIVERY, (source, broker, "response")
             case RecordsMoved(because=because) if because == DELIVERED:
                 yield from _lock_of(world, event)
             case _:
@@ -421,4 +416,4 @@ def _lock_of(world: World, event: RecordsMoved) -> Iterator[Place]:
             for offset in range(event.first, event.last + 1):
                 record = share.records.get(offset)
                 if record is not None and record.lock >= 0:
-                    yield LOCK, (broker, key, record.lock)
+                    yield Due.LOCK, (broker, key, record.lock)

@@ -16,26 +16,22 @@ from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.timers import GroupRetention, OffsetRetention
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.changed_roles import changed_roles
-from kipviz.cluster.timing.clock import NEVER, Deadline
+from kipviz.cluster.timing.clock import NEVER, Deadline, Due, Place
 from kipviz.cluster.timing.durations import offsets_retention_ms
 from kipviz.cluster.world import World, has_active_coordinator
 from kipviz.records.placement import CONSUMER_OFFSETS
-
-# The deadlines of an offset and of all offsets of a group, and the age of an offset, which has no action.
-OFFSET, GROUP, OFFSET_AGE = "offset", "offsets of a group", "age of an offset"
-Place = tuple[str, tuple[object, ...]]
 
 
 def place_of(timer: GroupRetention | OffsetRetention) -> Place:
     """Return the deadline of a group coordinator's timer."""
     if isinstance(timer, GroupRetention):
-        return GROUP, (timer.group_id,)
-    return OFFSET, (timer.group_id, timer.partition)
+        return Due.GROUP_OFFSETS, (timer.group_id,)
+    return Due.OFFSET, (timer.group_id, timer.partition)
 
 
-def timer_of(kind: str, place: tuple[object, ...]) -> GroupRetention | OffsetRetention:
+def timer_of(kind: Due, place: tuple[object, ...]) -> GroupRetention | OffsetRetention:
     """Return the timer of a deadline."""
-    if kind == GROUP:
+    if kind == Due.GROUP_OFFSETS:
         return GroupRetention(str(place[0]))
     return OffsetRetention(str(place[1]), str(place[0]))
 
@@ -54,16 +50,16 @@ def deadlines(
         if not isinstance(role, GroupCoordinator) or role.loading:
             continue
         for committed in role.offsets:
-            yield Deadline(OFFSET_AGE, committed, keeps, NEVER)
+            yield Deadline(Due.OFFSET_AGE, committed, keeps, NEVER)
         for timer in group_retention.timers(role, context(key[0])):
             due = kind, place = place_of(timer)
-            age = known.get((OFFSET_AGE, place))
+            age = known.get((Due.OFFSET_AGE, place))
             left = keeps if age is None else age.after
-            if kind == GROUP and not _has_offsets(role, place[0]):
+            if kind == Due.GROUP_OFFSETS and not _has_offsets(role, place[0]):
                 left = 0  # No reason is left to keep it: it expires with the next check.
             yield Deadline(*due, left, left + check)
     for (kind, place), deadline in known.items():
-        if kind in (OFFSET, GROUP, OFFSET_AGE) and not has_active_coordinator(
+        if kind in (Due.OFFSET, Due.GROUP_OFFSETS, Due.OFFSET_AGE) and not has_active_coordinator(
             world, home(world, place)
         ):
             yield deadline
@@ -76,10 +72,10 @@ def committed_again(before: World, world: World) -> Iterator[Place]:
             continue
         for place, now in role.offsets.items():
             if was.offsets.get(place) is not now:
-                yield OFFSET_AGE, place
-                yield OFFSET, place
+                yield Due.OFFSET_AGE, place
+                yield Due.OFFSET, place
                 if not _has_offsets(was, place[0]):
-                    yield GROUP, place[:1]
+                    yield Due.GROUP_OFFSETS, place[:1]
 
 
 def _has_offsets(role: GroupCoordinator, group_id: object) -> bool:

@@ -66,7 +66,7 @@ from kipviz.cluster.network.abandoned_requests import can_be_given_up
 from kipviz.cluster.specs.spec import OLDEST_MS, ClusterSpec
 from kipviz.cluster.timing import retention, role_delays
 from kipviz.cluster.timing.changed_roles import changed_roles
-from kipviz.cluster.timing.clock import NEVER, Deadline
+from kipviz.cluster.timing.clock import NEVER, Deadline, Due, Place
 from kipviz.cluster.timing.durations import (
     backs_off,
     beats,
@@ -95,14 +95,8 @@ from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
 
-TIMER, EXPIRY, DELAY = "timer", "transactional id", "delay"
-PRODUCER, FRONT = "producer id", "front of a log"
-CLIENT, ASKED, BATCH, POLL, CALL = "of a client", "asked", "batch", "poll", "call"
-# An age without an action: how long ago a transaction began, by its name and the queried duration.
-AGE = "age"
 # Ages pass and are never due: that of a transaction, and that of a committed offset.
-AGES = (AGE, retention.OFFSET_AGE)
-Place = tuple[str, tuple[object, ...]]
+AGES = (Due.TRANSACTION_AGE, Due.OFFSET_AGE)
 Contexts = Callable[[int], Context]
 # Responses after which a member counts as heard.
 HEARD = (Errors.NONE, Errors.REBALANCE_IN_PROGRESS)
@@ -143,7 +137,7 @@ def ages(world: World) -> tuple[tuple[str, int], ...]:
     return tuple(
         (str(d.place[0]), OLDEST_MS - d.after)
         for d in world.deadlines
-        if d.kind == AGE and d.place[1] == OLDEST_MS
+        if d.kind == Due.TRANSACTION_AGE and d.place[1] == OLDEST_MS
     )
 
 
@@ -172,12 +166,12 @@ def restarted_timers(before: World, world: World, events: Iterable[Event]) -> It
     for event in events:
         match event:
             case MessageSent(source, _, "request", message) if api_of(message).heartbeat:
-                yield CLIENT, (source, HeartbeatInterval())
+                yield Due.CLIENT_TIMER, (source, HeartbeatInterval())
             case MessageDelivered(source, broker, "request", message):
                 if not _is_refused(source, broker, events):
                     yield from _restarted_timers(world, broker, message)
             case MessageDelivered(source, broker, "response"):
-                yield ASKED, (source, broker)
+                yield Due.REQUEST, (source, broker)
             case _:
                 pass
     yield from _changed_transactions(before, world)
@@ -206,7 +200,7 @@ def _restarted_timers(world: World, broker: int, message: Message) -> Iterator[P
     else:
         member: Any = message  # every other heartbeat names a member
         timer = MemberSession(member.member_id, member.group_id)
-    yield TIMER, (*key, timer)
+    yield Due.ROLE_TIMER, (*key, timer)
 
 
 def _changed_transactions(before: World, world: World) -> Iterator[Place]:
@@ -215,21 +209,23 @@ def _changed_transactions(before: World, world: World) -> Iterator[Place]:
         for name, transaction in role.transactions.items():
             earlier = was.transactions.get(name)
             if earlier is not transaction:
-                yield EXPIRY, (name,)
+                yield Due.TRANSACTIONAL_ID, (name,)
                 if earlier is None or _is_ongoing(transaction) > _is_ongoing(earlier):
-                    for place in [d.place for d in before.deadlines if d.kind == AGE]:
+                    for place in [
+                        d.place for d in before.deadlines if d.kind == Due.TRANSACTION_AGE
+                    ]:
                         if place[0] == name:
-                            yield AGE, place
+                            yield Due.TRANSACTION_AGE, place
 
 
 def _heard_of_producers(before: World, world: World) -> Iterator[Place]:
     """Return the producers with a new batch or marker in a log."""
     for deadline in before.deadlines:
-        if deadline.kind == PRODUCER:
+        if deadline.kind == Due.PRODUCER_ID:
             partition, producer_id = deadline.place
             was, log = before.logs[str(partition)], world.logs[str(partition)]
             if was is not log and was.producers.get(producer_id) != log.producers.get(producer_id):
-                yield PRODUCER, deadline.place
+                yield Due.PRODUCER_ID, deadline.place
 
 
 def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
@@ -240,11 +236,11 @@ def _of_classic_groups(before: World, world: World) -> Iterator[Place]:
             if known is None or known is group:
                 continue
             if known.growing and not group.growing:
-                yield DELAY, (*key, InitialRebalanceDelay(name))
+                yield Due.ROLE_DELAY, (*key, InitialRebalanceDelay(name))
             for member, now in group.members.items():
                 earlier = known.members.get(member)
                 if earlier is not None and earlier.waits and not now.waits:
-                    yield TIMER, (*key, MemberSession(member, name))
+                    yield Due.ROLE_TIMER, (*key, MemberSession(member, name))
 
 
 # -- brokers -------------------------------------------------------------------------------------
@@ -257,22 +253,22 @@ def _of_roles(
         if isinstance(role, ShareLeader):
             wait = spec.durations.fetch_max_wait_ms
             for delay in role_delays.delays(role):
-                yield Deadline(DELAY, (*key, delay), wait, wait)
+                yield Deadline(Due.ROLE_DELAY, (*key, delay), wait, wait)
         if isinstance(role, GroupCoordinator | TransactionCoordinator):
             for timer in dispatch.timers(role, context(key[0])):
                 if isinstance(timer, TransactionalIdExpiry):
                     left = spec.durations.transactional_id_expiration_ms
                     latest = left + spec.durations.transactional_id_scan_ms
-                    yield Deadline(EXPIRY, (timer.transactional_id,), left, latest)
+                    yield Deadline(Due.TRANSACTIONAL_ID, (timer.transactional_id,), left, latest)
                 else:
                     takes = _duration_of(spec, role, timer, context(key[0]))
                     if takes is not None:
-                        yield Deadline(TIMER, (*key, timer), takes, takes)
+                        yield Deadline(Due.ROLE_TIMER, (*key, timer), takes, takes)
             for delay in role_delays.delays(role):
                 takes = spec.settings.initial_rebalance_delay_ms
                 if isinstance(delay, AssignmentInterval):
                     takes = spec.settings.consumer_assignment_interval_ms
-                yield Deadline(DELAY, (*key, delay), takes, takes)
+                yield Deadline(Due.ROLE_DELAY, (*key, delay), takes, takes)
     if forgets(spec):
         yield from _of_producers(spec, world)
     if retains(spec):
@@ -280,7 +276,7 @@ def _of_roles(
     if forgets_offsets(spec):
         yield from retention.deadlines(spec, world, known, context)
     for (kind, place), deadline in known.items():
-        if kind == EXPIRY and not has_active_coordinator(
+        if kind == Due.TRANSACTIONAL_ID and not has_active_coordinator(
             world, world.image.home_of_transactions(str(place[0]))
         ):
             yield deadline
@@ -295,13 +291,13 @@ def _of_producers(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         for producer_id, entry in log.producers.items():
             if entry.transaction_first_offset < 0:
                 latest = left + spec.durations.producer_id_scan_ms
-                yield Deadline(PRODUCER, (partition, producer_id), left, latest)
+                yield Deadline(Due.PRODUCER_ID, (partition, producer_id), left, latest)
 
 
 def front_of(world: World, partition: str) -> Place:
     """Return the deadline of a log's oldest batch; after its deletion the next one has its own."""
     batches = world.logs[partition].batches
-    return FRONT, (partition, batches[0].base_offset if batches else -1)
+    return Due.LOG_FRONT, (partition, batches[0].base_offset if batches else -1)
 
 
 def _of_logs(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
@@ -321,9 +317,9 @@ def _ages(world: World, known: dict[Place, Deadline], asked: tuple[int, ...]) ->
             for name, transaction in role.transactions.items():
                 if _is_ongoing(transaction) or transaction.state is not TransactionState.EMPTY:
                     for duration in asked:
-                        yield Deadline(AGE, (name, duration), duration, NEVER)
+                        yield Deadline(Due.TRANSACTION_AGE, (name, duration), duration, NEVER)
     for (kind, place), deadline in known.items():
-        if kind == AGE and not has_active_coordinator(
+        if kind == Due.TRANSACTION_AGE and not has_active_coordinator(
             world, world.image.home_of_transactions(str(place[0]))
         ):
             yield deadline
@@ -367,25 +363,25 @@ def _of_clients(spec: ClusterSpec, world: World) -> Iterator[Deadline]:
         for name, seen in every_thread(app) if times_calls_out(spec) else ():
             if why_no_time_out(seen) is None:
                 left = spec.durations.max_block_ms
-                yield Deadline(CALL, thread_place(app.name, name), left, _late(left, pause))
+                yield Deadline(Due.CALL, thread_place(app.name, name), left, _late(left, pause))
         for client in app.clients if app.alive else ():
             for timer in running(client):
                 takes = _of_client(spec, client, timer)
-                yield Deadline(CLIENT, (client.source, timer), takes, _late(takes, pause))
+                yield Deadline(Due.CLIENT_TIMER, (client.source, timer), takes, _late(takes, pause))
             if misses_polls(spec) and awaits_poll(client):
                 left = spec.durations.max_poll_interval_ms
-                yield Deadline(POLL, (client.source,), left, _late(left, pause))
+                yield Deadline(Due.POLL, (client.source,), left, _late(left, pause))
             if isinstance(client, Producer) and expires_batches(spec):
                 left = spec.durations.delivery_timeout_ms
                 for batch in (*client.accumulator.batches, *client.accumulator.stray):
                     place = (client.source, batch.partition, number_of(client, batch))
-                    yield Deadline(BATCH, place, left, _late(left, pause))
+                    yield Deadline(Due.BATCH, place, left, _late(left, pause))
     if gives_up(spec):
         left = spec.durations.request_timeout_ms
         for (source, broker), connection in world.connections.items():
             if can_be_given_up(connection):
                 latest = _late(left, pause) if host_of(source) in world.applications else left
-                yield Deadline(ASKED, (source, broker), left, latest)
+                yield Deadline(Due.REQUEST, (source, broker), left, latest)
 
 
 def _late(left: int, pause: int) -> int:

@@ -29,8 +29,9 @@ from kipviz.brokers.timers import (
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import ExpireLock, RunOut
 from kipviz.cluster.model import ClusterModel
-from kipviz.cluster.timing.deadlines import LOCK, restarted_places
-from kipviz.cluster.timing.timers import TIMER, restarted_timers
+from kipviz.cluster.timing.clock import Due
+from kipviz.cluster.timing.deadlines import restarted_places
+from kipviz.cluster.timing.timers import restarted_timers
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.messages.apis.catalogue import api_of
@@ -67,13 +68,13 @@ class GroupTimes:
             self.any_running = True
             now = monotonic()
             for kind, place in restarted_timers(before, after, events):
-                if kind == TIMER:
+                if kind == Due.ROLE_TIMER:
                     self._since[place] = now
         if any(isinstance(e, RecordsMoved) and e.because == DELIVERED for e in events):
             self.any_running = True
             now = monotonic()
             for kind, place in restarted_places(before, after, events):
-                if kind == LOCK:
+                if kind == Due.LOCK:
                     self._since[place] = now
 
     def forget(self) -> None:

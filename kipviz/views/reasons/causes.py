@@ -51,7 +51,7 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.naming import on_wire
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing import retention
-from kipviz.cluster.timing.clock import Deadline
+from kipviz.cluster.timing.clock import Deadline, Due
 from kipviz.cluster.timing.deadlines import action_of, deadline_of
 from kipviz.cluster.timing.timers import AGES, ages
 from kipviz.cluster.world import World, host_of, role_key
@@ -187,7 +187,7 @@ def _of_time(world: World, action: ClusterAction) -> Iterator[Place]:
 def _list_setters(world: World, deadline: Deadline) -> list[Place]:
     """Return the place that holds the state to which a deadline belongs."""
     if deadline.kind in AGES:
-        if deadline.kind == retention.OFFSET_AGE:
+        if deadline.kind == Due.OFFSET_AGE:
             home = retention.home(world, deadline.place)
         else:
             home = world.image.home_of_transactions(deadline.place[0])

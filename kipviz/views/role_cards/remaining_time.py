@@ -6,25 +6,14 @@ from collections.abc import Iterator
 
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.cluster.timing.clock import NEVER, Deadline, ms
-from kipviz.cluster.timing.deadlines import (
-    GONE_ON,
-    LOADED,
-    LOCK,
-    REPLICATED,
-    SENT,
-    TRANSACTION,
-    WIRE,
-    action_of,
-    deadline_of,
-    find,
-)
+from kipviz.cluster.timing.clock import NEVER, Deadline, Due, ms
+from kipviz.cluster.timing.deadlines import action_of, deadline_of, find
 from kipviz.cluster.timing.timers import AGES, ages
 from kipviz.cluster.world import World
 from kipviz.records.batches import NO_TIMESTAMP
 from kipviz.views.role_cards.card_rows import Card, Fact, facts
 
-UNDER_WAY = (WIRE, REPLICATED, LOADED, SENT, GONE_ON)
+UNDER_WAY = (Due.DELIVERY, Due.REPLICATION, Due.LOADING, Due.SENDING, Due.STEP)
 
 
 def left(world: World, action: ClusterAction) -> Iterator[tuple[str, str]]:
@@ -77,7 +66,7 @@ def _from_to(early: int, late: int) -> str:
 
 def of_transaction(world: World, transactional_id: str) -> str:
     """Return when an open transaction times out, in words; "" on an untimed clock."""
-    deadline = find(world, (TRANSACTION, (transactional_id,)))
+    deadline = find(world, (Due.TRANSACTION, (transactional_id,)))
     if deadline is None:
         return ""
     if not deadline.after:
@@ -90,5 +79,5 @@ def locks(world: World, broker: int, key: str) -> tuple[tuple[int, int], ...]:
     return tuple(
         (d.place[2], d.after)
         for d in world.deadlines
-        if d.kind == LOCK and d.place[:2] == (broker, key)
+        if d.kind == Due.LOCK and d.place[:2] == (broker, key)
     )
