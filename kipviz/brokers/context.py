@@ -6,7 +6,7 @@ It changes nothing itself, so it can be read, tested and compared.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.checks import Check
@@ -15,7 +15,7 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import BrokerSettings, GroupConfig, SimplifiedConsumers
 from kipviz.core.model import Event
 from kipviz.core.table import Table
-from kipviz.core.values import Part, Value
+from kipviz.core.values import Part, Value, Written
 from kipviz.messages.cluster.features import DEAD_LETTER_LEVEL, Features
 from kipviz.messages.cluster.releases import EVERYTHING, Release, release
 from kipviz.messages.message import Message
@@ -145,6 +145,18 @@ class Reply(Value, frozen=True):
     message: Message
 
 
+class MarkersOf(Written, frozen=True):
+    """The tag of a request with markers: the first transaction in it, and the epoch of its coordinator."""
+
+    TEXT = "%s %s"
+    coordinator_epoch: int
+    transactional_id: str
+
+
+Tag: TypeAlias = str | MarkersOf
+"""What comes back with a response to the role that sent the request."""
+
+
 class Request(Value, frozen=True):
     """A request from one broker to another.
 
@@ -157,7 +169,7 @@ class Request(Value, frozen=True):
     message: Message
     role: str
     shard: str
-    tag: str = ""
+    tag: Tag = ""
 
 
 class LocalCall(Value, frozen=True):

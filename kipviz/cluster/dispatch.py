@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from kipviz.brokers import acl_administration, kafka_apis
-from kipviz.brokers.context import NOBODY, Context, Effects, Image, ReplyTo
+from kipviz.brokers.context import NOBODY, Context, Effects, Image, MarkersOf, ReplyTo
 from kipviz.brokers.groups import (
     group_administration,
     group_coordinator,
@@ -97,7 +97,6 @@ from kipviz.messages.transactions.transactions import (
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 SHARES = share_partition_leader.ROLE
-PERSISTER = "persister"
 DEAD_LETTERS = "dlq"
 INITIALIZER = "initializer"
 ADD_PARTITIONS = add_to_transaction.CHANNEL
@@ -497,7 +496,10 @@ def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effect
             # A coordinator from before KIP-890 cannot verify: the batch continues unverified. Source:
             # AddPartitionsToTxnManager, the branch of a version mismatch.
             message = with_error(message, Errors.NONE)
-        return _resume_verified(role, message, envelope.tag, on)
+        return _resume_verified(role, message, str(envelope.tag), on)
+    if isinstance(envelope.tag, MarkersOf):
+        coordinator = role_as(role, TransactionCoordinator)
+        return marker_requests.on_markers_answered(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
     if isinstance(role, GroupCoordinator) and envelope.tag:
         assert isinstance(message, OperatorsStateResponse), "a tag is an operator's request"
         return group_coordinator.on_state_answered(role, envelope.tag, message, on)
@@ -509,12 +511,10 @@ def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effect
         return share_partition_leader.on_dead_letter_answered(
             role, envelope.shard, envelope.tag, message, on
         )
-    if isinstance(role, ShareLeader):
-        return share_partition_leader.on_state_answered(
-            role, envelope.shard, envelope.tag, message, on
-        )
-    coordinator = role_as(role, TransactionCoordinator)
-    return marker_requests.on_markers_answered(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
+    leader = role_as(role, ShareLeader)
+    return share_partition_leader.on_state_answered(
+        leader, envelope.shard, envelope.tag, message, on
+    )
 
 
 def _resume_verified(
@@ -532,7 +532,10 @@ def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context)
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:
         lost = with_error(message, Errors.NETWORK_EXCEPTION)  # type: ignore[arg-type]
-        return _resume_verified(role, lost, envelope.tag, on)
+        return _resume_verified(role, lost, str(envelope.tag), on)
+    if isinstance(envelope.tag, MarkersOf):
+        coordinator = role_as(role, TransactionCoordinator)
+        return marker_requests.on_markers_lost(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
     if channel == outcome_notices.CHANNEL:
         return Effects(role)
     if channel == INITIALIZER and envelope.tag:
@@ -549,12 +552,9 @@ def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context)
         return share_partition_leader.on_dead_letter_answered(
             role_as(role, ShareLeader), envelope.shard, envelope.tag, None, on
         )
-    if channel == PERSISTER:
-        return share_partition_leader.on_state_lost(
-            role_as(role, ShareLeader), envelope.shard, envelope.tag, on
-        )
-    coordinator = role_as(role, TransactionCoordinator)
-    return marker_requests.on_markers_lost(coordinator, message, envelope.tag, on)  # type: ignore[arg-type]
+    return share_partition_leader.on_state_lost(
+        role_as(role, ShareLeader), envelope.shard, envelope.tag, on
+    )
 
 
 # -- responses to clients -----------------------------------------------------------------------

@@ -361,7 +361,7 @@ class Turn:
         host = host_of(source)
         application = self.applications.get(host)
         if application is not None:
-            asker = envelope.tag or source
+            asker = str(envelope.tag) or source
             self.settle(dispatch.client_response(application, asker, envelope.message))
             return
         if not self._is_broker(host):

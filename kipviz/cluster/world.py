@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from kipviz.brokers import kafka_apis
-from kipviz.brokers.context import NOBODY, Image, Leadership
+from kipviz.brokers.context import NOBODY, Image, Leadership, Tag
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_leader import PartitionLeader
@@ -55,7 +55,7 @@ class Envelope(Value, frozen=True):
     message: Message
     role: str = ""
     shard: str = ""
-    tag: str = ""
+    tag: Tag = ""
     refused: tuple[str, ...] = ()
 
 

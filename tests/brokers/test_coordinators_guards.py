@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kipviz.brokers.context import ReplyTo
+from kipviz.brokers.context import MarkersOf, ReplyTo
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups import offset_fetches
 from kipviz.brokers.groups.group_state import CommittedOffset, GroupCoordinator, PendingOffset
@@ -40,6 +40,7 @@ from kipviz.records.consumer_offsets import OffsetTombstone
 from kipviz.records.transaction_state import TransactionState
 
 S = TransactionState
+SENT = MarkersOf(2, "t")
 STRICT = (("__transaction_state", 2),)
 LOG, OFFSETS, SHARES = "__transaction_state-0", "__consumer_offsets-0", "__share_group_state-0"
 
@@ -133,14 +134,14 @@ def test_markers_are_sent_on_for_a_decided_transaction_of_this_epoch_that_waits_
     desk = ongoing()
     known = desk.role.transactions["t"]
 
-    def sending(tag="2 t", **changes):
+    def sending(tag=SENT, **changes):
         role = desk.role.but(transactions=Table.of({"t": known.but(**changes)}))
         return tc._sending(role, tag)
 
     decided = {"state": S.PREPARE_COMMIT}
     assert sending(**decided) == known.but(**decided)
-    assert sending("3 t", **decided) is None
-    assert sending("2 u", **decided) is None
+    assert sending(MarkersOf(3, "t"), **decided) is None
+    assert sending(MarkersOf(2, "u"), **decided) is None
     assert sending() is None
     assert sending(**decided, partitions=()) is None
 

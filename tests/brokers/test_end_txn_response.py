@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.context import MarkersOf
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
@@ -48,7 +49,7 @@ def marked(desk: Desk[TransactionCoordinator], *partitions: str) -> None:
     """Let a broker answer WriteTxnMarkers."""
     results = tuple(PartitionResult(each, Errors.NONE) for each in partitions)
     response = TxnMarkerResult(desk.role.transactions["t"].producer_id, results)
-    desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
+    desk.do(tc.on_markers_answered(desk.role, response, MarkersOf(2, "t"), desk.on))
 
 
 def state(desk: Desk[TransactionCoordinator]) -> TransactionState:

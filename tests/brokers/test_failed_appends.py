@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kipviz.brokers.context import MarkersOf
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.partition_leader import PartitionLeader
@@ -114,7 +115,7 @@ def test_a_completion_that_cannot_be_logged_is_logged_when_the_replicas_are_back
     end(desk)
     follower(desk, up=False)
     written = TxnMarkerResult(9, (PartitionResult("out-0", Errors.NONE),))
-    desk.do(tc.on_markers_answered(desk.role, written, "2 t", desk.on))
+    desk.do(tc.on_markers_answered(desk.role, written, MarkersOf(2, "t"), desk.on))
     assert (known(desk).state, known(desk).pending_state) == (S.PREPARE_COMMIT, S.COMPLETE_COMMIT)
     assert init(desk).error is Errors.CONCURRENT_TRANSACTIONS
     follower(desk, up=True)

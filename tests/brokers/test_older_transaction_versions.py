@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.checks import error_of
+from kipviz.brokers.context import MarkersOf
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_checks import end_txn_checks_below_5
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
@@ -58,7 +59,9 @@ def end(desk, epoch, *, commit=True):
 
 def marked(desk, *partitions):
     found = tuple(PartitionResult(p, Errors.NONE) for p in partitions)
-    desk.do(tc.on_markers_answered(desk.role, TxnMarkerResult(9, found), "2 t", desk.on))
+    desk.do(
+        tc.on_markers_answered(desk.role, TxnMarkerResult(9, found), MarkersOf(2, "t"), desk.on)
+    )
 
 
 def states(desk):

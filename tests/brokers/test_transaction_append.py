@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kipviz.brokers.context import Effects, ReplyTo, Request
+from kipviz.brokers.context import Effects, MarkersOf, ReplyTo, Request
 from kipviz.brokers.timers import AppendTimeout
 from kipviz.brokers.transactions import transaction_append as ta
 from kipviz.brokers.transactions import transaction_coordinator as tc
@@ -90,7 +90,9 @@ def test_a_fence_of_an_older_version_keeps_its_epoch_when_it_could_not_be_logged
 def test_markers_of_several_transactions_for_one_broker_are_one_request() -> None:
     def marker(broker: int, producer_id: int) -> Request:
         message = WriteTxnMarkers((TxnMarker(producer_id, 0, True, ("out-0",), 2, 2),))
-        return Request("markers", broker, message, "transaction_coordinator", HOME, "2 t")
+        return Request(
+            "markers", broker, message, "transaction_coordinator", HOME, MarkersOf(2, "t")
+        )
 
     first, other, second = marker(3, 9), marker(5, 10), marker(3, 11)
     done = ta.gathered(Effects(None, requests=(first, other, second)))

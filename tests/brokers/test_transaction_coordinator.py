@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kipviz.brokers.context import NOBODY
+from kipviz.brokers.context import NOBODY, MarkersOf
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.driving.desk import Desk
@@ -59,7 +59,10 @@ def sent_markers(desk):
     return [marker for message in desk.sent(WriteTxnMarkers) for marker in message.markers]
 
 
-def marked(desk, *results, tag="2 t"):
+SENT = MarkersOf(2, "t")
+
+
+def marked(desk, *results, tag=SENT):
     """Let a broker answer WriteTxnMarkers."""
     found = tuple(PartitionResult(p, e) for p, e in results)
     response = TxnMarkerResult(known(desk).producer_id, found)
@@ -262,7 +265,7 @@ def test_a_fence_of_one_marker_does_not_keep_those_of_other_brokers_back(ongoing
     lost = sent_markers(ongoing)[1]
     marked(ongoing, ("out-0", Errors.INVALID_PRODUCER_EPOCH))
     marked(ongoing, ("out-1", Errors.NOT_LEADER_OR_FOLLOWER))
-    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, SENT, ongoing.on))
     assert [r.message.markers[0].partitions for r in ongoing.requests[2:]] == [
         ("out-1",),
         ("out-1",),
@@ -287,7 +290,7 @@ def test_what_is_refused_with_a_fenced_marker_is_not_sent_again_and_nothing_comp
 def test_the_answer_to_an_earlier_coordinator_on_this_broker_counts_for_nothing(ongoing):
     """TransactionMarkerRequestCompletionHandler looks at the coordinator epoch first."""
     end(ongoing, 9, 0)
-    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE), tag="0 t")
+    marked(ongoing, ("out-0", Errors.NONE), ("out-1", Errors.NONE), tag=MarkersOf(0, "t"))
     assert known(ongoing).partitions == ("out-0", "out-1")
 
 
@@ -304,17 +307,17 @@ def test_a_marker_for_a_partition_that_nobody_leads_waits_for_a_leader(desk):
 def test_markers_on_a_broken_connection_are_sent_again_and_only_they(ongoing):
     end(ongoing, 9, 0)
     lost = sent_markers(ongoing)[0]
-    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, SENT, ongoing.on))
     assert [r.message.markers[0].partitions for r in ongoing.requests[2:]] == [("out-0",)]
     answer = TxnMarkerResult(9, (PartitionResult("out-1", Errors.NONE),))
-    ongoing.do(tc.on_markers_lost(ongoing.role, answer, "2 t", ongoing.on))
+    ongoing.do(tc.on_markers_lost(ongoing.role, answer, SENT, ongoing.on))
     assert [r.message.markers[0].partitions for r in ongoing.requests[3:]] == [("out-1",)]
 
 
 def test_markers_that_an_earlier_coordinator_on_this_broker_lost_are_not_sent_again(ongoing):
     end(ongoing, 9, 0)
     sent, lost = len(ongoing.requests), sent_markers(ongoing)[0]
-    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "1 t", ongoing.on))
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, MarkersOf(1, "t"), ongoing.on))
     assert len(ongoing.requests) == sent
 
 
@@ -471,7 +474,7 @@ def test_a_marker_that_was_not_lost_stays_sent(ongoing):
     end(ongoing, 9, 0)
     before = known(ongoing).sent
     lost = sent_markers(ongoing)[0]
-    ongoing.do(tc.on_markers_lost(ongoing.role, lost, "2 t", ongoing.on))
+    ongoing.do(tc.on_markers_lost(ongoing.role, lost, SENT, ongoing.on))
     assert sorted(known(ongoing).sent) == sorted(before)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.checks import error_of
+from kipviz.brokers.context import MarkersOf
 from kipviz.brokers.transactions import transaction_coordinator as tc
 from kipviz.brokers.transactions import two_phase
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
@@ -61,7 +62,7 @@ def mark(desk):
     known = desk.role.transactions["t"]
     results = tuple(PartitionResult(p, Errors.NONE) for p in known.partitions)
     response = TxnMarkerResult(known.producer_id, results)
-    desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
+    desk.do(tc.on_markers_answered(desk.role, response, MarkersOf(2, "t"), desk.on))
 
 
 def opened(epoch=0, rules="kip-939"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers import kafka_apis as apis
-from kipviz.brokers.context import Effects, ReplyTo, Request
+from kipviz.brokers.context import Effects, MarkersOf, ReplyTo, Request
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.transactions import marker_requests as markers
@@ -17,6 +17,7 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.cluster import rejections, topic_authorization
 from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table
+from kipviz.core.values import fingerprint
 from kipviz.driving.desk import Desk
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
@@ -81,7 +82,7 @@ def test_a_new_coordinator_sends_all_markers_for_one_broker_in_one_request():
 
 def test_only_what_goes_to_one_broker_goes_together():
     def to(broker: int, *those: TxnMarker) -> Request:
-        tag = f"2 {those[0].producer_id}"
+        tag = MarkersOf(2, str(those[0].producer_id))
         message = WriteTxnMarkers(those)
         return Request("markers", broker, message, transaction_state_manager.ROLE, HOME, tag)
 
@@ -91,17 +92,17 @@ def test_only_what_goes_to_one_broker_goes_together():
 
 def test_the_results_of_each_transaction_are_its_own(desk):
     done = markers.on_markers_answered(
-        desk.role, answer(Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER), "2 t", desk.on
+        desk.role, answer(Errors.NONE, Errors.NOT_LEADER_OR_FOLLOWER), MarkersOf(2, "t"), desk.on
     )
     desk.do(done)
     assert states(desk) == {"t": S.COMPLETE_COMMIT, "u": S.PREPARE_COMMIT}
     (again,) = desk.requests
-    assert ([m.producer_id for m in again.message.markers], again.tag) == ([10], "2 u")
+    assert ([m.producer_id for m in again.message.markers], again.tag) == ([10], MarkersOf(2, "u"))
 
 
 @pytest.mark.parametrize("lost", [BOTH, answer(Errors.NONE, Errors.NONE)])
 def test_a_lost_request_or_answer_is_sent_again_for_all_in_one(desk, lost):
-    desk.do(markers.on_markers_lost(desk.role, lost, "2 t", desk.on))
+    desk.do(markers.on_markers_lost(desk.role, lost, MarkersOf(2, "t"), desk.on))
     (again,) = desk.requests
     assert [each.producer_id for each in again.message.markers] == [9, 10]
 
@@ -109,7 +110,9 @@ def test_a_lost_request_or_answer_is_sent_again_for_all_in_one(desk, lost):
 def test_a_transaction_that_is_forgotten_meanwhile_is_nobodys(desk):
     desk.role = desk.role.but(transactions=desk.role.transactions.without("u"))
     desk.do(
-        markers.on_markers_answered(desk.role, answer(Errors.NONE, Errors.NONE), "2 t", desk.on)
+        markers.on_markers_answered(
+            desk.role, answer(Errors.NONE, Errors.NONE), MarkersOf(2, "t"), desk.on
+        )
     )
     assert states(desk) == {"t": S.COMPLETE_COMMIT}
 
@@ -140,3 +143,7 @@ def test_a_request_that_is_refused_as_a_whole_is_answered_for_each_transaction()
     told = rejections.refused(BOTH, Errors.UNSUPPORTED_VERSION)
     assert told == answer(Errors.UNSUPPORTED_VERSION, Errors.UNSUPPORTED_VERSION)
     assert topic_authorization.gathered(Envelope(BOTH), told) == (Envelope(BOTH), told)
+
+
+def test_the_tag_of_markers_is_stored_as_its_text() -> None:
+    assert fingerprint(MarkersOf(2, "my txn")) == fingerprint("2 my txn")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import pytest
 
 from kipviz.brokers.checks import error_of
+from kipviz.brokers.context import MarkersOf
 from kipviz.brokers.groups import group_coordinator as gc
 from kipviz.brokers.groups.group_coordinator import GroupCoordinator
 from kipviz.brokers.logs import partition_log as logs
@@ -150,7 +151,7 @@ def marked(desk: Desk, error: Errors = Errors.NONE) -> None:
     """Let the brokers answer for every partition that still needs its marker."""
     results = tuple(PartitionResult(p, error) for p in known(desk).partitions)
     response = TxnMarkerResult(known(desk).producer_id, results)
-    desk.do(tc.on_markers_answered(desk.role, response, "2 t", desk.on))
+    desk.do(tc.on_markers_answered(desk.role, response, MarkersOf(2, "t"), desk.on))
 
 
 def test_04_a_commit_bumps_the_epoch_when_it_is_prepared_and_not_again(desk):

@@ -97,4 +97,4 @@ def _find_transaction(question: Request) -> TxnPartitions:
 
 def _answer(question: Request, said: TxnPartitionsResult) -> LocalCall:
     """Return the call that delivers an answer to the role that asked."""
-    return LocalCall(question.role, question.shard, Enlisted(said, question.tag))
+    return LocalCall(question.role, question.shard, Enlisted(said, str(question.tag)))

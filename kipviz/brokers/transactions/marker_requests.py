@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kipviz.brokers.context import Context, Effects, with_effects
+from kipviz.brokers.context import Context, Effects, MarkersOf, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_append import gathered
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -30,7 +30,7 @@ from kipviz.messages.transactions.transactions import (
 
 
 def on_markers_answered(
-    me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: str, on: Context
+    me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: MarkersOf, on: Context
 ) -> Effects:
     """Handle the results of each transaction of a request.
 
@@ -44,7 +44,7 @@ def on_markers_answered(
 def on_markers_lost(
     me: TransactionCoordinator,
     lost: WriteTxnMarkers | WriteTxnMarkersResponse,
-    tag: str,
+    tag: MarkersOf,
     on: Context,
 ) -> Effects:
     """Send the markers of each transaction again after a connection broke, before or after the response."""
@@ -54,9 +54,9 @@ def on_markers_lost(
 def _each(
     me: TransactionCoordinator,
     message: WriteTxnMarkers | WriteTxnMarkersResponse,
-    tag: str,
+    tag: MarkersOf,
     on: Context,
-    handler: Callable[[TransactionCoordinator, Any, str, Context], Effects],
+    handler: Callable[[TransactionCoordinator, Any, MarkersOf, Context], Effects],
 ) -> Effects:
     parts: list[Effects] = []
     markers: tuple[TxnMarker | TxnMarkerResult, ...] = message.markers
@@ -68,8 +68,7 @@ def _each(
     return gathered(with_effects(me, *parts))
 
 
-def _tag_of(me: TransactionCoordinator, producer_id: int, tag: str) -> str:
+def _tag_of(me: TransactionCoordinator, producer_id: int, tag: MarkersOf) -> MarkersOf:
     """Return the tag of a further transaction in a request, which has the first one's coordinator epoch."""
-    epoch, _, _ = tag.partition(" ")
     found = (t for t in me.transactions.values() if t.producer_id == producer_id)
-    return f"{epoch} {next((t.transactional_id for t in found), '')}"
+    return tag.but(transactional_id=next((t.transactional_id for t in found), ""))

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from kipviz.brokers.checks import error_of
-from kipviz.brokers.context import NOBODY, Context, Effects, Reply, ReplyTo, Request
+from kipviz.brokers.context import NOBODY, Context, Effects, MarkersOf, Reply, ReplyTo, Request
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.timers import AppendTimeout
 from kipviz.brokers.transactions import two_phase
@@ -177,7 +177,7 @@ def needs_image(known: TransactionMetadata, waiting: tuple[PendingAppend, ...]) 
 def markers_of(
     known: TransactionMetadata,
     partitions: tuple[str, ...],
-    whose: tuple[str, str, str],
+    whose: tuple[str, str, MarkersOf],
     coordinator_epoch: int,
     on: Context,
 ) -> tuple[tuple[Request, ...], tuple[tuple[str, int], ...], tuple[str, ...]]:

@@ -13,7 +13,7 @@ PREPARE_EPOCH_FENCE, in memory between two locks of one InitProducerId: one step
 from __future__ import annotations
 
 from kipviz.brokers.checks import Checks, error_of
-from kipviz.brokers.context import Context, Effects, Reply, ReplyTo, with_effects
+from kipviz.brokers.context import Context, Effects, MarkersOf, Reply, ReplyTo, with_effects
 from kipviz.brokers.handling import takes
 from kipviz.brokers.timers import AppendTimeout, RoleTimer, TransactionalIdExpiry
 from kipviz.brokers.transactions import transaction_state_manager, two_phase
@@ -243,7 +243,7 @@ def on_end_txn(
 
 
 def on_markers_answered(
-    me: TransactionCoordinator, response: TxnMarkerResult, tag: str, on: Context
+    me: TransactionCoordinator, response: TxnMarkerResult, tag: MarkersOf, on: Context
 ) -> Effects:
     """Remove the partitions that have their marker, and resend it to the others.
 
@@ -268,7 +268,7 @@ def on_markers_answered(
 def on_markers_lost(
     me: TransactionCoordinator,
     lost: TxnMarker | TxnMarkerResult,
-    tag: str,
+    tag: MarkersOf,
     on: Context,
 ) -> Effects:
     """Send a marker again after a connection broke, before or after the response."""
@@ -348,11 +348,10 @@ def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effec
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def _sending(me: TransactionCoordinator, tag: str) -> TransactionMetadata | None:
+def _sending(me: TransactionCoordinator, tag: MarkersOf) -> TransactionMetadata | None:
     """Return the transaction whose markers a tag belongs to, if this coordinator still sends them."""
-    epoch, _, transactional_id = tag.partition(" ")
-    known = me.transactions.get(transactional_id)
-    if known is None or int(epoch) != me.coordinator_epoch:
+    known = me.transactions.get(tag.transactional_id)
+    if known is None or tag.coordinator_epoch != me.coordinator_epoch:
         return None
     return known if known.state in PREPARED and known.partitions else None
 

@@ -12,7 +12,7 @@ its record stays in the log: see `fail_append`.
 from __future__ import annotations
 
 from kipviz.brokers.checks import Check
-from kipviz.brokers.context import Context, Effects, with_effects
+from kipviz.brokers.context import Context, Effects, MarkersOf, with_effects
 from kipviz.brokers.logs.replication import append_checks, moved_check
 from kipviz.brokers.transactions.transaction_append import (
     PendingAppend,
@@ -221,7 +221,7 @@ def send_markers(
     if not known.partitions and not known.cancelled:
         ready = known.but(sent=(), to_send=(), pending_state=None, owed=None)
         return append_record(me, ready, completing(next_offset(me, on), known), on)
-    whose = (ROLE, me.shard, f"{me.coordinator_epoch} {known.transactional_id}")
+    whose = (ROLE, me.shard, MarkersOf(me.coordinator_epoch, known.transactional_id))
     requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
     known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
     return Effects(with_metadata(me, known), requests=requests)

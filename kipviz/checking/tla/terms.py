@@ -17,7 +17,7 @@ import msgspec
 
 from kipviz.core.log import Log
 from kipviz.core.table import Table
-from kipviz.core.values import Value, Written
+from kipviz.core.values import Value, Written, WrittenEnum
 
 # The largest number that TLC can count with; a larger number is written as a text.
 INT_MAX = 2**31 - 1
@@ -49,6 +49,8 @@ def term_of(value: object, kind: object = None) -> Term:
         return () if value is None else (term_of(value, others[0] if len(others) == 1 else None),)
     if value is None:
         return ()
+    if isinstance(value, WrittenEnum):
+        return value.value
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, bool | str):

@@ -491,8 +491,9 @@ class Sharing:
                 way = further
         for request in done.requests:
             message: Any = request.message
+            tag = str(request.tag)
             if isinstance(message, Produce):
-                copied = self._write_copy(way, request.shard, request.tag, message, on)
+                copied = self._write_copy(way, request.shard, tag, message, on)
                 if copied is None:
                     return None
                 way = copied
@@ -507,10 +508,10 @@ class Sharing:
             # Within one millisecond a member asks before its leader does.
             first = self._now_ms - 1 if self._overdue(way) else self._now_ms
             if told[at].received_ms > first and not self._states_at_once:
-                way = way.but(owed=(*way.owed, Owed(message.key, request.tag, at)))
+                way = way.but(owed=(*way.owed, Owed(message.key, tag, at)))
                 continue
             heard = share_partition_leader.on_state_answered(
-                way.leader, request.shard, request.tag, told[at].answer, on
+                way.leader, request.shard, tag, told[at].answer, on
             )
             after = self._apply_effects(way, heard, on)
             if after is None:
