@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from kipviz.clients.application import Application, Call, Line
 from kipviz.clients.calls import CALLS, CONSTRUCTORS, INVALID_TXN_STATE, client_of
-from kipviz.clients.exceptions import ABORTS, COMMIT_FAILED, class_of, decode_error, thrown
+from kipviz.clients.exceptions import (
+    ABORTS,
+    COMMIT_FAILED,
+    class_of,
+    decode_error,
+    exception_in,
+    thrown,
+)
 from kipviz.clients.kinds import Holder
 from kipviz.clients.sending.producer import Producer
 from kipviz.clients.transactions import external_database
@@ -83,7 +90,7 @@ def is_caught(me: Application, line: Line, raised: str) -> bool:
         return False
     if line.on_error >= len(me.program):
         return True  # the catch block ends the program
-    return not raised.startswith(me.program[line.on_error].rethrows)
+    return exception_in(raised) not in me.program[line.on_error].rethrows
 
 
 def class_thrown(me: Application, line: Line, raised: str) -> str:
@@ -100,8 +107,7 @@ def class_thrown(me: Application, line: Line, raised: str) -> str:
         return KAFKA_EXCEPTION
     request, error = decode_error(raised)
     if error is None:
-        named = raised.partition(":")[0]
-        return named if named.endswith("Exception") else KAFKA_EXCEPTION
+        return exception_in(raised) or KAFKA_EXCEPTION
     if transactional:
         return thrown(request, error).exception
     if request is OffsetCommit and error in COMMIT_FAILED:

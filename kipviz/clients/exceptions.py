@@ -101,11 +101,25 @@ class Thrown(Value, frozen=True):
         return f"{self.exception}: {self.kind}, {ADVICE[self.kind]}"
 
 
-def decode_error(text: str) -> tuple[type[Message] | None, Errors | None]:
-    """Decode the text in which a client's state has an error, such as "EndTxn: PRODUCER_FENCED".
+def encode_error(request: type[Message], error: Errors) -> str:
+    """Return the text in which a client's state has the error of a request, such as "EndTxn: PRODUCER_FENCED".
 
-    The text is stored and never reworded: the request's name, and the error's. None stands for another name.
+    The text is stored and never reworded: the request's name, and the error's. `decode_error` reads it.
     """
+    return f"{request.__name__}: {error.name}"
+
+
+def exception_in(raised: str) -> str:
+    """Return the class of an exception that the client itself throws, "" for the error of a request.
+
+    Such a text is stored, too: the class, perhaps with a message, which nothing reads.
+    """
+    named, _, _ = raised.partition(": ")
+    return named if named.endswith("Exception") else ""
+
+
+def decode_error(text: str) -> tuple[type[Message] | None, Errors | None]:
+    """Decode the text in which a client's state has the error of a request; None stands for another name."""
     request, _, error = text.partition(": ")
     return REQUESTS.get(request), Errors.__members__.get(error)
 

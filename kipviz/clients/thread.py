@@ -13,6 +13,7 @@ from kipviz.clients.application import THROUGH, Application, Call, Line, databas
 from kipviz.clients.calling.producer_calls import left_behind
 from kipviz.clients.calls import CALLS, client_of
 from kipviz.clients.catching import IN_ERROR, goes_on_elsewhere, is_caught
+from kipviz.clients.exceptions import exception_in
 from kipviz.clients.groups import consumer_threads
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.kinds import Client, Holder
@@ -42,7 +43,11 @@ from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, Call
 # The calls of a share consumer that invoke its callback.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
 # Exceptions that a catch block for KafkaException does not catch.
-NO_KAFKA_EXCEPTIONS = ("IllegalState", "ConcurrentModification", "NullPointer")
+NO_KAFKA_EXCEPTIONS = (
+    "IllegalStateException",
+    "ConcurrentModificationException",
+    "NullPointerException",
+)
 
 
 def why_no_step(me: Application) -> str | None:
@@ -316,7 +321,9 @@ def _leave(
     returned = _returned(me.name, me.line, line.call.value, raised)
     caught = bool(raised) and is_caught(me, line, raised)
     me = me.but(waiting=False)
-    fatal = me.manager.state is ProducerState.FATAL_ERROR or raised.startswith(NO_KAFKA_EXCEPTIONS)
+    fatal = (
+        me.manager.state is ProducerState.FATAL_ERROR or exception_in(raised) in NO_KAFKA_EXCEPTIONS
+    )
     if raised and (not caught or (fatal and not goes_on_elsewhere(me, line))):
         return me.but(ended=f"{line.call.value}() threw {raised}"), (*events, returned)
     nxt = line.on_error if raised else line.then if line.then >= 0 else me.line + 1

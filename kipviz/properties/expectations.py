@@ -14,6 +14,7 @@ from typing import Any
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.clients.shares.share_throws import NOT_ALL_ACKNOWLEDGED
 from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
@@ -309,7 +310,7 @@ class PollGoesOn(Expectation):
         """
         if not isinstance(event, CallReturned) or event.call != "poll":
             return ""
-        if "must be acknowledged in explicit mode" not in event.raised:
+        if event.raised != NOT_ALL_ACKNOWLEDGED:
             return ""
         consumer = world.applications[event.application].consumer
         assert isinstance(consumer, ShareConsumer), consumer

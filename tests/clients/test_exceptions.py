@@ -122,6 +122,21 @@ def test_a_handler_throws_its_own_errors_as_such_and_of_others_a_kafka_exception
 )
 def test_the_stored_text_of_an_error_names_a_request_and_an_error_or_an_exception(words, told):
     assert exceptions.decode_error(words) == told
+    assert exceptions.exception_in(words) == ("" if told[0] else "TimeoutException")
+
+
+@pytest.mark.parametrize("error", E)
+def test_every_error_of_a_request_is_read_as_it_was_written(error):
+    for request in exceptions.REQUESTS.values():
+        text = exceptions.encode_error(request, error)
+        assert exceptions.decode_error(text) == (request, error)
+        assert exceptions.exception_in(text) == ""
+
+
+def test_an_exception_is_known_by_its_class_and_not_by_its_message():
+    assert exceptions.exception_in("RebalanceInProgressException") == "RebalanceInProgressException"
+    assert exceptions.exception_in("TimeoutException: other words: and more") == "TimeoutException"
+    assert exceptions.exception_in("") == ""
 
 
 # -- catch blocks ----------------------------------------------------------------------------------------

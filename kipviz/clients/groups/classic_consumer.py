@@ -34,6 +34,7 @@ from kipviz.messages.groups.classic_groups import (
 from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
+    OffsetFetch,
 )
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
@@ -182,7 +183,7 @@ def _read(me: ClassicConsumer, answer: Message, asked: Message | None = None) ->
             if known is not None:
                 return known
             error = error_of_response(answer)
-            return group_reading.throw_out_of_poll(me, "OffsetFetch", error)
+            return group_reading.throw_out_of_poll(me, OffsetFetch, error)
 
 
 def on_disconnected(me: ClassicConsumer, broker: int) -> ClassicConsumer:
@@ -279,7 +280,7 @@ def _on_joined(me: ClassicConsumer, answer: JoinGroupResponse) -> ClassicConsume
         case error if error in RETRIABLE:
             return _again(me)
         case error:
-            return _throw_out_of_poll(me, "JoinGroup", error)
+            return _throw_out_of_poll(me, JoinGroup, error)
 
 
 def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsumer:
@@ -299,7 +300,7 @@ def _on_synced(me: ClassicConsumer, answer: SyncGroupResponse) -> ClassicConsume
         return _prepare_join(me)
     if error in OUT:
         return _prepare_join(_reset(me, forget=error is not Errors.ILLEGAL_GENERATION))
-    return _again(me) if error in RETRIABLE else _throw_out_of_poll(me, "SyncGroup", error)
+    return _again(me) if error in RETRIABLE else _throw_out_of_poll(me, SyncGroup, error)
 
 
 def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
@@ -311,7 +312,7 @@ def _on_heard(me: ClassicConsumer, error: Errors) -> ClassicConsumer:
     elif error in OUT:
         me = _reset(me, forget=error is not Errors.ILLEGAL_GENERATION)
     else:
-        return _throw_out_of_poll(me, "Heartbeat", error)
+        return _throw_out_of_poll(me, Heartbeat, error)
     return _prepare_join(me) if me.polling else me
 
 
@@ -326,6 +327,8 @@ def _on_committed(me: ClassicConsumer, answer: OffsetCommitResponse) -> ClassicC
     return group_reading.on_committed(me, answer)
 
 
-def _throw_out_of_poll(me: ClassicConsumer, request: str, error: Errors) -> ClassicConsumer:
+def _throw_out_of_poll(
+    me: ClassicConsumer, request: type[Message], error: Errors
+) -> ClassicConsumer:
     """Throw the error of a request about the membership out of poll(); the next poll() tries to join again."""
     return group_reading.throw_out_of_poll(_reset(me, forget=False), request, error)

@@ -12,6 +12,7 @@ NOT MODELLED: fetching ahead of poll(), several partitions in one OffsetFetch, a
 
 from __future__ import annotations
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups import group_reading
 from kipviz.clients.groups.consumer import GroupConsumer
 from kipviz.clients.groups.consumer_membership import FENCING, OUT, MemberState
@@ -20,6 +21,7 @@ from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import (
     OffsetCommit,
     OffsetCommitResponse,
+    OffsetFetch,
 )
 from kipviz.messages.groups.membership import (
     JOINING,
@@ -229,7 +231,7 @@ def _on_heartbeat(me: GroupConsumer, answer: ConsumerGroupHeartbeatResponse) -> 
     if answer.error in RETRIABLE:
         return me.but(membership=mine.but(beat=True, told=None))
     if answer.error is not Errors.NONE:
-        error = f"ConsumerGroupHeartbeat: {answer.error.name}"
+        error = encode_error(ConsumerGroupHeartbeat, answer.error)
         me = me.but(done=True, error=error)
         if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED:
             # poll() throws it, and the member keeps its state: an operator may still grant the right.
@@ -275,6 +277,6 @@ def _on_failed_fetch(me: GroupConsumer, answer: Message) -> GroupConsumer:
     Source: CommitRequestManager.OffsetFetchRequestState.onFailure.
     """
     if me.subscription.user_assigned:
-        return group_reading.throw_out_of_poll(me, "OffsetFetch", error_of_response(answer))
+        return group_reading.throw_out_of_poll(me, OffsetFetch, error_of_response(answer))
     # A stale member: the next heartbeat finds out.
     return me.but(backing_off=True, membership=me.membership.but(beat=True))

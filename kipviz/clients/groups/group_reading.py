@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.consumer import Consumer
 from kipviz.clients.groups.offset_reset import NONE, where_to
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
+from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import RETRIABLE, Errors
 from kipviz.messages.groups.groups import (
     FetchedOffset,
+    OffsetCommit,
     OffsetCommitResponse,
     OffsetFetch,
     OffsetFetchResponse,
@@ -82,7 +85,7 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
     """
     error = error_of_response(answer)
     if error in NOT_ALLOWED and not isinstance(answer, FetchResponse):
-        return throw_out_of_poll(me, type(answer).__name__.removesuffix("Response"), error)
+        return throw_out_of_poll(me, api_of(answer).request, error)
     match answer:
         case OffsetFetchResponse():
             return on_offset(me, asked, answer)
@@ -94,9 +97,9 @@ def on_response(me: C, asked: Message | None, answer: Message) -> C | None:
             raise AssertionError(f"no consumer asked for {type(answer).__name__}")
 
 
-def throw_out_of_poll(me: C, request: str, error: Errors) -> C:
+def throw_out_of_poll(me: C, request: type[Message], error: Errors) -> C:
     """Throw the error of a request out of poll()."""
-    return me.but(polling=False, done=True, error=f"{request}: {error.name}")
+    return me.but(polling=False, done=True, error=encode_error(request, error))
 
 
 def on_offset(me: C, asked: Message | None, answer: OffsetFetchResponse) -> C | None:
@@ -157,7 +160,7 @@ def on_committed(me: C, answer: OffsetCommitResponse) -> C:
     if answer.error in RETRIABLE:
         return me
     failed = answer.error is not Errors.NONE
-    error = f"OffsetCommit: {answer.error.name}" if failed else ""
+    error = encode_error(OffsetCommit, answer.error) if failed else ""
     return me.but(offsets=me.offsets.but(committing=()), done=True, error=error)
 
 
@@ -179,7 +182,7 @@ def _on_part(me: C, part: PartitionData) -> C:
     if part.error is not Errors.NONE and me.records:
         return me
     if part.error in NOT_ALLOWED:
-        return throw_out_of_poll(me, "Fetch", part.error)
+        return throw_out_of_poll(me, Fetch, part.error)
     if partition not in mine.positions:
         return me
     if part.error is Errors.OFFSET_OUT_OF_RANGE:

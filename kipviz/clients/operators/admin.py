@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.operators import group_targets, several_groups
 from kipviz.core.values import Part, Value
 from kipviz.messages.apis.catalogue import api_of
@@ -378,14 +379,13 @@ def on_response(me: Admin, answer: Message) -> Admin:
     if me.several:
         return _keep_answer(me, request, answer)
     error = _error_of(answer)
-    name = type(request).__name__
     if isinstance(request, ConsumerGroupDescribe) and error is Errors.GROUP_ID_NOT_FOUND:
         return me.but(queue=(DescribeGroups(request.group_ids),))
     if error in _repeated_after(request):
         again = Addressed(broker, request) if isinstance(request, TO_EACH_BROKER) else request
         return me.but(queue=(again, *me.queue))
     if error is not Errors.NONE and not _is_an_answer(me, error):
-        return _fail_call(me, f"{name}: {error.name}")
+        return _fail_call(me, encode_error(type(request), error))
     match answer:
         case ListTransactionsResponse():
             me = me.but(listings=(*me.listings, *answer.transactions))

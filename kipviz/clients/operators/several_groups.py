@@ -6,6 +6,7 @@ KIPS: KIP-229, KIP-848, KIP-932.
 
 from __future__ import annotations
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups
@@ -65,7 +66,7 @@ def sort_results(request: OfGroups, answer: GroupsResponse, again: tuple[Errors,
         elif isinstance(request, ConsumerGroupDescribe) and each.error is Errors.GROUP_ID_NOT_FOUND:
             classic.append(each.group_id)
         else:
-            failed.append(f"{type(request).__name__}: {each.error.name}")
+            failed.append(encode_error(type(request), each.error))
     asks: tuple[Message, ...] = (narrow_to_groups(request, tuple(later)),) if later else ()
     if classic:
         asks = (*asks, DescribeGroups(tuple(classic)))

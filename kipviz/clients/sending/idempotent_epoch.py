@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.sending import in_flight
 from kipviz.clients.sending.in_flight import replaced, tracked
 from kipviz.clients.sending.outgoing import OutgoingBatch, without
 from kipviz.clients.transactions.producer_errors import FATAL_OF_PRODUCE, NOT_ALLOWED
 from kipviz.clients.transactions.producer_state import ProducerState
 from kipviz.messages.errors import RETRIABLE, Errors
+from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.transactions.transactions import InitProducerId, InitProducerIdResponse
 from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
@@ -67,7 +69,7 @@ def on_identity(me: P, message: Message) -> P:
     me = _managed(
         me,
         state=S.UNINITIALIZED if refused else S.FATAL_ERROR,
-        error=f"InitProducerId: {message.error.name}",
+        error=encode_error(InitProducerId, message.error),
     )
     return _fail_batches(me, batches)
 
@@ -96,7 +98,7 @@ def on_refused(me: P, batch: OutgoingBatch, error: Errors) -> P:
 
 def failed(me: P, batches: tuple[OutgoingBatch, ...], error: Errors) -> P:
     """Fail batches: their Futures get the error, and the producer continues."""
-    return _managed(_fail_batches(me, batches), error=f"Produce: {error.name}")
+    return _managed(_fail_batches(me, batches), error=encode_error(Produce, error))
 
 
 def settled(me: P) -> P:

@@ -8,6 +8,7 @@ DURABILITY: none. The calls of the application, and what is not modelled, are in
 from __future__ import annotations
 
 from kipviz.clients.addressed import Addressed, Outgoing, broker_of, message_of
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.group_reading import NOT_ALLOWED
 from kipviz.clients.shares import share_holding
 from kipviz.clients.shares.current_fetch import in_order
@@ -195,7 +196,7 @@ def _on_fetched(
     error = answer.error if me.by_session else error_of_response(answer)
     if error in NOT_ALLOWED:
         me = _note_results(me, request, error)
-        return me.but(done=True, error=f"ShareFetch: {error.name}")
+        return me.but(done=True, error=encode_error(ShareFetch, error))
     if error is not Errors.NONE:
         return _reopen(_note_results(me, request, Errors.NETWORK_EXCEPTION))
     if me.by_session:
@@ -206,7 +207,7 @@ def _on_fetched(
     if refused and not fresh.batch:
         # Records come first; the error is thrown by a poll() that finds nothing else.
         me = me.but(sessions=me.sessions.advanced)
-        return me.but(done=True, error=f"ShareFetch: {Errors.TOPIC_AUTHORIZATION_FAILED.name}")
+        return me.but(done=True, error=encode_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED))
     me = _note_results(me, request, part.acknowledge_error)
     me = with_error(me, part.acknowledge_error).but(sessions=me.sessions.advanced)
     me = me.but(current_fetch=me.current_fetch.but(gaps=fresh.gaps))
@@ -250,8 +251,8 @@ def _answered_by_session(
     for part in answer.responses:
         me = _add_records(me, share_holding.fresh(part, broker), part)
     if not me.records and any(part.error in NOT_ALLOWED for part in answer.responses):
-        refused = Errors.TOPIC_AUTHORIZATION_FAILED.name
-        return me.but(done=True, error=f"ShareFetch: {refused}", asking=())
+        refused = encode_error(ShareFetch, Errors.TOPIC_AUTHORIZATION_FAILED)
+        return me.but(done=True, error=refused, asking=())
     if request.wait and not me.current_fetch.beside:
         return _again(me)
     fetch = me.current_fetch.but(delivered_by=broker)

@@ -10,6 +10,7 @@ NOT MODELLED: several topics, racks; that close() waits for the response to the 
 
 from __future__ import annotations
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.groups.consumer_membership import FENCING, MemberState
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.core.values import Part
@@ -92,7 +93,7 @@ def on_response(me: ShareMember, answer: Message) -> ShareMember:
     if answer.error in FENCING:
         return join(me)
     if answer.error is not Errors.NONE:
-        me = me.but(error=f"ShareGroupHeartbeat: {answer.error.name}")
+        me = me.but(error=encode_error(ShareGroupHeartbeat, answer.error))
         # Without the right to read the topic it keeps its state: an operator may still grant it.
         return me if answer.error is Errors.TOPIC_AUTHORIZATION_FAILED else me.but(state=S.FATAL)
     told = answer.assignment

@@ -10,6 +10,8 @@ from kipviz.clients.rules import ClientRules
 from kipviz.clients.shares.handover import NOT_TOLD
 from kipviz.clients.shares.share_memory import ShareConsumer
 
+NOT_ALL_ACKNOWLEDGED = "IllegalStateException: all records must be acknowledged in explicit mode"
+
 
 def why_closed(me: ShareConsumer) -> str | None:
     """Return why any call throws: the consumer is closed."""
@@ -44,5 +46,5 @@ def why_no_poll(me: ShareConsumer, rules: ClientRules) -> str | None:
     fetch = me.current_fetch
     said = {*rules.explicit_mode(fetch.staged), *(offset for offset, _ in fetch.verdicts)}
     if me.explicit and any(offset not in said for offset in fetch.batch):
-        return "IllegalStateException: all records must be acknowledged in explicit mode"
+        return NOT_ALL_ACKNOWLEDGED
     return None

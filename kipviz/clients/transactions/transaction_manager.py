@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kipviz.clients.exceptions import encode_error
 from kipviz.clients.timers import SenderBackOff, SenderRest, ShortSenderBackOff
 from kipviz.clients.transactions import producer_errors, stagings, topic_ids
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
@@ -560,7 +561,7 @@ def failed(me: TransactionManager, failure: Failure) -> TransactionManager:
         done=True,
         preparing=False,
         rests="",
-        error=producer_errors.POISONED if poisoned else f"{request.__name__}: {error.name}",
+        error=producer_errors.POISONED if poisoned else encode_error(request, error),
     )
 
 

@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 from kipviz.checking.search.liveness import settle
 from kipviz.checking.single_run.continuation import breaks_later
+from kipviz.clients.catching import UNSUPPORTED_VERSION
+from kipviz.clients.exceptions import exception_in
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Trace
 from kipviz.core.values import Value
@@ -134,7 +136,7 @@ def delivered_again(trace: Trace, events: Events) -> bool:
 def thrown_and_not_sent(trace: Trace, events: Events) -> bool:
     """The staging call throws UnsupportedVersionException, and no staging is sent."""
     thrown = any(
-        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        isinstance(event, CallReturned) and exception_in(event.raised) == UNSUPPORTED_VERSION
         for event in events
     )
     return thrown and not _answers(events)

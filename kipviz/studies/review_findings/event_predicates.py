@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.brokers.logs import partition_log as logs
+from kipviz.clients.exceptions import decode_error, exception_in
 from kipviz.clients.sessions.transaction_session import TransactionSession
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World, host_of
@@ -17,14 +18,28 @@ from kipviz.records.batches import DataRecord
 from kipviz.studies.review_findings.story_predicates import Look
 
 
-def throws(call: str, words: str) -> Look:
-    """Return a predicate for a call that throws something that begins with these words."""
+def throws(call: str, exception: str) -> Look:
+    """Return a predicate for a call that throws an exception of the client itself, by its class."""
 
     def look(world: World, events: Sequence[Event]) -> bool:
         return any(
             isinstance(event, CallReturned)
             and event.call == call
-            and event.raised.startswith(words)
+            and exception_in(event.raised) == exception
+            for event in events
+        )
+
+    return look
+
+
+def throws_error(call: str, request: type[Message], error: Errors) -> Look:
+    """Return a predicate for a call that throws the error of a request."""
+
+    def look(world: World, events: Sequence[Event]) -> bool:
+        return any(
+            isinstance(event, CallReturned)
+            and event.call == call
+            and decode_error(event.raised) == (request, error)
             for event in events
         )
 

@@ -11,6 +11,7 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.shares.share_groups import TxnShareAcknowledge
+from kipviz.messages.transactions.transactions import EndTxn
 from kipviz.studies.review_findings import session_tallies as tallies
 from kipviz.studies.review_findings.event_predicates import (
     answered,
@@ -18,6 +19,7 @@ from kipviz.studies.review_findings.event_predicates import (
     commits,
     sends,
     throws,
+    throws_error,
 )
 from kipviz.studies.review_findings.findings import Finding
 
@@ -111,7 +113,9 @@ FINDINGS: tuple[Finding, ...] = (
         "sendOffsetsToTransaction() throws.",
         "repaired",
         "kip-1310-rights",
-        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: GROUP_AUTHORIZATION_FAILED"),
+        look=throws_error(
+            "sendOffsetsToTransaction", TxnOffsetCommit, Errors.GROUP_AUTHORIZATION_FAILED
+        ),
         against=f"{ITSELF} (2.2 and 3.3); {KAFKA}, KafkaApis.handleTxnOffsetCommitRequest",
     ),
     Finding(
@@ -442,7 +446,7 @@ FINDINGS: tuple[Finding, ...] = (
         "so a commit after it is rejected.",
         "repaired",
         "kip-1310-heartbeat-by-hand",
-        look=throws("commitTransaction", "EndTxn: INVALID_TXN_STATE"),
+        look=throws_error("commitTransaction", EndTxn, Errors.INVALID_TXN_STATE),
         against=f"{ITSELF} (2.2, a time-out for the session and one for the transaction)",
     ),
     Finding(

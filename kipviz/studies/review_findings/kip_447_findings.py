@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import JoinGroup
-from kipviz.messages.groups.groups import OffsetFetchResponse
+from kipviz.messages.groups.groups import OffsetFetchResponse, TxnOffsetCommit
 from kipviz.messages.transactions.transactions import InitProducerIdResponse
 from kipviz.studies.review_findings import group_tallies as tallies
-from kipviz.studies.review_findings.event_predicates import answered, returns, sends, throws
+from kipviz.studies.review_findings.event_predicates import (
+    answered,
+    returns,
+    sends,
+    throws_error,
+)
 from kipviz.studies.review_findings.findings import Finding
 
 MIDDLE = "middle version"
@@ -71,7 +76,7 @@ FINDINGS: tuple[Finding, ...] = (
         "offsets are rejected until it calls initTransactions() again.",
         "kip-447-group-id",
         "kip-447-zombie",
-        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: STALE_MEMBER_EPOCH"),
+        look=throws_error("sendOffsetsToTransaction", TxnOffsetCommit, Errors.STALE_MEMBER_EPOCH),
         against=f"{SECOND} (initTransactions() is called once); {KAFKA}, ConsumerGroupMetadata",
     ),
     Finding(
@@ -101,7 +106,7 @@ FINDINGS: tuple[Finding, ...] = (
         "request is TxnOffsetCommit and not Produce, as the text says.",
         "kip-447-init-consumer",
         "kip-447-gate",
-        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: UNSUPPORTED_VERSION"),
+        look=throws_error("sendOffsetsToTransaction", TxnOffsetCommit, Errors.UNSUPPORTED_VERSION),
         against=f"{KAFKA}, ApiVersions",
     ),
     Finding(
@@ -145,7 +150,7 @@ FINDINGS: tuple[Finding, ...] = (
         "transaction has to be aborted.",
         "kafka",
         "kip-447-generation",
-        look=throws("sendOffsetsToTransaction", "TxnOffsetCommit: ILLEGAL_GENERATION"),
+        look=throws_error("sendOffsetsToTransaction", TxnOffsetCommit, Errors.ILLEGAL_GENERATION),
         against=f"{KAFKA}, TransactionManager.TxnOffsetCommitHandler; KIP-1319",
     ),
     Finding(

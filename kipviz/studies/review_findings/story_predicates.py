@@ -9,6 +9,8 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.transactions.transaction_metadata import COMPLETED
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.clients.catching import UNSUPPORTED_VERSION
+from kipviz.clients.exceptions import decode_error, exception_in
 from kipviz.cluster.world import World
 from kipviz.core.model import Event
 from kipviz.messages.errors import Errors
@@ -19,7 +21,11 @@ from kipviz.messages.events import (
     SharePartitionLoaded,
 )
 from kipviz.messages.message_errors import error_in
-from kipviz.messages.shares.share_groups import ShareFetchResponse, TxnShareAcknowledgeResponse
+from kipviz.messages.shares.share_groups import (
+    ShareFetchResponse,
+    TxnShareAcknowledge,
+    TxnShareAcknowledgeResponse,
+)
 from kipviz.properties.facts.share_facts import share_partitions
 from kipviz.records.batches import COMMIT
 from kipviz.records.placement import SHARE_GROUP_STATE, topic_of
@@ -156,7 +162,7 @@ def complete_but_open(world: World, events: Sequence[Event]) -> bool:
 def unsupported_though_finalized(world: World, events: Sequence[Event]) -> bool:
     """Return whether a staging has just thrown although the feature is finalized."""
     return world.image.features.staging and any(
-        isinstance(event, CallReturned) and event.raised.startswith("UnsupportedVersion")
+        isinstance(event, CallReturned) and exception_in(event.raised) == UNSUPPORTED_VERSION
         for event in events
     )
 
@@ -177,7 +183,7 @@ def thrown_by_the_commit(world: World, events: Sequence[Event]) -> bool:
     return any(
         isinstance(event, CallReturned)
         and event.call == "commitTransaction"
-        and event.raised.startswith("TxnShareAcknowledge: ")
+        and decode_error(event.raised)[0] is TxnShareAcknowledge
         for event in events
     )
 

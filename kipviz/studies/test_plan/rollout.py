@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kipviz.clients.application import Line
+from kipviz.clients.catching import UNSUPPORTED_VERSION
+from kipviz.clients.exceptions import exception_in
 from kipviz.cluster.actions import UpgradeFeature
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
@@ -83,5 +85,6 @@ def outcome(events: Sequence[Event]) -> str:
     )
     if not thrown:
         return "works" if committed else "does not come to a commit"
-    what = thrown[0].partition(";")[0].partition(": no connection")[0]
+    first = thrown[0]
+    what = UNSUPPORTED_VERSION if exception_in(first) == UNSUPPORTED_VERSION else first
     return f"throws {what}, after {sent or 'no'} staging{'' if sent == 1 else 's'} sent"
