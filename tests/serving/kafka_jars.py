@@ -54,8 +54,8 @@ def jars() -> Path:
     return FOLDER
 
 
-def command() -> list[str]:
-    """Return how the program is started; it is compiled once for each of its versions.
+def command(source: Path = HERE / "KafkaClient.java") -> list[str]:
+    """Return how a program of the Java client is started; it is compiled once for each of its versions.
 
     Raises:
         NoClient: if the jars are not here, or no JDK 17.
@@ -64,10 +64,9 @@ def command() -> list[str]:
     for program in ("java", "javac"):
         if shutil.which(program) is None:
             raise NoClient(f"Kafka's Java client needs a JDK 17, and there is no {program} here")
-    source = HERE / "KafkaClient.java"
     names = sorted(each.name for each in libraries.glob("*.jar"))
     version = hashlib.sha256(source.read_bytes() + "\n".join(names).encode()).hexdigest()[:16]
-    classes = FOLDER / f"classes-{version}"
+    classes = FOLDER / f"classes-{source.stem}-{version}"
     if not classes.is_dir():
         _compile(source, libraries, classes)
     # It starts once for some dozens of calls: what a long run would win by optimizing, it never gets back.
@@ -99,7 +98,7 @@ def _compile(source: Path, libraries: Path, classes: Path) -> None:
         if done.returncode:
             why = next(iter(done.stderr.splitlines()), "it says nothing")
             raise NoClient(f"javac does not compile the program of Kafka's Java client: {why}")
-        for old in FOLDER.glob("classes-*"):
+        for old in FOLDER.glob(f"classes-{source.stem}-*"):
             shutil.rmtree(old, ignore_errors=True)
         if not classes.is_dir():
             made.rename(classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from tests.soaking import raw_client as raw
 from tests.soaking.faults import Faults
 from tests.soaking.ledger import Ledger, Place
 from tests.soaking.raw_client import Client, Rejected, Tally, check_error
-from tests.soaking.real_clients import RealClient
+from tests.soaking.real_clients import RealClient, find_programs
 from tests.soaking.server_process import MISTAKE, ServerProcess, Stuck
 from tests.soaking.workers import (
     PARTITIONS,
@@ -116,9 +115,7 @@ class Soak:
         self._progress_after_s = PROGRESS_EVERY_RESTS * pace_s
         self._progress_seen = (0, time.monotonic())
         self._client = Client(self.server.ports, "probe", self._tally)
-        programs = ["kafka_python"]
-        if importlib.util.find_spec("confluent_kafka") is not None:
-            programs.append("librdkafka")
+        programs = find_programs(say) * real if real else ()
         given = (seed, self.server.ports, self._tally, self._ledger)
         self._workers: list[Worker] = [
             *(TransactionalProducer(f"tx-{n}", *given, old=n % 3 == 2) for n in range(3)),
@@ -129,7 +126,7 @@ class Soak:
             Operator("operator", *given),
             *(
                 RealClient(f"{program}-{number}", *given, program=program)
-                for number, program in enumerate(programs * real)
+                for number, program in enumerate(programs)
             ),
         ]
         for worker in self._workers:
