@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from kipviz.brokers.authorizer import principal_of
 from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
+from kipviz.settings import broker_configs, model_settings, topic_configs
 
 
 class SimplifiedConsumers(Value, frozen=True):
@@ -32,76 +33,69 @@ class SimplifiedConsumers(Value, frozen=True):
 
 
 class BrokerSettings(Value, frozen=True):
-    """Limits that an operator sets; the defaults are Kafka's.
+    """The settings of brokers, with Kafka's defaults; `kipviz.settings` has Kafka's name and the question of each.
 
-    `delivery_count_limit` is group.share.delivery.count.limit, `record_locks_max` is
-    group.share.partition.max.record.locks, `updates_per_snapshot` is
-    share.coordinator.snapshot.update.records.per.snapshot, `transaction_max_timeout_ms` is transaction.max.timeout.ms,
-    `two_phase_commit_enable` is transaction.two.phase.commit.enable, `partition_verification` is
-    transaction.partition.verification.enable: does a leader verify that a client of transaction version 0 or 1 has
-    added its partition? `transactional_ids_expire` lets transactional.id.expiration.ms elapse, which is a week and
-    longer than any story. `offsets_expire` lets offsets.retention.minutes elapse for a group without members, also a
-    week. `initial_rebalance_delay_ms` is group.initial.rebalance.delay.ms, 0 for none. `record_lock_duration_ms` is
-    group.share.record.lock.duration.ms and `transaction_scan_ms`
-    transaction.abort.timed.out.transaction.cleanup.interval.ms; a timed clock reads these two. `targets_wait` says that
+    The model's own are `transactional_ids_expire`, `offsets_expire` and `producer_ids_expire`, which let a duration
+    pass that is longer than most stories (a week, a week, and a day without a batch of a producer); `state_upkeep`,
+    which lets the share coordinator prune its log and write snapshots of idle share-partitions; and `targets_wait`:
     group.consumer.assignment.interval.ms and group.share.assignment.interval.ms have not passed since the last target
-    of any group (KIP-1263): one with members keeps its target for now. With an untimed clock this holds for a whole run
-    or not at all. `state_upkeep` lets the share coordinator's two maintenance jobs run:
-    share.coordinator.state.topic.prune.interval.ms and share.coordinator.cold.partition.snapshot.interval.ms, five
-    minutes and longer than most stories. `log_retention_ms` is log.retention.ms of users' topics, -1 forever; Kafka's
-    default is a week. `producer_ids_expire` lets producer.id.expiration.ms elapse, a day without a batch of a producer.
-    `share_group_max_size` is group.share.max.size, `share_sessions_max` group.share.max.share.sessions,
-    `consumer_group_max_size` is group.consumer.max.size, `group_max_size` group.max.size of classic groups: both
-    without a limit unless one is set. `dead_letter_prefix` is errors.deadletterqueue.topic.name.prefix: a topic with
-    another name gets no copies; `dead_letter_auto_create` is errors.deadletterqueue.auto.create.topics.enable.
+    of any group (KIP-1263), so one with members keeps its target for now. With an untimed clock this holds for a whole
+    run or not at all; `consumer_assignment_interval_ms` is the first of these as a duration, and with 0 every target is
+    computed at once.
     `asks_together` means that a broker has at most one AddPartitionsToTxn in flight to each coordinator, and that later
     questions wait for the next one, as in Kafka; otherwise each waiting request sends its own.
     `remembers_verifications` means that a leader keeps every failed verification, as in Kafka, even if only a client of
     another version with the same transactional id, a forged epoch or a late batch of an earlier epoch could notice.
-    `consumer_assignment_interval_ms` is group.consumer.assignment.interval.ms as a duration; with 0 every target is
-    computed at once. `share_auto_offset_reset` is the start of a share group without a share.auto.offset.reset of its
-    own.
+    `share_auto_offset_reset` is the start of a share group without one of its own. `record_lock_duration_ms`,
+    `transaction_scan_ms` and `log_retention_ms` (-1 for never) are read by a timed clock alone. A topic whose name does
+    not start with `dead_letter_prefix` gets no copies.
     """
 
-    delivery_count_limit: int = 5
-    record_locks_max: int = 2_000
-    updates_per_snapshot: int = 500
-    transaction_max_timeout_ms: int = 900_000
-    two_phase_commit_enable: bool = False
-    partition_verification: bool = True
-    transactional_ids_expire: bool = False
-    record_lock_duration_ms: int = 30_000
-    transaction_scan_ms: int = 10_000
-    targets_wait: bool = False
-    initial_rebalance_delay_ms: int = 3_000
-    offsets_expire: bool = False
-    state_upkeep: bool = False
-    share_group_max_size: int = 200
-    share_sessions_max: int = 2_000
-    producer_ids_expire: bool = False
-    dead_letter_prefix: str = "dlq."
-    consumer_group_max_size: int = 2**31 - 1
-    group_max_size: int = 2**31 - 1
-    dead_letter_auto_create: bool = False
-    consumer_assignment_interval_ms: int = 1_000
-    log_retention_ms: int = -1
-    asks_together: bool = True
-    remembers_verifications: bool = True
-    share_auto_offset_reset: str = LATEST
+    delivery_count_limit: int = broker_configs.GROUP_SHARE_DELIVERY_COUNT_LIMIT.ours
+    record_locks_max: int = broker_configs.GROUP_SHARE_PARTITION_MAX_RECORD_LOCKS.ours
+    updates_per_snapshot: int = (
+        broker_configs.SHARE_COORDINATOR_SNAPSHOT_UPDATE_RECORDS_PER_SNAPSHOT.ours
+    )
+    transaction_max_timeout_ms: int = broker_configs.TRANSACTION_MAX_TIMEOUT_MS.ours
+    two_phase_commit_enable: bool = broker_configs.TRANSACTION_TWO_PHASE_COMMIT_ENABLE.ours
+    partition_verification: bool = broker_configs.TRANSACTION_PARTITION_VERIFICATION_ENABLE.ours
+    transactional_ids_expire: bool = model_settings.TRANSACTIONAL_IDS_EXPIRE.ours
+    record_lock_duration_ms: int = broker_configs.GROUP_SHARE_RECORD_LOCK_DURATION_MS.ours
+    transaction_scan_ms: int = (
+        broker_configs.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS.ours
+    )
+    targets_wait: bool = model_settings.TARGETS_WAIT.ours
+    initial_rebalance_delay_ms: int = broker_configs.GROUP_INITIAL_REBALANCE_DELAY_MS.ours
+    offsets_expire: bool = model_settings.OFFSETS_EXPIRE.ours
+    state_upkeep: bool = model_settings.STATE_UPKEEP.ours
+    share_group_max_size: int = broker_configs.GROUP_SHARE_MAX_SIZE.ours
+    share_sessions_max: int = broker_configs.GROUP_SHARE_MAX_SHARE_SESSIONS.ours
+    producer_ids_expire: bool = model_settings.PRODUCER_IDS_EXPIRE.ours
+    dead_letter_prefix: str = broker_configs.ERRORS_DEADLETTERQUEUE_TOPIC_NAME_PREFIX.ours
+    consumer_group_max_size: int = broker_configs.GROUP_CONSUMER_MAX_SIZE.ours
+    group_max_size: int = broker_configs.GROUP_MAX_SIZE.ours
+    dead_letter_auto_create: bool = (
+        broker_configs.ERRORS_DEADLETTERQUEUE_AUTO_CREATE_TOPICS_ENABLE.ours
+    )
+    consumer_assignment_interval_ms: int = broker_configs.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS.ours
+    log_retention_ms: int = broker_configs.LOG_RETENTION_MS.ours
+    asks_together: bool = model_settings.ASKS_TOGETHER.ours
+    remembers_verifications: bool = model_settings.REMEMBERS_VERIFICATIONS.ours
+    share_auto_offset_reset: str = model_settings.SHARE_AUTO_OFFSET_RESET.ours
 
     @property
     def why_not(self) -> str | None:
         """Return why no broker starts with these settings, or None if one does (ShareGroupConfig.validate)."""
         if self.share_auto_offset_reset not in (EARLIEST, LATEST):
             return (
-                f"share.auto.offset.reset of groups without one must be {EARLIEST} or {LATEST}, "
+                f"{topic_configs.SHARE_AUTO_OFFSET_RESET.name} of groups without one must be {EARLIEST} or {LATEST}, "
                 f"not {self.share_auto_offset_reset!r}"
             )
         if self.share_sessions_max >= self.share_group_max_size:
             return None
         return (
-            f"group.share.max.share.sessions ({self.share_sessions_max}) has to be at least "
-            f"group.share.max.size ({self.share_group_max_size})"
+            f"{broker_configs.GROUP_SHARE_MAX_SHARE_SESSIONS.name} ({self.share_sessions_max}) has to be at least "
+            f"{broker_configs.GROUP_SHARE_MAX_SIZE.name} ({self.share_group_max_size})"
         )
 
 
@@ -116,13 +110,13 @@ class GroupConfig(Value, frozen=True):
     """
 
     group_id: str
-    auto_offset_reset: str = ""
-    isolation_level: str = READ_UNCOMMITTED
-    delivery_count_limit: int = 0
-    record_locks_max: int = 0
-    renew_acknowledge_enable: bool = True
-    dead_letter_topic: str = ""
-    dead_letter_copy_record: bool = False
+    auto_offset_reset: str = topic_configs.SHARE_AUTO_OFFSET_RESET.ours
+    isolation_level: str = topic_configs.SHARE_ISOLATION_LEVEL.ours
+    delivery_count_limit: int = topic_configs.SHARE_DELIVERY_COUNT_LIMIT.ours
+    record_locks_max: int = topic_configs.SHARE_PARTITION_MAX_RECORD_LOCKS.ours
+    renew_acknowledge_enable: bool = topic_configs.SHARE_RENEW_ACKNOWLEDGE_ENABLE.ours
+    dead_letter_topic: str = topic_configs.ERRORS_DEADLETTERQUEUE_TOPIC_NAME.ours
+    dead_letter_copy_record: bool = topic_configs.ERRORS_DEADLETTERQUEUE_COPY_RECORD_ENABLE.ours
 
 
 def why_no_group(
@@ -139,13 +133,13 @@ def _why_no_reset(config: GroupConfig, *, dated: bool) -> str:
         return ""
     if reset_duration_ms(reset) < 0:
         return (
-            f"share.auto.offset.reset of {name} must be {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
+            f"{topic_configs.SHARE_AUTO_OFFSET_RESET.name} of {name} must be {EARLIEST}, {LATEST} or {BY_DURATION} with a duration "
             f"like PT10S, not {reset!r}"
         )
     if dated:
         return ""
     return (
-        f"share.auto.offset.reset of {name} is by_duration, which needs times in records "
+        f"{topic_configs.SHARE_AUTO_OFFSET_RESET.name} of {name} is by_duration, which needs times in records "
         "(clock=timed, stamps=true)"
     )
 

@@ -12,6 +12,11 @@ from typing import ClassVar, TypeAlias, get_args
 from kipviz.clauses import DRAFT, SHIPPED, Clause
 from kipviz.core.values import Written
 from kipviz.core.written import reader_of
+from kipviz.settings.broker_configs import (
+    LOG_RETENTION_MS,
+    PRODUCER_ID_EXPIRATION_MS,
+    TRANSACTIONAL_ID_EXPIRATION_MS,
+)
 
 _RETENTION = Clause(
     "on_timer",
@@ -98,7 +103,7 @@ class LogRetention(Written, frozen=True):
     """log.retention.ms of the oldest batch of a log."""
 
     TEXT: ClassVar[str] = "the log retention of %s"
-    NAME: ClassVar[str] = "log.retention.ms"
+    NAME: ClassVar[str] = LOG_RETENTION_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-107 log.retention.ms",
@@ -112,7 +117,7 @@ class ProducerExpiry(Written, frozen=True):
     """producer.id.expiration.ms of a producer in a log."""
 
     TEXT: ClassVar[str] = "producer id %s of %s"
-    NAME: ClassVar[str] = "producer.id.expiration.ms"
+    NAME: ClassVar[str] = PRODUCER_ID_EXPIRATION_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-854 producer.id.expiration.ms",
@@ -170,7 +175,7 @@ class TransactionalIdExpiry(Written, frozen=True):
     """transactional.id.expiration.ms of an unused transactional id."""
 
     TEXT: ClassVar[str] = "transactional.id %s"
-    NAME: ClassVar[str] = "transactional.id.expiration.ms"
+    NAME: ClassVar[str] = TRANSACTIONAL_ID_EXPIRATION_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-98 transactional.id.expiration.ms",

@@ -12,6 +12,7 @@ from typing import ClassVar, TypeAlias, get_args
 from kipviz.clauses import DRAFT, SHIPPED, Clause
 from kipviz.core.values import Written
 from kipviz.core.written import reader_of
+from kipviz.settings.client_configs import MAX_BLOCK_MS, METADATA_MAX_IDLE_MS
 
 
 class HeartbeatInterval(Written, frozen=True):
@@ -116,7 +117,7 @@ class ShortSenderBackOff(Written, frozen=True):
 class MaxBlock(Written, frozen=True):
     """The wait of sendOffsetsToTransaction() for the ids of its topics; then the call comes back, and what it asked for goes on."""
 
-    TEXT: ClassVar[str] = "max.block.ms"
+    TEXT: ClassVar[str] = MAX_BLOCK_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-1319 sendOffsetsToTransaction; max.block.ms",
@@ -128,7 +129,7 @@ class MaxBlock(Written, frozen=True):
 class MaxIdle(Written, frozen=True):
     """How long a producer keeps the metadata of a topic that it does not use; then it knows its id no more."""
 
-    TEXT: ClassVar[str] = "metadata.max.idle.ms"
+    TEXT: ClassVar[str] = METADATA_MAX_IDLE_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
         "KIP-526 metadata.max.idle.ms",

@@ -59,12 +59,13 @@ from kipviz.messages.wire.question import Question
 from kipviz.messages.wire.schema import Schema
 from kipviz.recordings.request_context.handmade_requests import Request, Sent
 from kipviz.records.batches import DataRecord
+from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS, TRANSACTION_TIMEOUT_MS
+from kipviz.settings.consumer_configs import MAX_PARTITION_FETCH_BYTES
 
-TRANSACTION_TIMEOUT_MS = 60_000
 REBALANCE_MS = 60_000
 # How long a classic member waits for the others; one that does not return in time is removed.
 CLASSIC_SESSION_MS, CLASSIC_REBALANCE_MS = 10_000, 700
-BYTES = 1_048_576
+BYTES = MAX_PARTITION_FETCH_BYTES.default
 ACKNOWLEDGE_TYPES = {"accept": 1, "release": 2, "reject": 3}
 # The identity of a producer that has not been assigned one.
 STRANGER = (4_711_000, 0)
@@ -195,7 +196,7 @@ class Clients:
         who = producer.now if step.told[0] == "again" else NOBODY
         values = {
             "TransactionalId": self._id(step.client),
-            "TransactionTimeoutMs": TRANSACTION_TIMEOUT_MS,
+            "TransactionTimeoutMs": TRANSACTION_TIMEOUT_MS.default,
             "ProducerId": who[0],
             "ProducerEpoch": who[1],
         }
@@ -246,7 +247,12 @@ class Clients:
         )
         partition = {"Index": index, "Records": batch.data}
         topics = ({"Name": self._names.topic, "PartitionData": (partition,)},)
-        values = {"TransactionalId": name, "Acks": -1, "TimeoutMs": 30_000, "TopicData": topics}
+        values = {
+            "TransactionalId": name,
+            "Acks": -1,
+            "TimeoutMs": REQUEST_TIMEOUT_MS.default,
+            "TopicData": topics,
+        }
         place = f"{self._names.topic}-{index}"
         node = yield from self._leader(index)
 

@@ -32,6 +32,12 @@ from kipviz.conforming.questions import (
     WHERE,
 )
 from kipviz.core.values import Value
+from kipviz.settings.broker_configs import (
+    GROUP_INITIAL_REBALANCE_DELAY_MS,
+    TRANSACTION_STATE_LOG_MIN_ISR,
+)
+from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS, TRANSACTION_TIMEOUT_MS
+from kipviz.settings.topic_configs import MESSAGE_TIMESTAMP_TYPE
 
 # The layout of a request log's line in Kafka's own log4j2.yaml, in UTC. Log4j's own shutdown hook would close the file
 # before the broker has stopped, and the next line would overwrite it.
@@ -57,7 +63,7 @@ SETTINGS = {
     "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.num.partitions": str(INTERNAL_PARTITIONS),
     "share.coordinator.state.topic.num.partitions": str(INTERNAL_PARTITIONS),
-    "group.initial.rebalance.delay.ms": "0",
+    GROUP_INITIAL_REBALANCE_DELAY_MS.name: "0",
     # A killed broker is fenced after this time.
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
@@ -68,7 +74,7 @@ REPLICATED = (
     "share.coordinator.state.topic.replication.factor",
 )
 IN_SYNC = (
-    "transaction.state.log.min.isr",
+    TRANSACTION_STATE_LOG_MIN_ISR.name,
     "share.coordinator.state.topic.min.isr",
 )
 STARTS_S, STOPS_S, FORMATS_S = 60.0, 60.0, 60.0
@@ -297,7 +303,7 @@ class RealCluster:
         Raises:
             CannotStart: if one cannot be created.
         """
-        config = ({"Name": "message.timestamp.type", "Value": "LogAppendTime"},)
+        config = ({"Name": MESSAGE_TIMESTAMP_TYPE.name, "Value": "LogAppendTime"},)
         wanted = tuple(
             {
                 "Name": name,
@@ -309,7 +315,7 @@ class RealCluster:
             for name in topics
         )
         with self.connect(self.nodes[0], "warm-up") as client:
-            told = client.ask(CREATE, {"Topics": wanted, "timeoutMs": 30_000})
+            told = client.ask(CREATE, {"Topics": wanted, "timeoutMs": REQUEST_TIMEOUT_MS.default})
         for each in told["Topics"]:
             if each["ErrorCode"]:
                 why = each["ErrorMessage"]
@@ -432,7 +438,7 @@ class RealCluster:
         for name in (f"warm-up-{at}" for at in range(4 * INTERNAL_PARTITIONS)):
             asked = {
                 "TransactionalId": name,
-                "TransactionTimeoutMs": 60_000,
+                "TransactionTimeoutMs": TRANSACTION_TIMEOUT_MS.default,
                 "ProducerId": NOBODY[0],
                 "ProducerEpoch": NOBODY[1],
             }

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
+
 GLOSSARY: dict[str, str] = {
     "transaction coordinator": "The broker that keeps the list of a transaction's partitions and decides whether it commits.",
     "group coordinator": "The broker that keeps the members and the committed offsets of a group.",
@@ -31,7 +33,7 @@ GLOSSARY: dict[str, str] = {
     "PREPARE_ABORT": "The decision is logged. From here the transaction can only abort.",
     "COMPLETE_COMMIT": "Every participant has its commit marker. The transaction is complete.",
     "COMPLETE_ABORT": "Every participant has its abort marker. The transaction is complete.",
-    "transactional.id": "A producer's identity across restarts. A new process with the same id fences the old one.",
+    TRANSACTIONAL_ID.name: "A producer's identity across restarts. A new process with the same id fences the old one.",
     "producer id": "A number that the coordinator assigns to a producer. Every batch carries it.",
     "producer epoch": "A counter of a producer's renewals. Brokers reject batches with an older epoch.",
     "member epoch": "A counter that grows whenever a member's assignment changes (KIP-848).",

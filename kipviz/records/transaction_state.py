@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from kipviz.core.values import Value
 from kipviz.records.batches import NO_TIMESTAMP
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
 class TransactionState(StrEnum):
@@ -73,7 +74,7 @@ class TransactionRecord(Value, frozen=True):
     partitions: tuple[str, ...] = ()
     previous_producer_id: int = -1
     next_producer_id: int = -1
-    timeout_ms: int = 60_000
+    timeout_ms: int = TRANSACTION_TIMEOUT_MS.default
     client_transaction_version: int = 0
     next_producer_epoch: int = -1
     version: int = 1

@@ -7,7 +7,6 @@ from kipviz.clients.application import STAGING
 from kipviz.clients.calls import OF_SESSIONS
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import (
-    TRANSACTION_TIMEOUT_MS,
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
@@ -22,6 +21,7 @@ from kipviz.properties.pending import NothingPending
 from kipviz.properties.verdict import Property
 from kipviz.scenarios.script import Beat, Chapter, play
 from kipviz.scenarios.teaching_notes import Checkpoint, Watch
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 PROPERTIES: tuple[Property, ...] = (Atomic(), NothingPending())
 
@@ -71,7 +71,7 @@ def at_levels(spec: ClusterSpec, design: Design) -> ClusterSpec:
 
 
 def _leaves_timeout(app: ApplicationSpec) -> bool:
-    return not app.two_phase_commit and app.transaction_timeout_ms == TRANSACTION_TIMEOUT_MS
+    return not app.two_phase_commit and app.transaction_timeout_ms == TRANSACTION_TIMEOUT_MS.default
 
 
 class Scenario(Value, frozen=True):

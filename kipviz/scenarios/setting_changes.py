@@ -18,7 +18,6 @@ import msgspec
 
 from kipviz.brokers.settings import BrokerSettings
 from kipviz.cluster.spec_checks.spec_check import check
-from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.specs.abstraction import (
     PROFILES,
     Profile,
@@ -35,107 +34,67 @@ from kipviz.cluster.specs.session_config import (
 )
 from kipviz.cluster.specs.simplifications import CHOSEN
 from kipviz.cluster.specs.spec import ApplicationSpec, BadSpec, ClusterSpec, Durations, FaultBudget
-from kipviz.cluster.timing.clock import NEVER, TIMED, UNTIMED, Clock, why_no_clock
-from kipviz.cluster.timing.durations import FIELDS, occurring
+from kipviz.cluster.timing.clock import NEVER, Clock, why_no_clock
+from kipviz.cluster.timing.durations import occurring
 from kipviz.core.values import Value
 from kipviz.designs.design import Design, comes_up
 from kipviz.designs.options.options import KAFKAS_OWN, SLOTS
 from kipviz.designs.slot import Slot
 from kipviz.scenarios.scenario import Scenario
+from kipviz.settings import broker_configs, model_settings
+from kipviz.settings.client_configs import (
+    TRANSACTION_HEARTBEAT_INTERVAL_MS,
+    TRANSACTION_SESSION_TIMEOUT_MS,
+    TRANSACTION_TIMEOUT_MS,
+)
+from kipviz.settings.consumer_configs import (
+    AUTO_OFFSET_RESET,
+    MAX_POLL_RECORDS,
+    SHARE_ACKNOWLEDGEMENT_MODE,
+)
+from kipviz.settings.model_settings import PROFILE, REPLICATION, WORK_MS
+from kipviz.settings.setting_def import Place, SettingDef
+from kipviz.settings.table import setting_in, settings_in
 
-KAFKA_NAMES = {
-    **{limit.name: field for field, limit in spec_limits.OF_BROKERS.items()},
-    "group.max.size": "group_max_size",
-    "errors.deadletterqueue.topic.name.prefix": "dead_letter_prefix",
-    "errors.deadletterqueue.auto.create.topics.enable": "dead_letter_auto_create",
-    "transaction.two.phase.commit.enable": "two_phase_commit_enable",
-    "transaction.partition.verification.enable": "partition_verification",
-    "transaction.version": "transaction_version",
-    **FIELDS,
+# What may be set by Kafka's name: settings of brokers, durations, and a feature level.
+KAFKA_NAMES: dict[str, str] = {
+    each.name: each.field
+    for each in (
+        *settings_in(Place.BROKERS),
+        broker_configs.TRANSACTION_VERSION,
+        *settings_in(Place.DURATIONS),
+    )
+    if each.is_kafkas
 }
-# `targets_wait` cannot be set: it states how far the time is that an untimed clock does not show.
 OF_BROKERS: tuple[str, ...] = tuple(
-    name for name in BrokerSettings.__struct_fields__ if name != "targets_wait"
+    name for name in BrokerSettings.__struct_fields__ if setting_in(Place.BROKERS, name).asks
 )
-OF_CLIENTS = (
-    "max_records",
-    "explicit",
-    "transaction_timeout_ms",
-    "work_ms",
-    "heartbeat_interval_ms",
+OF_CLIENTS: tuple[SettingDef[int] | SettingDef[str], ...] = (
+    MAX_POLL_RECORDS,
+    SHARE_ACKNOWLEDGEMENT_MODE,
+    TRANSACTION_TIMEOUT_MS,
+    WORK_MS,
+    TRANSACTION_HEARTBEAT_INTERVAL_MS,
 )
+OF_TIMED_CLIENTS = (WORK_MS, TRANSACTION_HEARTBEAT_INTERVAL_MS)
+CLIENT_FIELDS: tuple[str, ...] = tuple(each.field for each in OF_CLIENTS)
+EXPLICIT = SHARE_ACKNOWLEDGEMENT_MODE.field
 # Only if a spec sets it: otherwise a consumer starts at the earliest record, without a round trip.
-RESET = "auto_offset_reset"
-RESET_OPTIONS = (
-    ("earliest", "at the first record that there is"),
-    ("latest", "behind the last one"),
-    ("none", "nowhere: poll() throws"),
-)
+RESET, RESET_OPTIONS = AUTO_OFFSET_RESET.field, AUTO_OFFSET_RESET.options
 OF_DURATIONS: tuple[str, ...] = Durations.__struct_fields__
-PROFILE = "profile"
 # Settings that matter only for a group of the classic protocol.
-OF_CLASSIC_GROUPS = ("initial_rebalance_delay_ms", "group_max_size")
+OF_CLASSIC_GROUPS = (
+    broker_configs.GROUP_INITIAL_REBALANCE_DELAY_MS.field,
+    broker_configs.GROUP_MAX_SIZE.field,
+)
 OF_FAULTS: tuple[str, ...] = FaultBudget.__struct_fields__
 # It has no options: a page asks for the two sides when it partitions the network.
 SPLITS = "splits"
-REPLICATION = ("instant", "stepwise")
 YES_OR_NO = (("true", "yes"), ("false", "no"))
 FREE = "free"
-OF_BOUNDS = ("delay_max_ms", "pause_max_ms", "refresh_ms")
-OF_CLOCKS = ("clock", "tick", "stamps", "backs_off", *OF_BOUNDS)
-# Settings of brokers that are shown only if they differ from Kafka's: few clusters come near them.
-WHERE_SET = (
-    "state_upkeep",
-    "share_group_max_size",
-    "share_sessions_max",
-    "offsets_expire",
-    "producer_ids_expire",
-    "dead_letter_prefix",
-    "dead_letter_auto_create",
-    "consumer_group_max_size",
-    "group_max_size",
-    "consumer_assignment_interval_ms",
-    "log_retention_ms",
-    "asks_together",
-    "remembers_verifications",
-    "share_auto_offset_reset",
-)
-_WORDS = {
-    "delivery_count_limit": "How often may a record be delivered?",
-    "record_locks_max": "How many records of a share-partition may be in flight?",
-    "updates_per_snapshot": "After how many updates does the share coordinator write a snapshot?",
-    "partition_verification": "Does a leader ask whether an older client has added its partition?",
-    "transactional_ids_expire": "May a transactional id be forgotten that nobody uses?",
-    "transaction_version": "Which transaction.version is finalized?",
-    "transaction_max_timeout_ms": "How long may a transaction take at most, in ms?",
-    "two_phase_commit_enable": "May a producer switch the time limit of its transactions off?",
-    "record_lock_duration_ms": "After how many ms does an acquisition lock run out?",
-    "transaction_scan_ms": "How many ms pass between two looks for transactions that took too long?",
-    "offsets_expire": "May the offsets of a group be forgotten that nobody uses?",
-    "producer_ids_expire": "May a log forget a producer that it has not heard of for a day?",
-    "initial_rebalance_delay_ms": "How many ms does an empty classic group wait for more members?",
-    "dead_letter_prefix": "How does the name of every dead-letter topic begin?",
-    "dead_letter_auto_create": "Do brokers make the topic of dead letters if it is not there?",
-    "consumer_group_max_size": "How many members may a group of KIP-848 have?",
-    "group_max_size": "How many members may a classic group have?",
-    "log_retention_ms": "After how many ms is a record deleted, -1 for never?",
-    "consumer_assignment_interval_ms": "How many ms does a group of KIP-848 keep a target at least?",
-    "share_auto_offset_reset": "Where does a share group begin that nobody configured?",
-    "asks_together": "Does a broker gather what it asks a transaction coordinator meanwhile?",
-    "remembers_verifications": "Does a leader keep a verification in vain that only other clients could notice?",
-    "share_group_max_size": "How many members may a share group have?",
-    "share_sessions_max": "How many share sessions may a broker have?",
-    "state_upkeep": "Do the jobs come that look after __share_group_state?",
-    "delay_max_ms": "How many ms is a message in flight at most?",
-    "pause_max_ms": "How many ms does a client's thread stand still at most?",
-    "refresh_ms": "Every how many ms does a leader look up what became of its votes?",
-    "work_ms": "How many ms does it work on a batch before it commits?",
-    "heartbeat_interval_ms": "Every how many ms does its open transaction beat (KIP-1309, draft)?",
-    "max_records": "How many records does a poll bring at most?",
-    "explicit": "Does the consumer acknowledge each record itself?",
-    "transaction_timeout_ms": "After how many ms is an open transaction aborted?",
-    SESSION_TIMEOUT: "For how many ms may the session be silent, -1 without end (KIP-1310, draft)?",
-}
+BOUNDS = (model_settings.DELAY_MAX_MS, model_settings.PAUSE_MAX_MS, model_settings.REFRESH_MS)
+SWITCHES = (model_settings.STAMPS, model_settings.BACKS_OFF)
+OF_CLOCKS: tuple[str, ...] = tuple(each.name for each in settings_in(Place.CLOCK))
 
 
 class BadChange(ValueError):
@@ -167,44 +126,49 @@ def settings(spec: ClusterSpec, design: Design) -> tuple[Setting, ...]:
         for slot in SLOTS
         if _asked_of(slot, design) and comes_up(slot, spec)
     ]
-    found += [
-        Setting(n, _WORDS[n], now if isinstance(now, str) else _word(now), _options(n, now))
-        for n, now in ((n, getattr(spec.settings, n)) for n in OF_BROKERS)
-        if (n not in WHERE_SET or now != _usual(n, profile))
-        and (n not in OF_CLASSIC_GROUPS or any(a.protocol == CLASSIC for a in spec.applications))
-    ]
-    asks = "How much of Kafka does the cluster leave out?"
+    found += _of_brokers(spec, profile)
     said = tuple((each.name, each.sentence) for each in PROFILES)
-    found.append(Setting(PROFILE, asks, profile.name, said))
-    both = (("instant", "at once"), ("stepwise", "as an event of its own"))
-    found.append(
-        Setting("replication", "When do the replicas have a batch?", spec.replication, both)
-    )
+    found.append(Setting(PROFILE.name, PROFILE.asks, profile.name, said))
+    found.append(Setting(REPLICATION.name, REPLICATION.asks, spec.replication, REPLICATION.options))
     found += _of_clock(spec.clock)
     found += _of_durations(spec)
     for app in spec.applications:
-        for name in OF_CLIENTS:
-            switch = name == "explicit"
-            timed = name in ("work_ms", "heartbeat_interval_ms")
-            if (switch and not app.share) or (timed and not spec.clock.timed):
-                continue
-            options = YES_OR_NO if switch else ()
-            now = _word(getattr(app, name))
-            found.append(Setting(f"{app.name}.{name}", _WORDS[name], now, options))
-        if app.session is not None and spec.clock.timed:
-            now = str(app.session.session_timeout_ms)
-            found.append(Setting(f"{app.name}.{SESSION_TIMEOUT}", _WORDS[SESSION_TIMEOUT], now))
-        if app.auto_offset_reset:
-            asks = "Where does the consumer read on, without a position that the log has?"
-            now = app.auto_offset_reset
-            own = ((now, "at the first record that is not older"),) * (
-                now not in dict(RESET_OPTIONS)
-            )
-            found.append(Setting(f"{app.name}.{RESET}", asks, now, (*RESET_OPTIONS, *own)))
+        found += _of_application(app, timed=spec.clock.timed)
     for name in OF_FAULTS:
         asks = f"How often may it still happen: {name.replace('_', ' ')}?"
         found.append(Setting(name, asks, _word(getattr(spec.budget, name))))
     return tuple(found)
+
+
+def _of_brokers(spec: ClusterSpec, profile: Profile) -> Iterator[Setting]:
+    """Yield the settings of brokers: a rare one only where it is not the usual one of the profile."""
+    classic = any(a.protocol == CLASSIC for a in spec.applications)
+    for name in OF_BROKERS:
+        setting, now = setting_in(Place.BROKERS, name), getattr(spec.settings, name)
+        if setting.rare and now == _usual(name, profile):
+            continue
+        if classic or name not in OF_CLASSIC_GROUPS:
+            shown = now if isinstance(now, str) else _word(now)
+            yield Setting(name, setting.asks, shown, _options(name, now))
+
+
+def _of_application(app: ApplicationSpec, *, timed: bool) -> Iterator[Setting]:
+    """Yield the settings of a client; some matter only with a timed clock."""
+    for setting in OF_CLIENTS:
+        switch = setting is SHARE_ACKNOWLEDGEMENT_MODE
+        if (switch and not app.share) or (setting in OF_TIMED_CLIENTS and not timed):
+            continue
+        options = YES_OR_NO if switch else ()
+        now = _word(getattr(app, setting.field))
+        yield Setting(f"{app.name}.{setting.field}", setting.asks, now, options)
+    if app.session is not None and timed:
+        now = str(app.session.session_timeout_ms)
+        asks = TRANSACTION_SESSION_TIMEOUT_MS.asks
+        yield Setting(f"{app.name}.{SESSION_TIMEOUT}", asks, now)
+    if app.auto_offset_reset:
+        now = app.auto_offset_reset
+        own = ((now, "at the first record that is not older"),) * (now not in dict(RESET_OPTIONS))
+        yield Setting(f"{app.name}.{RESET}", AUTO_OFFSET_RESET.asks, now, (*RESET_OPTIONS, *own))
 
 
 def changed(
@@ -248,17 +212,18 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
         return spec, design.but(**{name: value})
     if name in dict(design.levels):
         raise BadChange(f"design {design.name} is what it is by {name}={dict(design.levels)[name]}")
-    if name == "transaction_version":
+    if name == broker_configs.TRANSACTION_VERSION.field:
         return spec.but(transaction_version=_number(name, value, 0)), design
     if name in OF_BROKERS:
         return spec.but(settings=spec.settings.but(**{name: _of_broker(spec, name, value)})), design
     if name in OF_FAULTS:
         return spec.but(budget=spec.budget.but(**{name: _number(name, value, 0)})), design
-    if name == PROFILE:
+    if name == PROFILE.name:
         return _under_profile(spec, value), design
-    if name == "replication":
-        if value not in REPLICATION:
-            raise BadChange(f"replication must be {' or '.join(REPLICATION)}, not {value!r}")
+    if name == REPLICATION.name:
+        options = dict(REPLICATION.options)
+        if value not in options:
+            raise BadChange(f"{name} must be {' or '.join(options)}, not {value!r}")
         return spec.but(replication=value), design
     if name == SPLITS:
         return spec.but(splits=tuple(text.strip() for text in value.split(";"))), design
@@ -273,7 +238,7 @@ def _one(spec: ClusterSpec, design: Design, name: str, value: str) -> tuple[Clus
             apps = tuple(fresh_app if a is app else a for a in spec.applications)
             return spec.but(applications=apps), design
     owner, _, field = name.rpartition(".")
-    if field in (*OF_CLIENTS, RESET) and owner in [a.name for a in spec.applications]:
+    if field in (*CLIENT_FIELDS, RESET) and owner in [a.name for a in spec.applications]:
         apps = tuple(
             _application(a, name, field, value) if a.name == owner else a for a in spec.applications
         )
@@ -291,46 +256,34 @@ def _under_profile(spec: ClusterSpec, value: str) -> ClusterSpec:
 
 def _of_clock(clock: Clock) -> list[Setting]:
     """Return the settings of the clock; an untimed clock has only one."""
-    kinds = (
-        (UNTIMED, "at any moment after it was set"),
-        (TIMED, "when its time is over, no sooner and no later"),
-    )
-    found = [Setting("clock", "When does a timer run out?", clock.kind, kinds)]
+    kind, tick = model_settings.CLOCK, model_settings.TICK
+    found = [Setting(kind.name, kind.asks, clock.kind, kind.options)]
     if clock.timed:
-        ticks = (
-            ("exact", "by the greatest common divisor of all durations: no order is left out"),
-            (
-                "next",
-                "to the next moment at which something is due: faster, some orders are missing",
-            ),
-        )
-        found.append(Setting("tick", "How does time pass?", clock.tick, ticks))
-        asks = "Do records carry the time at which they were written?"
-        found.append(Setting("stamps", asks, _word(clock.stamps), YES_OR_NO))
-        asks = "Does a sender rest before it asks again (retry.backoff.ms)?"
-        found.append(Setting("backs_off", asks, _word(clock.backs_off), YES_OR_NO))
-        for name in OF_BOUNDS:
-            bound = getattr(clock, name)
-            found.append(Setting(name, _WORDS[name], FREE if bound < 0 else str(bound)))
+        found.append(Setting(tick.name, tick.asks, clock.tick, tick.options))
+        for switch in SWITCHES:
+            now = _word(getattr(clock, switch.field))
+            found.append(Setting(switch.name, switch.asks, now, YES_OR_NO))
+        for each in BOUNDS:
+            bound = getattr(clock, each.field)
+            found.append(Setting(each.name, each.asks, FREE if bound < 0 else str(bound)))
     return found
 
 
 def _of_durations(spec: ClusterSpec) -> Iterator[Setting]:
     """Yield the durations that can start in a cluster with a timed clock, under Kafka's names."""
     for row, _ in occurring(spec) if spec.clock.timed else ():
-        field = FIELDS.get(row.setting)
-        if field is not None:
-            unit = "minutes" if row.setting.endswith(".minutes") else "ms"
-            asks = f"After how many {unit}: {row.what} ({row.setting})?"
-            yield Setting(field, asks, str(getattr(spec.durations, field)))
+        setting = row.definition
+        if setting.place is Place.DURATIONS:
+            asks = f"After how many {setting.unit}: {setting.says} ({setting.name})?"
+            yield Setting(setting.field, asks, str(getattr(spec.durations, setting.field)))
 
 
 def _clock(clock: Clock, name: str, value: str) -> Clock:
-    if name == "clock":
+    if name == model_settings.CLOCK.name:
         fresh = clock.but(kind=value)
-    elif name == "tick":
+    elif name == model_settings.TICK.name:
         fresh = clock.but(tick=value)
-    elif name in ("stamps", "backs_off"):
+    elif name in [switch.name for switch in SWITCHES]:
         fresh = clock.but(**{name: _switch(name, value)})
     else:
         fresh = clock.but(**{name: NEVER if value == FREE else _number(name, value, 0)})
@@ -348,8 +301,8 @@ def _asked_of(slot: Slot, design: Design) -> bool:
 def _application(app: ApplicationSpec, name: str, field: str, value: str) -> ApplicationSpec:
     if field == RESET:
         return app.but(auto_offset_reset=value)
-    if field != "explicit":
-        least = 0 if field == "heartbeat_interval_ms" else 1
+    if field != EXPLICIT:
+        least = 0 if field == TRANSACTION_HEARTBEAT_INTERVAL_MS.field else 1
         return app.but(**{field: _number(name, value, least)})
     return app.but(explicit=_switch(name, value))
 

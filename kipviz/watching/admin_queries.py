@@ -21,6 +21,7 @@ from kipviz.messages.transactions.admin import STATE_NAMES
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.question import Question
 from kipviz.records.placement import CONSUMER_OFFSETS, TRANSACTION_STATE, index_of, topic_of
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 ANY_BROKER = -1
 # The maximum number of partitions, and of ids, in one request.
@@ -249,7 +250,7 @@ def described(ask: Ask, broker: int, names: Iterable[str], not_seen: NotSeen) ->
         for each in told["TransactionStates"]:
             name = each["TransactionalId"]
             if each["ErrorCode"]:
-                not_seen.add("transactional.id", name, error_name(each["ErrorCode"]))
+                not_seen.add(TRANSACTIONAL_ID.name, name, error_name(each["ErrorCode"]))
                 continue
             partitions = (
                 f"{t['Topic']}-{index}" for t in each["Topics"] for index in t["Partitions"]

@@ -14,6 +14,7 @@ from typing import Self
 
 from kipviz.core.outside.printable import shown
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 from kipviz.watching.admin_queries import ShareGroupNow
 from kipviz.watching.cluster_query import Look
 from kipviz.watching.report import lines
@@ -71,7 +72,7 @@ def _open(look: Look) -> Iterator[str]:
     return _table(
         "Open transactions",
         (
-            "transactional.id",
+            TRANSACTIONAL_ID.name,
             "state",
             "open for",
             "producer id, epoch",

@@ -9,10 +9,11 @@ import re
 from typing import Any
 
 from kipviz.core.outside.suggestions import nearest
+from kipviz.settings.client_configs import SECURITY_PROTOCOL
 
 # Kafka's names, and kafka-python's.
 SAME_VALUE = {
-    "security.protocol": "security_protocol",
+    SECURITY_PROTOCOL.name: "security_protocol",
     "sasl.mechanism": "sasl_mechanism",
     "sasl.kerberos.service.name": "sasl_kerberos_service_name",
 }

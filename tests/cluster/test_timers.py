@@ -29,7 +29,7 @@ from kipviz.cluster.spec_checks.spec_check import check
 from kipviz.cluster.specs.spec import BadSpec, ClusterSpec, Durations
 from kipviz.cluster.timing import deadlines, timers
 from kipviz.cluster.timing.clock import Clock, Deadline, Due
-from kipviz.cluster.timing.durations import DURATIONS, FIELDS, occurring
+from kipviz.cluster.timing.durations import DURATIONS, occurring
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Envelope, World
 from kipviz.core.scheduler import Scheduler
@@ -41,6 +41,7 @@ from kipviz.messages.logs.producing import Fetch
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import follow
 from kipviz.scenarios.setting_changes import changed
+from kipviz.settings.setting_def import Place
 from tests.cluster.small_clusters import HOSTILE, small_spec
 
 JOINING, SHARING, BEATING = "kip-848-rebalance", "kip-932-members", "kip-1309-dead-writer"
@@ -96,9 +97,9 @@ def test_every_duration_has_kafkas_name_a_default_and_a_source() -> None:
     names = [row.setting for row in DURATIONS]
     assert len(set(names)) == len(names)
     assert all(name.endswith((".ms", ".minutes")) for name in names)
-    assert all(row.source and row.what and row.status for row in DURATIONS)
-    assert sorted(FIELDS.values()) == sorted(Durations.__struct_fields__)
-    assert set(FIELDS) <= set(names)
+    assert all(row.definition.source and row.what and row.definition.status for row in DURATIONS)
+    fields = [each.field for row in DURATIONS if (each := row.definition).place is Place.DURATIONS]
+    assert sorted(fields) == sorted(Durations.__struct_fields__)
 
 
 def test_a_sender_that_rests_has_below_version_2_a_shorter_rest_for_its_first_partitions() -> None:

@@ -67,7 +67,7 @@ def test_a_duration_that_is_none_is_refused_in_kafkas_own_unit(durations, unit):
 
 def test_a_setting_of_a_duration_is_of_the_process_that_kafka_configures_with_it():
     """ConsumerConfig, ProducerConfig; what no client has is the brokers'."""
-    owners = {each.setting: each.of for each in DURATIONS}
+    owners = {each.setting: each.definition.owner for each in DURATIONS}
     assert owners["session.timeout.ms"] == owners["heartbeat.interval.ms"] == "consumer"
     assert owners["group.consumer.heartbeat.interval.ms"] == "brokers"
 

@@ -50,6 +50,7 @@ from kipviz.records.consumer_offsets import (
     TargetRecord,
 )
 from kipviz.records.placement import topic_of
+from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 TAKEN_OUT = "an operator took it out"
 DID_NOT_REVOKE = "it did not give up its partitions in time"
@@ -158,7 +159,7 @@ def _form_checks(request: ConsumerGroupHeartbeat) -> Iterator[Check]:
         yield compare("subscription of a member that joins", subscribes, None, subscribes, error)
     if epoch == LEAVING_STATIC:
         named = request.instance_id
-        yield compare("group.instance.id", named or None, None, bool(named), error)
+        yield compare(GROUP_INSTANCE_ID.name, named or None, None, bool(named), error)
     if epoch < LEAVING_STATIC:
         yield compare("member epoch", epoch, LEAVING_STATIC, False, error)
 

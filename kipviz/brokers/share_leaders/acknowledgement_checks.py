@@ -25,6 +25,7 @@ from kipviz.messages.shares.share_groups import (
     offsets_of,
 )
 from kipviz.records.share_group_state import RecordState
+from kipviz.settings.topic_configs import SHARE_RENEW_ACKNOWLEDGE_ENABLE
 
 S = RecordState
 Records = Table[int, InFlight]
@@ -85,7 +86,7 @@ def batch_checks(me: SharePartition, batch: AcknowledgementBatch, on: Context) -
     if batch.type == AcknowledgeType.RENEW:
         allowed = on.image.group_config(me.group_id).renew_acknowledge_enable
         error = Errors.INVALID_RECORD_STATE
-        yield compare("share.renew.acknowledge.enable", True, allowed, allowed, error)
+        yield compare(SHARE_RENEW_ACKNOWLEDGE_ENABLE.name, True, allowed, allowed, error)
     first, lowest = (
         max(batch.first, me.start_offset),
         me.records.keys()[0] if len(me.records) else -1,

@@ -29,6 +29,10 @@ from kipviz.messages.message_errors import error_in
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.share_group_state import RecordState
+from kipviz.settings.topic_configs import (
+    ERRORS_DEADLETTERQUEUE_GROUP_ENABLE,
+    MESSAGE_TIMESTAMP_TYPE,
+)
 
 CHANNEL = "dlq"
 ROLE = "share_partition_leader"
@@ -38,8 +42,8 @@ COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
 TOPIC_RETRY = (Errors.NONE, Errors.TOPIC_ALREADY_EXISTS)
 # The configuration of a created topic: it accepts dead letters and keeps the time at which they were written.
 TOPIC_CONFIGS = (
-    ("errors.deadletterqueue.group.enable", "true"),
-    ("message.timestamp.type", "CreateTime"),
+    (ERRORS_DEADLETTERQUEUE_GROUP_ENABLE.name, "true"),
+    (MESSAGE_TIMESTAMP_TYPE.name, "CreateTime"),
 )
 S = RecordState
 

@@ -24,6 +24,7 @@ from kipviz.records.transaction_state import (
     TransactionRecord,
     TransactionState,
 )
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 S = TransactionState
 
@@ -57,7 +58,7 @@ class TransactionMetadata(Part, frozen=True):
     partitions: tuple[str, ...] = ()
     previous_producer_id: int = -1
     next_producer_id: int = -1
-    timeout_ms: int = 60_000
+    timeout_ms: int = TRANSACTION_TIMEOUT_MS.default
     client_transaction_version: int = 0
     to_send: tuple[str, ...] = ()
     sent: tuple[tuple[str, int], ...] = ()

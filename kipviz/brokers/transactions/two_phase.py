@@ -27,6 +27,7 @@ from kipviz.messages.transactions.two_phase import (
     InitProducerId2PcResponse,
 )
 from kipviz.records.transaction_state import TransactionRecord, TransactionState
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
 class Kept(Value, frozen=True):
@@ -91,7 +92,9 @@ def request_checks(request: InitProducerId, on: Context) -> Iterator[Check]:
             return
     asked, most = request.transaction_timeout_ms, settings.transaction_max_timeout_ms
     fits = 0 < asked <= most
-    yield compare("transaction.timeout.ms", asked, most, fits, Errors.INVALID_TRANSACTION_TIMEOUT)
+    yield compare(
+        TRANSACTION_TIMEOUT_MS.name, asked, most, fits, Errors.INVALID_TRANSACTION_TIMEOUT
+    )
 
 
 def limits_of(request: InitProducerId) -> dict[str, int]:

@@ -21,14 +21,15 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.core.values import Value
+from kipviz.settings import broker_configs, client_configs, consumer_configs
 
 OF_ACTIONS: dict[type[ClusterAction], str] = {
-    ExpireLock: "acquisition lock (group.share.record.lock.duration.ms)",
-    TimeOutTransaction: "transaction time-out (transaction.timeout.ms)",
-    GiveUp: "a client's wait for a response (request.timeout.ms)",
-    ExpireBatch: "a batch's delivery (delivery.timeout.ms)",
-    TimeOutCall: "a blocking call (max.block.ms)",
-    MissPoll: "a member's next poll() (max.poll.interval.ms)",
+    ExpireLock: f"acquisition lock ({broker_configs.GROUP_SHARE_RECORD_LOCK_DURATION_MS.name})",
+    TimeOutTransaction: f"transaction time-out ({client_configs.TRANSACTION_TIMEOUT_MS.name})",
+    GiveUp: f"a client's wait for a response ({client_configs.REQUEST_TIMEOUT_MS.name})",
+    ExpireBatch: f"a batch's delivery ({client_configs.DELIVERY_TIMEOUT_MS.name})",
+    TimeOutCall: f"a blocking call ({client_configs.MAX_BLOCK_MS.name})",
+    MissPoll: f"a member's next poll() ({consumer_configs.MAX_POLL_INTERVAL_MS.name})",
 }
 # In the order in which a sentence lists them.
 NAMES = tuple(dict.fromkeys((*OF_ACTIONS.values(), *(each.NAME for each in ROLE_TIMERS))))

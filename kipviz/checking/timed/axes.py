@@ -6,21 +6,27 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.timing.durations import DURATIONS, occurring
 from kipviz.core.values import Value
+from kipviz.settings.broker_configs import (
+    GROUP_SHARE_DELIVERY_COUNT_LIMIT,
+    GROUP_SHARE_RECORD_LOCK_DURATION_MS,
+)
+from kipviz.settings.client_configs import (
+    TRANSACTION_HEARTBEAT_INTERVAL_MS,
+    TRANSACTION_TIMEOUT_MS,
+)
+from kipviz.settings.model_settings import DELAY_MAX_MS, REFRESH_MS, WORK_MS
 
-WORK, DELAY, LOOK_UP = "work_ms", "delay_max_ms", "refresh_ms"
-LOCK, TIMEOUT = "group.share.record.lock.duration.ms", "transaction.timeout.ms"
-LIMIT = "group.share.delivery.count.limit"
+WORK, DELAY, LOOK_UP = WORK_MS.name, DELAY_MAX_MS.name, REFRESH_MS.name
+LOCK, TIMEOUT = GROUP_SHARE_RECORD_LOCK_DURATION_MS.name, TRANSACTION_TIMEOUT_MS.name
+LIMIT = GROUP_SHARE_DELIVERY_COUNT_LIMIT.name
 # The settings of an application, with the name of their field.
-OF_MEMBERS = {
-    TIMEOUT: "transaction_timeout_ms",
-    "transaction.heartbeat.interval.ms": "heartbeat_interval_ms",
-    WORK: "work_ms",
+OF_MEMBERS: dict[str, str] = {
+    each.name: each.field
+    for each in (TRANSACTION_TIMEOUT_MS, TRANSACTION_HEARTBEAT_INTERVAL_MS, WORK_MS)
 }
-OWN = {
-    WORK: "how long an application processes a batch before it commits",
-    DELAY: "how long a message is in flight at most",
-    LOOK_UP: "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
-    LIMIT: "how many times a record is delivered at most",
+OWN: dict[str, str] = {
+    each.name: each.says
+    for each in (WORK_MS, DELAY_MAX_MS, REFRESH_MS, GROUP_SHARE_DELIVERY_COUNT_LIMIT)
 }
 # Every setting that can be an axis, with its meaning; Kafka's durations first.
 SETTINGS: dict[str, str] = {**{row.setting: row.what for row in DURATIONS}, **OWN}

@@ -8,21 +8,25 @@ outlasts this releases nothing early. `studies.timed.time_limits` compares the r
 
 from __future__ import annotations
 
-from kipviz.cluster.specs.spec_limits import OF_BROKERS, why_no_number
+from kipviz.cluster.specs import spec_limits
 from kipviz.cluster.timing.clock import ms
 from kipviz.core.values import Value
+from kipviz.settings import broker_configs
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
+from kipviz.settings.setting_def import SettingDef
 
 # The range that brokers allow unless an operator changes the bounds (Kafka 4.4.0).
-LOCK_LEAST_MS, LOCK_MOST_MS = 15_000, 60_000
-TIMEOUT_MOST_MS = 900_000
+LOCK_LEAST_MS = broker_configs.GROUP_SHARE_MIN_RECORD_LOCK_DURATION_MS.default
+LOCK_MOST_MS = broker_configs.GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS.default
+TIMEOUT_MOST_MS = broker_configs.TRANSACTION_MAX_TIMEOUT_MS.default
 
-
+# Kafka's setting of each limit.
+LOCK = broker_configs.GROUP_SHARE_RECORD_LOCK_DURATION_MS
+TIMEOUT = TRANSACTION_TIMEOUT_MS
+SCAN = broker_configs.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS
+DELIVERIES = broker_configs.GROUP_SHARE_DELIVERY_COUNT_LIMIT
 # A broker's setting has the range that a broker accepts.
-SETTINGS = {
-    "lock": "record_lock_duration_ms",
-    "scan": "transaction_scan_ms",
-    "deliveries": "delivery_count_limit",
-}
+OF_BROKERS: dict[str, SettingDef[int]] = {"lock": LOCK, "scan": SCAN, "deliveries": DELIVERIES}
 
 
 class BadLimits(ValueError):
@@ -32,18 +36,17 @@ class BadLimits(ValueError):
 class Limits(Value, frozen=True):
     """The configured limits, in ms, and the maximum time in which the application processes a batch.
 
-    `lock` is group.share.record.lock.duration.ms, `timeout` transaction.timeout.ms, `scan`
-    transaction.abort.timed.out.transaction.cleanup.interval.ms; `look_up` is the interval at which a leader looks up
-    the outcome of transactional acknowledgements (our inference). `deliveries` is group.share.delivery.count.limit.
+    `lock`, `timeout`, `scan` and `deliveries` are Kafka's settings `LOCK`, `TIMEOUT`, `SCAN` and `DELIVERIES`;
+    `look_up` is the interval at which a leader looks up the outcome of transactional acknowledgements (our inference).
     `aborts` is the number of transactions in a row that abort around a record although its processing never failed.
     """
 
-    lock: int = 30_000
-    timeout: int = 60_000
+    lock: int = LOCK.default
+    timeout: int = TIMEOUT.default
     work: int = 20_000
-    scan: int = 10_000
+    scan: int = SCAN.default
     look_up: int = 5_000
-    deliveries: int = 5
+    deliveries: int = DELIVERIES.default
     aborts: int = 1
 
     @property
@@ -89,9 +92,9 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
         value = getattr(limits, name)
         if type(value) is not int or value < 1:
             raise BadLimits(f"{name} must be a whole number of at least 1, not {value!r}")
-    for name, field in SETTINGS.items():
-        limit = OF_BROKERS[field]
-        wrong = why_no_number(limit, getattr(limits, name), limit.name)
+    for name, setting in OF_BROKERS.items():
+        limit = spec_limits.OF_BROKERS[setting.field]
+        wrong = spec_limits.why_no_number(limit, getattr(limits, name), limit.name)
         if wrong:
             raise BadLimits(wrong)
     rules = (_work, _votes, _whatever, _deliveries, _aborts, _bounds)
@@ -99,7 +102,7 @@ def advice(limits: Limits) -> tuple[Advice, ...]:
 
 
 def _work(limits: Limits) -> Advice:
-    rule = "transaction.timeout.ms > the processing time of a batch"
+    rule = f"{TIMEOUT.name} > the processing time of a batch"
     work, timeout = ms(limits.work), ms(limits.timeout)
     if limits.work < limits.timeout:
         return Advice(
@@ -140,9 +143,9 @@ def _whatever(limits: Limits) -> Advice:
         return Advice(True, rule, says, needed=False)
     fits = limits.lock - limits.scan - limits.look_up
     way_out = (
-        f"a transaction.timeout.ms below {ms(fits)} would be enough"
+        f"a {TIMEOUT.name} below {ms(fits)} would be enough"
         if fits > 0
-        else "no transaction.timeout.ms would be enough"
+        else f"no {TIMEOUT.name} would be enough"
     )
     says = f"{ms(limits.lock)} is not above {ms(longest)}: it depends on the processing time; {way_out}"
     return Advice(False, rule, says, needed=False)
@@ -177,7 +180,7 @@ def _bounds(limits: Limits) -> Advice:
     if not LOCK_LEAST_MS <= limits.lock <= LOCK_MOST_MS:
         wrong.append(f"a lock lasts from {ms(LOCK_LEAST_MS)} to {ms(LOCK_MOST_MS)}")
     if limits.timeout > TIMEOUT_MOST_MS:
-        wrong.append(f"transaction.timeout.ms is {ms(TIMEOUT_MOST_MS)} at most")
+        wrong.append(f"{TIMEOUT.name} is {ms(TIMEOUT_MOST_MS)} at most")
     if wrong:
         return Advice(False, rule, f"by default {' and '.join(wrong)}")
     return Advice(True, rule, "a broker with default settings accepts them")

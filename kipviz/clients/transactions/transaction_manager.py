@@ -59,6 +59,7 @@ from kipviz.messages.transactions.two_phase import (
     InitProducerId2Pc,
     InitProducerId2PcResponse,
 )
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 S = ProducerState
 BEFORE_THE_END = (AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit)
@@ -94,7 +95,7 @@ class TransactionManager(Part, frozen=True):
     """
 
     transactional_id: str
-    transaction_timeout_ms: int = 60_000
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS.default
     state: ProducerState = S.UNINITIALIZED
     producer_id: int = -1
     producer_epoch: int = -1

@@ -43,6 +43,7 @@ from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
 from kipviz.messages.events import AclsChanged, FeatureFinalized, ReleaseInstalled
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 
 class RemakingTopic(Behaviour[RemakeTopic]):
@@ -270,7 +271,7 @@ class InstallingRelease(Behaviour[InstallRelease]):
     def looks_at(self, world: World, action: InstallRelease) -> Iterable[Guard]:
         yield "binary now", world.image.release_of(action.broker).name
         levels = world.image.features
-        yield "transaction.version", str(levels.transaction_version)
+        yield TRANSACTION_VERSION.name, str(levels.transaction_version)
         yield "share.version", str(levels.share_version)
         yield "restarts left", str(world.budget.restart)
 

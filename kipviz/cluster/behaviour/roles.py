@@ -39,6 +39,7 @@ from kipviz.cluster.world import (
     role_at,
     role_key,
 )
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
 class Replicating(Behaviour[Replicate]):
@@ -242,7 +243,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         if known is not None:
             yield "state", known.state.value
             yield "pending transition", known.pending_state.value if known.pending_state else "none"
-            yield "transaction.timeout.ms", str(known.timeout_ms)
+            yield TRANSACTION_TIMEOUT_MS.name, str(known.timeout_ms)
             yield "epoch", str(known.producer_epoch)
             yield "enlisted", listed(tuple(map(short_name, known.partitions)))
         yield "timeouts left", str(world.budget.time_out)

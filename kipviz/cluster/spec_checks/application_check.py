@@ -24,13 +24,13 @@ from kipviz.cluster.specs.session_config import (
 from kipviz.cluster.specs.spec import (
     OLDEST_MS,
     PROTOCOLS,
-    TRANSACTION_TIMEOUT_MS,
     ApplicationSpec,
     BadSpec,
     ClusterSpec,
 )
 from kipviz.cluster.specs.threads import why_no_threads
 from kipviz.records.placement import topic_of
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
 def check_application(spec: ClusterSpec, application: ApplicationSpec, placed: set[str]) -> None:
@@ -83,7 +83,7 @@ def check_application(spec: ClusterSpec, application: ApplicationSpec, placed: s
         raise BadSpec(f"{name} has no program: a program has at least one line")
     if (
         application.two_phase_commit
-        and application.transaction_timeout_ms != TRANSACTION_TIMEOUT_MS
+        and application.transaction_timeout_ms != TRANSACTION_TIMEOUT_MS.default
     ):
         raise BadSpec(
             f"{name} takes part in a two-phase commit, which has no time limit: "

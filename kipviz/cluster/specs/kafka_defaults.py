@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kipviz.clients.application import Call
-from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.clients.shares.staged_records import why_no_gathering
-from kipviz.messages.groups.reset_policy import LATEST
+from kipviz.settings import client_configs, consumer_configs
 
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 # The placeholders of an unset field, for text and for a number.
 DEFAULT, DEFAULT_NUMBER = "default", -(2**31)
 # How a consumer becomes a member of its group; "" means that it has been one since before the run.
-CLASSIC, SHARE, GIVEN = "classic", "share", ""
-MAX_POLL_RECORDS = 500
+CLASSIC, SHARE, GIVEN = consumer_configs.GROUP_PROTOCOL.default, "share", ""
 
 
 def resolved(app: ApplicationSpec) -> dict[str, Any]:
@@ -57,7 +55,7 @@ def default_protocol(app: ApplicationSpec) -> str:
 
 def default_reset(app: ApplicationSpec) -> str:
     """Return auto.offset.reset of a regular group's consumer; a share group has its own."""
-    return "" if app.share or app.admin else LATEST
+    return "" if app.share or app.admin else consumer_configs.AUTO_OFFSET_RESET.default
 
 
 def default_in_flight(app: ApplicationSpec) -> int:
@@ -66,7 +64,9 @@ def default_in_flight(app: ApplicationSpec) -> int:
     The producer of a TransactionSession has one batch at a time here; a producer without a transactional id has its
     number in `plain`.
     """
-    return 1 if app.admin or app.session is not None or app.plain is not None else MAX_IN_FLIGHT
+    if app.admin or app.session is not None or app.plain is not None:
+        return 1
+    return client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.default
 
 
 def reads_by_session(app: ApplicationSpec) -> bool:

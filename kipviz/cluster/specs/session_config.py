@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kipviz.clients.application import Call
 from kipviz.clients.sessions.session_calls import GIVEN, NAME_OF_SESSION, ON_GIVEN
 from kipviz.core.values import Value
+from kipviz.settings import client_configs
 
 if TYPE_CHECKING:
     from kipviz.cluster.specs.spec import ApplicationSpec
@@ -28,7 +29,8 @@ BOTH = "both"
 EXISTING, NEW = "existing producer config", "new (KAFKA-20381)"
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY = ("security.", "sasl.", "ssl.")
-OFF = -1
+OFF = client_configs.TRANSACTION_SESSION_TIMEOUT_MS.default
+PROTOCOL = client_configs.SECURITY_PROTOCOL
 ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,\[\]]+):(\d{1,5})")
 
 
@@ -46,7 +48,7 @@ class SessionSpec(Value, frozen=True):
     """
 
     producers: tuple[str, ...] = ("producer",)
-    session_timeout_ms: int = OFF
+    session_timeout_ms: int = client_configs.TRANSACTION_SESSION_TIMEOUT_MS.ours
 
     @property
     def heartbeat_interval_ms(self) -> int:
@@ -64,12 +66,24 @@ class Config(Value, frozen=True):
 
 # KIP-1310 2.2, row by row.
 CONFIGS: tuple[Config, ...] = (
-    Config("transactional.id", EXISTING, "the transactional id of this session; required"),
-    Config("transaction.timeout.ms", EXISTING, "how long the transaction may take"),
-    Config("transaction.session.timeout.ms", NEW, "how long it may be silent; -1 is off"),
-    Config("bootstrap.servers", "existing", "where the coordinator is looked for"),
+    Config(
+        client_configs.TRANSACTIONAL_ID.name,
+        EXISTING,
+        "the transactional id of this session; required",
+    ),
+    Config(
+        client_configs.TRANSACTION_TIMEOUT_MS.name, EXISTING, "how long the transaction may take"
+    ),
+    Config(
+        client_configs.TRANSACTION_SESSION_TIMEOUT_MS.name,
+        NEW,
+        "how long it may be silent; -1 is off",
+    ),
+    Config(
+        client_configs.BOOTSTRAP_SERVERS.name, "existing", "where the coordinator is looked for"
+    ),
     Config("security.*", "existing", "how a connection is authenticated and encrypted"),
-    Config("client.id", "existing", "a name for metrics and logs"),
+    Config(client_configs.CLIENT_ID.name, "existing", "a name for metrics and logs"),
 )
 ID, TIMEOUT, SESSION_TIMEOUT, SERVERS, _, CLIENT = (row.name for row in CONFIGS)
 
@@ -79,7 +93,7 @@ class SessionConfig(Value, frozen=True):
 
     transactional_id: str
     bootstrap_servers: tuple[str, ...]
-    transaction_timeout_ms: int = 60_000
+    transaction_timeout_ms: int = client_configs.TRANSACTION_TIMEOUT_MS.default
     session_timeout_ms: int = OFF
     client_id: str = ""
     security: tuple[tuple[str, str], ...] = ()
@@ -98,14 +112,14 @@ def parse(configs: Mapping[str, object]) -> SessionConfig:
                 f'the required configuration "{name}" is missing: it has no default'
             )
     security = {n: _text(n, v) for n, v in configs.items() if n.startswith(SECURITY)}
-    protocol = security.get("security.protocol", PROTOCOLS[0])
+    protocol = security.get(PROTOCOL.name, PROTOCOL.default)
     if protocol.upper() not in PROTOCOLS:
-        raise _invalid("security.protocol", protocol, f"one of {', '.join(PROTOCOLS)}")
+        raise _invalid(PROTOCOL.name, protocol, f"one of {', '.join(PROTOCOLS)}")
     known = {ID, TIMEOUT, SESSION_TIMEOUT, SERVERS, CLIENT, *security}
     return SessionConfig(
         _identity(configs[ID]),
         _servers(configs[SERVERS]),
-        _whole(TIMEOUT, configs.get(TIMEOUT, 60_000)),
+        _whole(TIMEOUT, configs.get(TIMEOUT, client_configs.TRANSACTION_TIMEOUT_MS.default)),
         session_timeout(configs.get(SESSION_TIMEOUT, OFF)),
         _text(CLIENT, configs.get(CLIENT, "")),
         tuple(sorted(security.items())),

@@ -13,11 +13,9 @@ from typing import Any
 
 from kipviz.clients.application import STAGING, Call
 from kipviz.clients.groups.subscribing import MODERN
-from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.cluster.specs.kafka_defaults import (
     CLASSIC,
     GIVEN,
-    MAX_POLL_RECORDS,
     default_in_flight,
     default_protocol,
     default_reset,
@@ -26,14 +24,20 @@ from kipviz.cluster.specs.kafka_defaults import (
 from kipviz.cluster.specs.spec import (
     INSTANT,
     MIN_INSYNC_REPLICAS,
-    STEPWISE,
     ApplicationSpec,
     ClusterSpec,
 )
 from kipviz.cluster.timing.clock import UNTIMED
 from kipviz.core.values import Value
-from kipviz.messages.groups.reset_policy import EARLIEST, LATEST
-from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
+from kipviz.messages.groups.reset_policy import EARLIEST
+from kipviz.records.classic_groups import RANGE
+from kipviz.settings import (
+    broker_configs,
+    client_configs,
+    consumer_configs,
+    model_settings,
+    topic_configs,
+)
 
 
 class Owner(StrEnum):
@@ -131,36 +135,36 @@ CHOSEN: tuple[Simplification, ...] = (
     Simplification(
         Owner.APPLICATION,
         "protocol",
-        "group.protocol",
+        consumer_configs.GROUP_PROTOCOL.name,
         "members join their groups",
         "members are in their groups before the run",
         "joins, rebalances, changed assignments, and fencing by a member epoch",
         "ConsumerConfig.DEFAULT_GROUP_PROTOCOL; KIP-848, KIP-932",
-        (CLASSIC, GIVEN),
+        (consumer_configs.GROUP_PROTOCOL.default, GIVEN),
         _reads,
         default_protocol,
     ),
     Simplification(
         Owner.APPLICATION,
         "auto_offset_reset",
-        "auto.offset.reset",
+        consumer_configs.AUTO_OFFSET_RESET.name,
         "a consumer without an offset begins at {}",
         "a consumer without an offset begins at the earliest record, without asking",
         "the round trip of ListOffsets, and records that a consumer skips because it begins at the end",
         "ConsumerConfig.AUTO_OFFSET_RESET_CONFIG; KIP-1106",
-        (LATEST, ""),
+        (consumer_configs.AUTO_OFFSET_RESET.default, ""),
         _reads_regular,
         default_reset,
     ),
     Simplification(
         Owner.APPLICATION,
         "max_in_flight",
-        "max.in.flight.requests.per.connection",
+        client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.name,
         "up to {} batches of a partition in flight",
         "one batch of a partition in flight",
         "batches that arrive after a failed one, and out-of-order sequence numbers among several batches",
         "ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION; KIP-98",
-        (MAX_IN_FLIGHT, 1),
+        (client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.default, 1),
         _pipelines,
         default_in_flight,
         configures=True,
@@ -192,24 +196,24 @@ CHOSEN: tuple[Simplification, ...] = (
     Simplification(
         Owner.APPLICATION,
         "max_records",
-        "max.poll.records",
+        consumer_configs.MAX_POLL_RECORDS.name,
         "poll() returns up to {} records",
         "poll() returns one record",
         "batches in which some records succeed and others fail",
         "ConsumerConfig.MAX_POLL_RECORDS_CONFIG",
-        (MAX_POLL_RECORDS, 1),
+        (consumer_configs.MAX_POLL_RECORDS.default, 1),
         _reads,
         configures=True,
     ),
     Simplification(
         Owner.APPLICATION,
         "assignors",
-        "partition.assignment.strategy",
+        consumer_configs.PARTITION_ASSIGNMENT_STRATEGY.name,
         "classic members know range and cooperative-sticky",
         "classic members know range alone",
         "the switch to cooperative rebalancing by rolling restarts",
         "ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG; KIP-429",
-        ((RANGE, COOPERATIVE_STICKY), (RANGE,)),
+        (consumer_configs.PARTITION_ASSIGNMENT_STRATEGY.default, (RANGE,)),
         lambda app: app.protocol == CLASSIC and not app.share,
         configures=True,
     ),
@@ -227,18 +231,18 @@ CHOSEN: tuple[Simplification, ...] = (
     ),
     Simplification(
         Owner.CLUSTER,
-        "replication",
+        model_settings.REPLICATION.name,
         "ReplicaFetcherThread",
         "followers fetch in steps of their own",
         "followers have a batch as soon as it is appended",
         "a leader that fails between an append and its replication",
         "ReplicaFetcherThread, Partition.maybeIncrementLeaderHW",
-        (STEPWISE, INSTANT),
+        (model_settings.REPLICATION.default, INSTANT),
     ),
     Simplification(
         Owner.CLUSTER,
         "min_insync_replicas",
-        "transaction.state.log.min.isr",
+        broker_configs.TRANSACTION_STATE_LOG_MIN_ISR.name,
         "__transaction_state needs two replicas in sync",
         "__transaction_state needs its leader alone",
         "a coordinator that cannot append while a follower is out of sync (NOT_ENOUGH_REPLICAS)",
@@ -272,24 +276,24 @@ CHOSEN: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "consumer_assignment_interval_ms",
-        "group.consumer.assignment.interval.ms",
+        broker_configs.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS.name,
         "a consumer group (KIP-848) keeps its target assignment for at least {} ms",
         "a consumer group (KIP-848) computes a target assignment with every change",
         "one target assignment for several changes of a group",
         "GroupCoordinatorConfig.CONSUMER_GROUP_ASSIGNMENT_INTERVAL_MS_CONFIG; KIP-1263",
-        (1_000, 0),
+        (broker_configs.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS.default, 0),
         _any(lambda app: app.protocol == MODERN),
         configures=True,
     ),
     Simplification(
         Owner.BROKERS,
         "share_auto_offset_reset",
-        "share.auto.offset.reset",
+        topic_configs.SHARE_AUTO_OFFSET_RESET.name,
         "a share group begins at {}",
         "a share group begins at the earliest record",
         "records that producers sent before the first member joined",
         "GroupConfig.SHARE_AUTO_OFFSET_RESET_DEFAULT; KIP-932",
-        (LATEST, EARLIEST),
+        (model_settings.SHARE_AUTO_OFFSET_RESET.default, EARLIEST),
         _begins_anywhere,
         configures=True,
     ),
@@ -309,7 +313,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.CLUSTER,
         "clock.stamps",
-        "message.timestamp.type",
+        topic_configs.MESSAGE_TIMESTAMP_TYPE.name,
         "a batch carries a timestamp",
         "a batch carries no timestamp",
         "log.retention.ms, by_duration and offsets by timestamp; a timed clock with stamps has them",
@@ -319,7 +323,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.CLUSTER,
         "clock.backs_off",
-        "retry.backoff.ms",
+        client_configs.RETRY_BACKOFF_MS.name,
         "a client waits before it retries a transactional request or an OffsetFetch",
         "a producer, and a consumer in its group before the run, may retry it at once",
         "nothing while delays are arbitrary, because a longer delay has the same effect",
@@ -329,7 +333,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.APPLICATION,
         "read_uncommitted",
-        "isolation.level",
+        consumer_configs.ISOLATION_LEVEL.name,
         "a consumer with the default isolation level reads uncommitted records",
         "a consumer reads only committed records",
         "a consumer that processes records of aborted transactions; read_uncommitted shows it",
@@ -339,7 +343,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.APPLICATION,
         "buffer",
-        "buffer.memory",
+        client_configs.BUFFER_MEMORY.name,
         "send() blocks while unsent and unacknowledged batches fill 32 MB",
         "the buffer holds any number of batches",
         "a send() that blocks for free memory; the field buffer limits the number of batches",
@@ -349,7 +353,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "transactional_ids_expire",
-        "transactional.id.expiration.ms",
+        broker_configs.TRANSACTIONAL_ID_EXPIRATION_MS.name,
         "the coordinator removes an unused transactional id after a week",
         "the coordinator keeps every transactional id",
         "a producer that returns after a week",
@@ -359,7 +363,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "offsets_expire",
-        "offsets.retention.minutes",
+        broker_configs.OFFSETS_RETENTION_MINUTES.name,
         "the group coordinator deletes the offsets of a group without members after a week",
         "offsets are kept",
         "a group that returns after a week",
@@ -369,7 +373,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "producer_ids_expire",
-        "producer.id.expiration.ms",
+        broker_configs.PRODUCER_ID_EXPIRATION_MS.name,
         "a partition leader removes a producer id after a day without a batch",
         "a partition leader keeps every producer id",
         "a producer that sends nothing for a day",
@@ -379,7 +383,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "state_upkeep",
-        "share.coordinator.state.topic.prune.interval.ms",
+        broker_configs.SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS.name,
         "the share coordinator prunes __share_group_state and writes snapshots every five minutes",
         "the share coordinator keeps all records of its log",
         "a pruned __share_group_state",
@@ -399,7 +403,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.BROKERS,
         "log_retention_ms",
-        "log.retention.ms",
+        broker_configs.LOG_RETENTION_MS.name,
         "a partition leader deletes segments after a week",
         "a partition leader keeps all records",
         "offsets out of range in a log that begins later; log_retention_ms has them on a timed clock",
@@ -445,7 +449,7 @@ ALWAYS: tuple[Simplification, ...] = (
     Simplification(
         Owner.MODEL,
         "",
-        "group.protocol",
+        consumer_configs.GROUP_PROTOCOL.name,
         "a group can migrate from the classic to the consumer protocol and back",
         "a group keeps its protocol",
         "the online migration of KIP-848",

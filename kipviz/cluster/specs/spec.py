@@ -14,9 +14,8 @@ from kipviz.brokers.settings import (
 )
 from kipviz.clients.application import Line
 from kipviz.clients.groups.subscribing import MODERN
-from kipviz.clients.sending.in_flight import MAX_IN_FLIGHT
 from kipviz.cluster.specs import kafka_defaults
-from kipviz.cluster.specs.kafka_defaults import CLASSIC, MAX_POLL_RECORDS
+from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.session_config import (
     SessionSpec,
 )
@@ -26,18 +25,17 @@ from kipviz.cluster.timing.clock import Clock
 from kipviz.core.values import Value
 from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.messages.shares.share_groups import BATCH_OPTIMIZED
-from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
 from kipviz.records.placement import TRANSACTION_STATE
 from kipviz.records.transaction_state import TransactionRecord
+from kipviz.settings import broker_configs, client_configs, consumer_configs, model_settings
 
 KAFKA_VERSION = "4.4.0"
-TRANSACTION_VERSION = 2
+TRANSACTION_VERSION = broker_configs.TRANSACTION_VERSION.ours
 TRANSACTION_VERSIONS = (0, 1, 2)
-TRANSACTION_TIMEOUT_MS = 60_000  # transaction.timeout.ms of a producer without a configuration
 # How the consumer of a regular group becomes a member of it (group.protocol).
 PROTOCOLS = ("", MODERN, CLASSIC)
 INSTANT, STEPWISE = "instant", "stepwise"
-MIN_INSYNC_REPLICAS = ((TRANSACTION_STATE, 2),)  # transaction.state.log.min.isr
+MIN_INSYNC_REPLICAS = ((TRANSACTION_STATE, broker_configs.TRANSACTION_STATE_LOG_MIN_ISR.ours),)
 
 # The fields that decide which producer a process has, and with it the default of max_in_flight.
 _KIND_OF_PRODUCER = frozenset({"admin", "plain", "session"})
@@ -88,31 +86,33 @@ class Placement(Value, frozen=True):
 class Durations(Value, frozen=True):
     """The durations of timers that belong to the cluster as a whole, in ms; a timed clock uses them.
 
-    The defaults are Kafka's. `cluster.timing.durations.DURATIONS` has Kafka's name of each, and the durations that are
-    elsewhere: in the brokers' settings, and in an application's configuration.
+    The defaults are Kafka's; `kipviz.settings` has Kafka's name of each. `cluster.timing.durations.DURATIONS` has these
+    and the durations that are elsewhere: in the brokers' settings, and in an application's configuration.
     """
 
-    consumer_session_timeout_ms: int = 45_000
-    consumer_heartbeat_interval_ms: int = 5_000
-    share_session_timeout_ms: int = 45_000
-    share_heartbeat_interval_ms: int = 5_000
-    max_poll_interval_ms: int = 300_000
-    transactional_id_expiration_ms: int = 604_800_000
-    transactional_id_scan_ms: int = 3_600_000
-    retry_backoff_ms: int = 100
-    fetch_max_wait_ms: int = 500
-    max_block_ms: int = 60_000
-    metadata_max_idle_ms: int = 300_000
-    request_timeout_ms: int = 30_000
-    delivery_timeout_ms: int = 120_000
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 3_000
-    producer_id_expiration_ms: int = 86_400_000
-    producer_id_scan_ms: int = 600_000
-    retry_backoff_max_ms: int = 1_000
-    offsets_retention_minutes: int = 10_080
-    offsets_retention_check_ms: int = 600_000
-    log_retention_check_ms: int = 300_000
+    consumer_session_timeout_ms: int = broker_configs.GROUP_CONSUMER_SESSION_TIMEOUT_MS.ours
+    consumer_heartbeat_interval_ms: int = broker_configs.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS.ours
+    share_session_timeout_ms: int = broker_configs.GROUP_SHARE_SESSION_TIMEOUT_MS.ours
+    share_heartbeat_interval_ms: int = broker_configs.GROUP_SHARE_HEARTBEAT_INTERVAL_MS.ours
+    max_poll_interval_ms: int = consumer_configs.MAX_POLL_INTERVAL_MS.ours
+    transactional_id_expiration_ms: int = broker_configs.TRANSACTIONAL_ID_EXPIRATION_MS.ours
+    transactional_id_scan_ms: int = (
+        broker_configs.TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS.ours
+    )
+    retry_backoff_ms: int = client_configs.RETRY_BACKOFF_MS.ours
+    fetch_max_wait_ms: int = consumer_configs.FETCH_MAX_WAIT_MS.ours
+    max_block_ms: int = client_configs.MAX_BLOCK_MS.ours
+    metadata_max_idle_ms: int = client_configs.METADATA_MAX_IDLE_MS.ours
+    request_timeout_ms: int = client_configs.REQUEST_TIMEOUT_MS.ours
+    delivery_timeout_ms: int = client_configs.DELIVERY_TIMEOUT_MS.ours
+    session_timeout_ms: int = consumer_configs.SESSION_TIMEOUT_MS.ours
+    heartbeat_interval_ms: int = consumer_configs.HEARTBEAT_INTERVAL_MS.ours
+    producer_id_expiration_ms: int = broker_configs.PRODUCER_ID_EXPIRATION_MS.ours
+    producer_id_scan_ms: int = broker_configs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS.ours
+    retry_backoff_max_ms: int = client_configs.RETRY_BACKOFF_MAX_MS.ours
+    offsets_retention_minutes: int = broker_configs.OFFSETS_RETENTION_MINUTES.ours
+    offsets_retention_check_ms: int = broker_configs.OFFSETS_RETENTION_CHECK_INTERVAL_MS.ours
+    log_retention_check_ms: int = broker_configs.LOG_RETENTION_CHECK_INTERVAL_MS.ours
 
 
 class PlainSpec(Value, frozen=True):
@@ -121,8 +121,8 @@ class PlainSpec(Value, frozen=True):
     `max_in_flight` is max.in.flight.requests.per.connection.
     """
 
-    idempotence: bool = True
-    max_in_flight: int = MAX_IN_FLIGHT
+    idempotence: bool = client_configs.ENABLE_IDEMPOTENCE.ours
+    max_in_flight: int = client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.ours
 
 
 class ApplicationSpec(Value, frozen=True):
@@ -165,24 +165,24 @@ class ApplicationSpec(Value, frozen=True):
     share: bool
     source: str
     output: str
-    max_records: int = MAX_POLL_RECORDS
+    max_records: int = consumer_configs.MAX_POLL_RECORDS.ours
     explicit: bool = False
-    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS
+    transaction_timeout_ms: int = client_configs.TRANSACTION_TIMEOUT_MS.ours
     session: SessionSpec | None = None
-    two_phase_commit: bool = False
+    two_phase_commit: bool = client_configs.TRANSACTION_TWO_PHASE_COMMIT_ENABLE.ours
     admin: bool = False
     protocol: str = kafka_defaults.DEFAULT
     listener: bool = True
     database: bool = False
-    heartbeat_interval_ms: int = 0
-    work_ms: int = 0
+    heartbeat_interval_ms: int = client_configs.TRANSACTION_HEARTBEAT_INTERVAL_MS.ours
+    work_ms: int = model_settings.WORK_MS.ours
     acquire_mode: int = BATCH_OPTIMIZED
     callback: bool = False
     offset_fetch_version: int = 10
     tasks: tuple[str, ...] = ()
     read_uncommitted: bool = False
     further_sources: tuple[str, ...] = ()
-    instance_id: str = ""
+    instance_id: str = consumer_configs.GROUP_INSTANCE_ID.ours
     plain: PlainSpec | None = None
     shares: str = ""
     gathers: bool | None = None
@@ -190,11 +190,11 @@ class ApplicationSpec(Value, frozen=True):
     max_in_flight: int = kafka_defaults.DEFAULT_NUMBER
     buffer: int = 0
     auto_offset_reset: str = kafka_defaults.DEFAULT
-    assignors: tuple[str, ...] = (RANGE, COOPERATIVE_STICKY)
+    assignors: tuple[str, ...] = consumer_configs.PARTITION_ASSIGNMENT_STRATEGY.ours
     later_assignors: tuple[tuple[str, ...], ...] = ()
     threads: tuple[ThreadSpec, ...] = ()
     by_session: bool | None = None
-    rack: str = ""
+    rack: str = consumer_configs.CLIENT_RACK.ours
     further_members: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -210,7 +210,8 @@ class ApplicationSpec(Value, frozen=True):
         Raises:
             TypeError: if a name is not a field of this value.
         """
-        had_default = self.max_in_flight == MAX_IN_FLIGHT
+        usual = client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.default
+        had_default = self.max_in_flight == usual
         if had_default and "max_in_flight" not in changes and _KIND_OF_PRODUCER & changes.keys():
             changes["max_in_flight"] = kafka_defaults.DEFAULT_NUMBER
         return super().but(**changes)
@@ -255,11 +256,11 @@ class ClusterSpec(Value, frozen=True):
     records: tuple[tuple[str, int, tuple[str, ...]], ...]
     topic_ids: tuple[tuple[str, str], ...]
     budget: FaultBudget = FaultBudget()
-    internal_partitions: int = 50
-    replication: str = STEPWISE
+    internal_partitions: int = model_settings.INTERNAL_PARTITIONS.ours
+    replication: str = model_settings.REPLICATION.ours
     first_producer_id: int = 9
     kafka_version: str = KAFKA_VERSION
-    transaction_version: int = TRANSACTION_VERSION
+    transaction_version: int = broker_configs.TRANSACTION_VERSION.ours
     settings: BrokerSettings = BrokerSettings()
     group_configs: tuple[GroupConfig, ...] = ()
     dead_letter_topics: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The limits of the fields of a cluster's spec: types and ranges.
 
-For one of Kafka's settings the range is the one that Kafka checks when a broker starts. Limits that depend on other
+The range of a setting is in its definition (`kipviz.settings`). Limits that depend on other
 fields are checked in `spec`.
 """
 
@@ -19,8 +19,13 @@ from kipviz.core.field_types import why_not_as_declared
 from kipviz.core.values import Value
 from kipviz.records.placement import INTERNAL_TOPICS
 from kipviz.records.transaction_state import NOT_ENTERED
+from kipviz.settings import client_configs, topic_configs
+from kipviz.settings.broker_configs import LOG_RETENTION_MS
+from kipviz.settings.consumer_configs import GROUP_ID, MAX_POLL_RECORDS
+from kipviz.settings.setting_def import INT32, INT64, AnySetting, Place
+from kipviz.settings.table import settings_in
 
-INT16, INT32, INT64 = 2**15 - 1, 2**31 - 1, 2**63 - 1
+INT16 = 2**15 - 1
 # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH; a dash and the number of the partition.
 PARTITION = re.compile(r"(?!\.{1,2}-\d+$)[a-zA-Z0-9._-]{1,249}-(0|[1-9][0-9]*)")
 UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -35,37 +40,36 @@ class Limit(Value, frozen=True):
     name: str = ""
 
 
-# GroupCoordinatorConfig, ShareGroupConfig, ShareCoordinatorConfig, TransactionStateManagerConfig.
-OF_BROKERS: dict[str, Limit] = {
-    # Kafka's minimum is 2; with a single delivery, a search is as small as possible.
-    "delivery_count_limit": Limit(1, 10, "group.share.delivery.count.limit"),
-    # Kafka's minimum is 100: too many to follow record by record.
-    "record_locks_max": Limit(1, 10_000, "group.share.partition.max.record.locks"),
-    "updates_per_snapshot": Limit(0, 500, "share.coordinator.snapshot.update.records.per.snapshot"),
-    "transaction_max_timeout_ms": Limit(1, INT32, "transaction.max.timeout.ms"),
-    "record_lock_duration_ms": Limit(1_000, 3_600_000, "group.share.record.lock.duration.ms"),
-    "transaction_scan_ms": Limit(
-        1, INT32, "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-    ),
-    "initial_rebalance_delay_ms": Limit(0, INT32, "group.initial.rebalance.delay.ms"),
-    "share_group_max_size": Limit(1, 1_000, "group.share.max.size"),
-    "share_sessions_max": Limit(1, INT32, "group.share.max.share.sessions"),
-    "consumer_group_max_size": Limit(1, INT32, "group.consumer.max.size"),
-    "group_max_size": Limit(1, INT32, "group.max.size"),
-    "log_retention_ms": Limit(-1, INT64, "log.retention.ms"),
-    "consumer_assignment_interval_ms": Limit(0, 15_000, "group.consumer.assignment.interval.ms"),
-}
+def _limits_in(place: Place) -> dict[str, Limit]:
+    """Return the limits of the numbers among the settings that one part of a spec has."""
+    return {
+        each.field: Limit(each.lowest, each.most, _name(each))
+        for each in settings_in(place)
+        if each.lowest is not None and each.field not in OTHERWISE
+    }
+
+
+def _name(setting: AnySetting) -> str:
+    """Return Kafka's name of a setting, with the numbers that stand for names in the model."""
+    if not setting.is_kafkas:
+        return ""
+    return f"{setting.name}, {setting.coded}," if setting.coded else setting.name
+
+
+# These may be unset, or stand in `plain` in place of the application: `_numbers` checks them.
+OTHERWISE = frozenset(
+    {
+        client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.field,
+        client_configs.BUFFER_MEMORY.field,
+    }
+)
+OF_BROKERS: dict[str, Limit] = _limits_in(Place.BROKERS)
 # Settings of one share group; 0 means the broker's.
-OF_GROUPS: dict[str, Limit] = {
-    "delivery_count_limit": Limit(2, 10, "share.delivery.count.limit"),
-    "record_locks_max": Limit(1, 10_000, "share.partition.max.record.locks"),
-}
+OF_GROUPS: dict[str, Limit] = _limits_in(Place.GROUP)
 OF_APPLICATIONS: dict[str, Limit] = {
-    "transaction_timeout_ms": Limit(-(2**31), INT32, "transaction.timeout.ms"),
-    "heartbeat_interval_ms": Limit(0, INT32, "transaction.heartbeat.interval.ms"),
-    "work_ms": Limit(0, INT32),
-    "max_records": Limit(1, INT32),
-    "acquire_mode": Limit(0, 1, "share.acquire.mode, 0 for batch_optimized, 1 for record_limit,"),
+    **_limits_in(Place.APPLICATION),
+    # The head of a story has it under this name.
+    MAX_POLL_RECORDS.field: Limit(1, INT32, MAX_POLL_RECORDS.field),
 }
 # TransactionLogValue.json, and the possible values of TransactionMetadata. An epoch of -1 is never written.
 OF_TRANSACTIONS: dict[str, Limit] = {
@@ -73,15 +77,15 @@ OF_TRANSACTIONS: dict[str, Limit] = {
     "previous_producer_id": Limit(-1, INT64, "the previous producer id"),
     "next_producer_id": Limit(-1, INT64, "the next producer id"),
     "next_producer_epoch": Limit(-1, INT16, "the next producer epoch"),
-    "timeout_ms": Limit(1, INT32, "transaction.timeout.ms"),
+    "timeout_ms": Limit(1, INT32, client_configs.TRANSACTION_TIMEOUT_MS.name),
     "client_transaction_version": Limit(0, 2, "the transaction version of the client"),
     "version": Limit(0, 1, "the version of the record"),
-    "heartbeat_interval_ms": Limit(0, INT32, "transaction.heartbeat.interval.ms"),
+    "heartbeat_interval_ms": Limit(0, INT32, client_configs.TRANSACTION_HEARTBEAT_INTERVAL_MS.name),
     "start_timestamp_ms": Limit(-1, INT64, "the start timestamp"),
     "last_update_timestamp_ms": Limit(-1, INT64, "the timestamp of the last update"),
 }
 OF_CLUSTERS: dict[str, Limit] = {
-    "internal_partitions": Limit(1, 10_000),
+    **_limits_in(Place.CLUSTER),
     "first_producer_id": Limit(0, INT64 - 1_000_000),
     "staging_transaction_version": Limit(1, 2),
 }
@@ -155,10 +159,11 @@ def _numbers(spec: Any) -> Iterator[tuple[Limit, int, str, str]]:
     for partition, first, values in spec.records:
         yield Limit(0, INT64 - len(values)), first, "the first offset", partition
     for topic, least in spec.min_insync_replicas:
-        yield Limit(1, INT32), least, "min.insync.replicas", topic
+        yield Limit(1, INT32), least, topic_configs.MIN_INSYNC_REPLICAS.name, topic
     for app in spec.applications:
         most = app.max_in_flight if app.plain is None else app.plain.max_in_flight
-        yield Limit(1, INT32), most, "max.in.flight.requests.per.connection", app.name
+        name = client_configs.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.name
+        yield Limit(1, INT32), most, name, app.name
         yield Limit(0, INT32), app.buffer, "buffer", app.name
     for name in spec.budget.__struct_fields__:
         yield Limit(0, INT32), getattr(spec.budget, name), f"the budget for {name}", ""
@@ -174,7 +179,7 @@ def why_no_retention(spec: Any) -> str:
     if spec.settings.log_retention_ms < 0 or spec.clock.stamps:
         return ""
     return (
-        f"log.retention.ms ({spec.settings.log_retention_ms}) needs times in records (clock=timed, stamps=true); "
+        f"{LOG_RETENTION_MS.name} ({spec.settings.log_retention_ms}) needs times in records (clock=timed, stamps=true); "
         "-1 keeps them forever"
     )
 
@@ -192,7 +197,7 @@ def why_no_isolation(app: Any) -> str:
         return ""
     return (
         f"{app.name} is in a share group, which has one isolation level for all members: set isolation_level of "
-        f"{app.group_id} in group_configs (share.isolation.level), not read_uncommitted"
+        f"{app.group_id} in group_configs ({topic_configs.SHARE_ISOLATION_LEVEL.name}), not read_uncommitted"
     )
 
 
@@ -234,7 +239,11 @@ def _names(spec: Any) -> Iterator[str]:
         ("partition", "has its records", [partition for partition, _, _ in spec.records]),
         ("topic", "has its id", [topic for topic, _ in spec.topic_ids]),
         ("topic id", "is given", [topic_id for _, topic_id in spec.topic_ids]),
-        ("topic", "has min.insync.replicas", [topic for topic, _ in spec.min_insync_replicas]),
+        (
+            "topic",
+            f"has {topic_configs.MIN_INSYNC_REPLICAS.name}",
+            [topic for topic, _ in spec.min_insync_replicas],
+        ),
         ("share group", "is configured", [config.group_id for config in spec.group_configs]),
         ("transactional id", "was left", [left.transactional_id for left in spec.transactions]),
     )
@@ -244,7 +253,7 @@ def _names(spec: Any) -> Iterator[str]:
         yield f"the share group {strangers[0]} is configured, but no application is in it"
     for application in spec.applications:
         if not application.admin and not application.group_id:
-            yield f"{application.name} has no group.id, which its consumer needs"
+            yield f"{application.name} has no {GROUP_ID.name}, which its consumer needs"
         sources = (application.source, *application.further_sources)
         ids = (application.transactional_id, *application.tasks)
         yield from _twice(

@@ -21,10 +21,11 @@ from math import gcd
 from typing import Any, TypeAlias
 
 from kipviz.core.values import Value, WrittenEnum
+from kipviz.settings import model_settings
 
 UNTIMED, TIMED = "untimed", "timed"
 TICKS = ("exact", "next")
-NEVER = -1
+NEVER = model_settings.NEVER
 
 
 class Clock(Value, frozen=True):
@@ -39,13 +40,13 @@ class Clock(Value, frozen=True):
     effect. With `max_in_flight` it always waits.
     """
 
-    kind: str = UNTIMED
-    delay_max_ms: int = NEVER
-    tick: str = TICKS[0]
-    pause_max_ms: int = NEVER
-    refresh_ms: int = NEVER
-    stamps: bool = False
-    backs_off: bool = False
+    kind: str = model_settings.CLOCK.ours
+    delay_max_ms: int = model_settings.DELAY_MAX_MS.ours
+    tick: str = model_settings.TICK.ours
+    pause_max_ms: int = model_settings.PAUSE_MAX_MS.ours
+    refresh_ms: int = model_settings.REFRESH_MS.ours
+    stamps: bool = model_settings.STAMPS.ours
+    backs_off: bool = model_settings.BACKS_OFF.ours
 
     @property
     def timed(self) -> bool:

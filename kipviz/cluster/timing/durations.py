@@ -1,6 +1,6 @@
-"""Every duration of a timed clock: Kafka's name of the setting, its default, and where it is set.
+"""Every duration of a timed clock, and when it can occur in a cluster.
 
-Untimed nothing here is used. The values are the spec's: those of brokers and clients without another place are fields
+Untimed nothing here is used. A duration is a setting (`kipviz.settings`). The values are the spec's: those of brokers and clients without another place are fields
 of `Durations`, one for the whole cluster; a lock's and the scan's are in `BrokerSettings`, a transaction's and its
 heartbeat's belong to an application. All are in ms.
 
@@ -19,31 +19,38 @@ from kipviz.cluster.specs.kafka_defaults import CLASSIC
 from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import reset_duration_ms
-
-MINUTE_MS = 60_000
-SHIPPED, DRAFT, OURS = "shipped", "draft", "our inference"
+from kipviz.settings import broker_configs, client_configs, consumer_configs
+from kipviz.settings.setting_def import MINUTE_MS, SettingDef, default_ms
 
 
 class Duration(Value, frozen=True):
-    """One row: the setting as Kafka calls it, its default in ms, and its owner.
+    """A duration of a timed clock: its setting, and which values of it a cluster has, none if it cannot occur."""
 
-    `values` returns a cluster's values of it, none if it cannot occur.
-    """
-
-    setting: str
-    default_ms: int
-    of: str
-    what: str
-    status: str
-    source: str
+    definition: SettingDef[int]
     values: Callable[[ClusterSpec], tuple[int, ...]]
 
+    @property
+    def setting(self) -> str:
+        """Kafka's name of the setting."""
+        return self.definition.name
 
-def _durations_of(
-    name: str, occurs: Callable[[ClusterSpec], bool]
-) -> Callable[..., tuple[int, ...]]:
-    """Return a value of the cluster's `durations` if it can occur."""
-    return lambda spec: (getattr(spec.durations, name),) if occurs(spec) else ()
+    @property
+    def default_ms(self) -> int:
+        """Kafka's default in ms."""
+        return default_ms(self.definition)
+
+    @property
+    def what(self) -> str:
+        """What happens when it is over."""
+        return self.definition.says
+
+
+def _of_the_cluster(definition: SettingDef[int], occurs: Callable[[ClusterSpec], bool]) -> Duration:
+    """Return a duration that is a field of the cluster's `durations`, if it can occur."""
+    field = definition.field
+    return Duration(
+        definition, lambda spec: (getattr(spec.durations, field),) if occurs(spec) else ()
+    )
 
 
 def joins(spec: ClusterSpec) -> bool:
@@ -168,299 +175,69 @@ def beats(spec: ClusterSpec) -> bool:
 
 DURATIONS: tuple[Duration, ...] = (
     Duration(
-        "group.share.record.lock.duration.ms",
-        30_000,
-        "brokers",
-        "an acquisition lock expires",
-        SHIPPED,
-        "KIP-932; SharePartition.AcquisitionLockTimerTask",
+        broker_configs.GROUP_SHARE_RECORD_LOCK_DURATION_MS,
         lambda spec: (spec.settings.record_lock_duration_ms,),
     ),
     Duration(
-        "transaction.timeout.ms",
-        60_000,
-        "producer",
-        "an open transaction is aborted by the scan that finds it, an append to its log times out",
-        SHIPPED,
-        "KIP-98; TransactionStateManager.timedOutTransactions",
+        client_configs.TRANSACTION_TIMEOUT_MS,
         lambda spec: tuple(a.transaction_timeout_ms for a in spec.applications),
     ),
     Duration(
-        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-        10_000,
-        "brokers",
-        "the coordinator scans for transactions past their timeout",
-        SHIPPED,
-        "TransactionStateManagerConfig",
+        broker_configs.TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS,
         lambda spec: (spec.settings.transaction_scan_ms,),
     ),
+    Duration(client_configs.TRANSACTION_HEARTBEAT_INTERVAL_MS, _heartbeats),
     Duration(
-        "transaction.heartbeat.interval.ms",
-        0,
-        "producer",
-        "a heartbeat is due; after three silent intervals the transaction is aborted",
-        DRAFT,
-        "KIP-1309; where the interval begins is our inference",
-        _heartbeats,
-    ),
-    Duration(
-        "transaction.session.timeout.ms",
-        -1,
-        "session",
-        "a silent session expires; no page says how often it sends heartbeats: a third of this here",
-        DRAFT,
-        "KIP-1310 2.2, for the issue of KIP-1309",
+        client_configs.TRANSACTION_SESSION_TIMEOUT_MS,
         lambda spec: tuple(
             a.session.session_timeout_ms
             for a in spec.applications
             if a.session is not None and a.session.session_timeout_ms > 0
         ),
     ),
+    _of_the_cluster(broker_configs.GROUP_CONSUMER_SESSION_TIMEOUT_MS, joins_by_heartbeat),
+    _of_the_cluster(broker_configs.GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS, joins_by_heartbeat),
+    _of_the_cluster(consumer_configs.SESSION_TIMEOUT_MS, joins_classic),
+    _of_the_cluster(consumer_configs.HEARTBEAT_INTERVAL_MS, joins_classic),
     Duration(
-        "group.consumer.session.timeout.ms",
-        45_000,
-        "brokers",
-        "a silent member is removed from a regular group",
-        SHIPPED,
-        "KIP-848; GroupMetadataManager.scheduleConsumerGroupSessionTimeout",
-        _durations_of("consumer_session_timeout_ms", joins_by_heartbeat),
-    ),
-    Duration(
-        "group.consumer.heartbeat.interval.ms",
-        5_000,
-        "brokers",
-        "a member's next heartbeat is due, from when the last one was sent",
-        SHIPPED,
-        "KIP-848; AbstractHeartbeatRequestManager",
-        _durations_of("consumer_heartbeat_interval_ms", joins_by_heartbeat),
-    ),
-    Duration(
-        "session.timeout.ms",
-        45_000,
-        "consumer",
-        "a silent member is removed from a classic group",
-        SHIPPED,
-        "KIP-62, KIP-735; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
-        _durations_of("session_timeout_ms", joins_classic),
-    ),
-    Duration(
-        "heartbeat.interval.ms",
-        3_000,
-        "consumer",
-        "a classic member's next heartbeat is due",
-        SHIPPED,
-        "KIP-62; AbstractCoordinator.HeartbeatThread",
-        _durations_of("heartbeat_interval_ms", joins_classic),
-    ),
-    Duration(
-        "group.initial.rebalance.delay.ms",
-        3_000,
-        "brokers",
-        "an empty classic group begins its first generation, or waits once more",
-        SHIPPED,
-        "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule",
+        broker_configs.GROUP_INITIAL_REBALANCE_DELAY_MS,
         lambda spec: (spec.settings.initial_rebalance_delay_ms,) if joins_classic(spec) else (),
     ),
-    Duration(
-        "group.consumer.assignment.interval.ms",
-        1_000,
-        "brokers",
-        "a group of KIP-848 may have its next target; 0 here unless it is set",
-        SHIPPED,
-        "KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment",
-        _interval,
+    Duration(broker_configs.GROUP_CONSUMER_ASSIGNMENT_INTERVAL_MS, _interval),
+    _of_the_cluster(consumer_configs.MAX_POLL_INTERVAL_MS, joins),
+    _of_the_cluster(broker_configs.GROUP_SHARE_SESSION_TIMEOUT_MS, joins_shares),
+    _of_the_cluster(broker_configs.GROUP_SHARE_HEARTBEAT_INTERVAL_MS, joins_shares),
+    _of_the_cluster(broker_configs.TRANSACTIONAL_ID_EXPIRATION_MS, expires),
+    _of_the_cluster(
+        broker_configs.TRANSACTION_REMOVE_EXPIRED_TRANSACTION_CLEANUP_INTERVAL_MS, expires
     ),
+    _of_the_cluster(broker_configs.PRODUCER_ID_EXPIRATION_MS, forgets),
+    _of_the_cluster(broker_configs.PRODUCER_ID_EXPIRATION_CHECK_INTERVAL_MS, forgets),
     Duration(
-        "max.poll.interval.ms",
-        300_000,
-        "consumer",
-        "a member that has to revoke partitions or rejoin is removed (rebalance timeout); a consumer that did not poll leaves its group",
-        SHIPPED,
-        "KIP-62, KIP-848; GroupMetadataManager.scheduleConsumerGroupRebalanceTimeout, "
-        "AbstractCoordinator.HeartbeatThread, AbstractHeartbeatRequestManager.poll",
-        _durations_of("max_poll_interval_ms", joins),
-    ),
-    Duration(
-        "group.share.session.timeout.ms",
-        45_000,
-        "brokers",
-        "a silent member is removed from a share group",
-        SHIPPED,
-        "KIP-932; GroupMetadataManager.scheduleShareGroupSessionTimeout",
-        _durations_of("share_session_timeout_ms", joins_shares),
-    ),
-    Duration(
-        "group.share.heartbeat.interval.ms",
-        5_000,
-        "brokers",
-        "a share group member's next heartbeat is due",
-        SHIPPED,
-        "KIP-932; ShareHeartbeatRequestManager",
-        _durations_of("share_heartbeat_interval_ms", joins_shares),
-    ),
-    Duration(
-        "transactional.id.expiration.ms",
-        604_800_000,
-        "brokers",
-        "an unused transactional id expires, in the scan that finds it",
-        SHIPPED,
-        "KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
-        _durations_of("transactional_id_expiration_ms", expires),
-    ),
-    Duration(
-        "transaction.remove.expired.transaction.cleanup.interval.ms",
-        3_600_000,
-        "brokers",
-        "the coordinator scans for unused transactional ids",
-        SHIPPED,
-        "TransactionStateManagerConfig",
-        _durations_of("transactional_id_scan_ms", expires),
-    ),
-    Duration(
-        "producer.id.expiration.ms",
-        86_400_000,
-        "brokers",
-        "a log expires a silent producer, in the check that finds it",
-        SHIPPED,
-        "KIP-854; ProducerStateManager.isProducerExpired",
-        _durations_of("producer_id_expiration_ms", forgets),
-    ),
-    Duration(
-        "producer.id.expiration.check.interval.ms",
-        600_000,
-        "brokers",
-        "a log scans for silent producers",
-        SHIPPED,
-        "TransactionLogConfig (internal); UnifiedLog",
-        _durations_of("producer_id_scan_ms", forgets),
-    ),
-    Duration(
-        "offsets.retention.minutes",
-        604_800_000,
-        "brokers",
-        "an unneeded offset expires, in the check that finds it",
-        SHIPPED,
-        "KIP-211, KIP-496; OffsetMetadataManager.cleanupExpiredOffsets",
+        broker_configs.OFFSETS_RETENTION_MINUTES,
         lambda spec: (offsets_retention_ms(spec),) if forgets_offsets(spec) else (),
     ),
-    Duration(
-        "offsets.retention.check.interval.ms",
-        600_000,
-        "brokers",
-        "the coordinator scans for unneeded offsets",
-        SHIPPED,
-        "KIP-211; GroupCoordinatorService",
-        _durations_of("offsets_retention_check_ms", forgets_offsets),
+    _of_the_cluster(broker_configs.OFFSETS_RETENTION_CHECK_INTERVAL_MS, forgets_offsets),
+    Duration(client_configs.RETRY_BACKOFF_MS, _retry_backoff),
+    _of_the_cluster(client_configs.RETRY_BACKOFF_MAX_MS, pipelines),
+    _of_the_cluster(
+        consumer_configs.FETCH_MAX_WAIT_MS,
+        lambda spec: joins(spec) or rests(spec) or limits_sessions(spec),
     ),
-    Duration(
-        "retry.backoff.ms",
-        100,
-        "clients",
-        "a request that failed with a retriable error is sent again, also one for unstable offsets (KIP-447)",
-        SHIPPED,
-        "CommonClientConfigs; batches that are sent again grow it (KIP-580), other requests do not",
-        _retry_backoff,
+    _of_the_cluster(
+        client_configs.MAX_BLOCK_MS, lambda spec: looks_up(spec) or times_calls_out(spec)
     ),
-    Duration(
-        "retry.backoff.max.ms",
-        1_000,
-        "producer",
-        "a batch that failed several times is sent again",
-        SHIPPED,
-        "KIP-580; ExponentialBackoff, without its jitter",
-        _durations_of("retry_backoff_max_ms", pipelines),
+    _of_the_cluster(client_configs.METADATA_MAX_IDLE_MS, looks_up),
+    _of_the_cluster(
+        client_configs.REQUEST_TIMEOUT_MS, lambda spec: gives_up(spec) or resets_by_time(spec)
     ),
+    _of_the_cluster(client_configs.DELIVERY_TIMEOUT_MS, expires_batches),
     Duration(
-        "fetch.max.wait.ms",
-        500,
-        "consumer",
-        "a poll() without new records fetches again",
-        SHIPPED,
-        "ConsumerConfig; the brokers wait in Kafka, the client here",
-        _durations_of(
-            "fetch_max_wait_ms", lambda spec: joins(spec) or rests(spec) or limits_sessions(spec)
-        ),
-    ),
-    Duration(
-        "max.block.ms",
-        60_000,
-        "producer",
-        "a blocking call returns without its result",
-        SHIPPED,
-        "KIP-98, KIP-1319; KafkaProducer",
-        _durations_of("max_block_ms", lambda spec: looks_up(spec) or times_calls_out(spec)),
-    ),
-    Duration(
-        "metadata.max.idle.ms",
-        300_000,
-        "producer",
-        "the metadata of an unused topic expires",
-        SHIPPED,
-        "KIP-526; ProducerMetadata",
-        _durations_of("metadata_max_idle_ms", looks_up),
-    ),
-    Duration(
-        "request.timeout.ms",
-        30_000,
-        "clients and brokers",
-        "a client closes the connection of a request without a response; a by_duration reset without a record asks again",
-        SHIPPED,
-        "NetworkClient.handleTimedOutRequests",
-        _durations_of("request_timeout_ms", lambda spec: gives_up(spec) or resets_by_time(spec)),
-    ),
-    Duration(
-        "delivery.timeout.ms",
-        120_000,
-        "producer",
-        "a batch expires, from when it was made",
-        SHIPPED,
-        "KIP-91; RecordAccumulator.expiredBatches",
-        _durations_of("delivery_timeout_ms", expires_batches),
-    ),
-    Duration(
-        "log.retention.ms",
-        604_800_000,
-        "brokers",
-        "a batch is deleted from the front of its log",
-        SHIPPED,
-        "KIP-107; UnifiedLog.deleteRetentionMsBreachedSegments (log.retention.hours is 168)",
+        broker_configs.LOG_RETENTION_MS,
         lambda spec: (spec.settings.log_retention_ms,) if retains(spec) else (),
     ),
-    Duration(
-        "log.retention.check.interval.ms",
-        300_000,
-        "brokers",
-        "a job scans for expired data",
-        SHIPPED,
-        "LogManager.cleanupLogs",
-        _durations_of("log_retention_check_ms", retains),
-    ),
+    _of_the_cluster(broker_configs.LOG_RETENTION_CHECK_INTERVAL_MS, retains),
 )
-
-# Kafka's names by those of the fields of `Durations`.
-FIELDS: dict[str, str] = {
-    "group.consumer.session.timeout.ms": "consumer_session_timeout_ms",
-    "group.consumer.heartbeat.interval.ms": "consumer_heartbeat_interval_ms",
-    "group.share.session.timeout.ms": "share_session_timeout_ms",
-    "group.share.heartbeat.interval.ms": "share_heartbeat_interval_ms",
-    "max.poll.interval.ms": "max_poll_interval_ms",
-    "transactional.id.expiration.ms": "transactional_id_expiration_ms",
-    "transaction.remove.expired.transaction.cleanup.interval.ms": "transactional_id_scan_ms",
-    "retry.backoff.ms": "retry_backoff_ms",
-    "retry.backoff.max.ms": "retry_backoff_max_ms",
-    "fetch.max.wait.ms": "fetch_max_wait_ms",
-    "max.block.ms": "max_block_ms",
-    "metadata.max.idle.ms": "metadata_max_idle_ms",
-    "request.timeout.ms": "request_timeout_ms",
-    "delivery.timeout.ms": "delivery_timeout_ms",
-    "session.timeout.ms": "session_timeout_ms",
-    "heartbeat.interval.ms": "heartbeat_interval_ms",
-    "producer.id.expiration.ms": "producer_id_expiration_ms",
-    "producer.id.expiration.check.interval.ms": "producer_id_scan_ms",
-    "offsets.retention.minutes": "offsets_retention_minutes",
-    "offsets.retention.check.interval.ms": "offsets_retention_check_ms",
-    "log.retention.check.interval.ms": "log_retention_check_ms",
-}
 
 
 def occurring(spec: ClusterSpec) -> Iterator[tuple[Duration, tuple[int, ...]]]:

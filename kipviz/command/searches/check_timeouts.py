@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import argparse
 
-from kipviz.checking.timed.time_limits import Advice, BadLimits, Limits, advice
+from kipviz.checking.timed.time_limits import (
+    DELIVERIES,
+    LOCK,
+    SCAN,
+    TIMEOUT,
+    Advice,
+    BadLimits,
+    Limits,
+    advice,
+)
 from kipviz.command.arguments import add_json, count
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
+from kipviz.settings.model_settings import REFRESH_MS
 
 HELP = "check lock duration, transaction timeout and batch work time against each other"
 OPTIONS = {
-    "lock": "group.share.record.lock.duration.ms",
-    "timeout": "transaction.timeout.ms",
+    "lock": LOCK.name,
+    "timeout": TIMEOUT.name,
     "work": "the longest time the application works on a batch, in ms",
-    "scan": "transaction.abort.timed.out.transaction.cleanup.interval.ms",
-    "look_up": "how often a leader looks up the outcome of transactional acknowledgements (our inference)",
-    "deliveries": "group.share.delivery.count.limit",
+    "scan": SCAN.name,
+    "look_up": REFRESH_MS.says,
+    "deliveries": DELIVERIES.name,
     "aborts": "how many consecutive aborts a record must survive",
 }
 

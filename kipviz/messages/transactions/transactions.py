@@ -11,6 +11,7 @@ from typing import ClassVar
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 
 
 class InitProducerId(Message, frozen=True):
@@ -22,7 +23,7 @@ class InitProducerId(Message, frozen=True):
     API_KEY: ClassVar[int] = 22
     VERSION: ClassVar[int] = 5
     transactional_id: str | None
-    transaction_timeout_ms: int = 60_000
+    transaction_timeout_ms: int = TRANSACTION_TIMEOUT_MS.default
     producer_id: int = -1
     producer_epoch: int = -1
     version: int = 5

@@ -38,9 +38,10 @@ from kipviz.recordings.auditing.offset_rules import OffsetComparison
 from kipviz.recordings.auditing.single_evidence import judge_irregular
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 from kipviz.records.transaction_state import TransactionState
+from kipviz.settings.broker_configs import TRANSACTION_MAX_TIMEOUT_MS
 
-# The timeout of a transaction if no coordinator reports it: transaction.max.timeout.ms.
-LONGEST_TIMEOUT_MS = 900_000
+# The timeout of a transaction if no coordinator reports it.
+LONGEST_TIMEOUT_MS = TRANSACTION_MAX_TIMEOUT_MS.default
 NO_TIME_LIMIT = 2**31 - 1
 _PREPARED = (TransactionState.PREPARE_COMMIT.value, TransactionState.PREPARE_ABORT.value)
 

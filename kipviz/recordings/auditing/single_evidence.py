@@ -22,9 +22,10 @@ from kipviz.recordings.auditing.audit_evidence import (
 )
 from kipviz.recordings.auditing.audit_findings import POSSIBLE, SURE, LogFinding
 from kipviz.records.share_group_state import RecordState
+from kipviz.settings.broker_configs import PRODUCER_ID_EXPIRATION_MS
 
-# A broker forgets a producer, with its sequences, that was silent for so long (producer.id.expiration.ms).
-FORGOTTEN_MS = 86_400_000
+# A broker forgets a producer, with its sequences, that was silent for so long.
+FORGOTTEN_MS = PRODUCER_ID_EXPIRATION_MS.default
 
 
 def findings_alone(evidence: Evidence) -> Iterator[LogFinding]:

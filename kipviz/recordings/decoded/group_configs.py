@@ -14,24 +14,16 @@ from kipviz.brokers.settings import GroupConfig
 from kipviz.core.values import Value
 from kipviz.messages.groups.reset_policy import BY_DURATION
 from kipviz.recordings.recorded import Exchange
+from kipviz.settings.topic_configs import GROUP_CONFIGS, SHARE_AUTO_OFFSET_RESET
 
 API = "INCREMENTAL_ALTER_CONFIGS"
 # ConfigResource.Type.GROUP, and the operations on a group's settings.
 GROUP_RESOURCE = 32
 SET, DELETE = 0, 1
-RESET = "share.auto.offset.reset"
+RESET = SHARE_AUTO_OFFSET_RESET.name
 # The settings of a share group that an operator may change, with their names in the model.
 GROUP_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    RESET: ("auto_offset_reset", str),
-    "share.isolation.level": ("isolation_level", str),
-    "share.delivery.count.limit": ("delivery_count_limit", int),
-    "share.partition.max.record.locks": ("record_locks_max", int),
-    "errors.deadletterqueue.topic.name": ("dead_letter_topic", str),
-    "errors.deadletterqueue.copy.record.enable": (
-        "dead_letter_copy_record",
-        lambda value: value == "true",
-    ),
-    "share.renew.acknowledge.enable": ("renew_acknowledge_enable", lambda value: value == "true"),
+    each.name: (each.field, each.type.parse) for each in GROUP_CONFIGS
 }
 
 

@@ -21,8 +21,6 @@ from kipviz.messages.errors import Errors
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name
 
-# share.coordinator.state.topic.prune.interval.ms: five minutes.
-PRUNE_MS = 300_000
 HIGH_WATERMARK = -1
 API = "DELETE_RECORDS"
 

@@ -26,6 +26,7 @@ from kipviz.recordings.files.checksums import Numbers
 from kipviz.recordings.files.segments import COMPACTED_TOPICS
 from kipviz.recordings.recording_error import WHOLE, RecordingError
 from kipviz.records.placement import topic_of
+from kipviz.settings.topic_configs import REMOTE_STORAGE_ENABLE
 
 # Spark cuts its own files at 128 MB; a part and its columns must fit beside others into a worker's memory.
 PART_BYTES = 64 << 20
@@ -153,7 +154,7 @@ def _parts_of(
         topic = topic_of(place.name)
         if topics and topic not in topics:
             continue
-        tiered = ("remote.storage.enable", "true") in known.settings_of("topic", topic)
+        tiered = (REMOTE_STORAGE_ENABLE.name, "true") in known.settings_of("topic", topic)
         files = sorted(each for each in place.iterdir() if each.suffix == ".log")
         for file in files:
             size = file.stat().st_size

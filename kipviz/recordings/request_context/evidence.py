@@ -24,7 +24,6 @@ from kipviz.recordings.decoded.cluster_metadata import (
 )
 from kipviz.recordings.decoded.elections import Decision, elected_of, placements_of
 from kipviz.recordings.decoded.group_configs import GROUP_SETTINGS, ConfigChange, changes_in
-from kipviz.recordings.decoded.log_starts import PRUNE_MS
 from kipviz.recordings.files.broker_folder import (
     partitions_in,
     topic_ids_in,
@@ -38,18 +37,22 @@ from kipviz.recordings.request_context.admission import Allowed, allowed_by, all
 from kipviz.recordings.request_context.handmade_requests import Sent, sent_in
 from kipviz.records.placement import TRANSACTION_STATE, topic_of
 from kipviz.scenarios.setting_changes import KAFKA_NAMES
+from kipviz.settings.broker_configs import (
+    PRODUCER_ID_EXPIRATION_MS,
+    TRANSACTION_VERSION,
+)
+from kipviz.settings.broker_configs import (
+    SHARE_COORDINATOR_STATE_TOPIC_PRUNE_INTERVAL_MS as PRUNE_INTERVAL,
+)
+from kipviz.settings.topic_configs import (
+    ERRORS_DEADLETTERQUEUE_GROUP_ENABLE,
+    INDEX_INTERVAL_BYTES,
+    MIN_INSYNC_REPLICAS,
+)
 
-# producer.id.expiration.ms: a day.
-PRODUCER_EXPIRY_MS = 86_400_000
 # The assumed settings of a broker. A replay compares one request at a time: what a broker collects meanwhile, and the
 # interval between two target assignments of a group, are in the recorded requests and times.
 OF_A_BROKER = BrokerSettings(asks_together=False, consumer_assignment_interval_ms=0)
-# The setting that a topic needs before a broker copies dead letters to it.
-TAKES_DEAD_LETTERS = "errors.deadletterqueue.group.enable"
-PRUNE_INTERVAL = "share.coordinator.state.topic.prune.interval.ms"
-MIN_INSYNC_REPLICAS = "min.insync.replicas"
-# index.interval.bytes: a shorter log has no entry in its index.
-INDEX_INTERVAL = 4_096
 # Each takes a few kilobytes beside the world from which it was made.
 WORLDS_MAX = 20_000
 # APIs whose requests name a share group.
@@ -85,13 +88,13 @@ class Evidence(Value, frozen=True):
     indexed: tuple[str, ...] = ()
     first_producer_id: int | None = None
     dead_letter_topics: tuple[str, ...] = ()
-    producer_expiry_ms: int = PRODUCER_EXPIRY_MS
+    producer_expiry_ms: int = PRODUCER_ID_EXPIRATION_MS.default
     levels: tuple[int, ...] = TRANSACTION_VERSIONS[::-1]
     decisions: tuple[Decision, ...] = ()
     min_insync_replicas: tuple[tuple[str, int], ...] = ()
     allowed: tuple[Allowed, ...] = ()
     sent: tuple[Sent, ...] = ()
-    prune_ms: int = PRUNE_MS
+    prune_ms: int = PRUNE_INTERVAL.default
     removed: tuple[tuple[str, str], ...] = ()
     led: tuple[Decision, ...] = ()
     not_read: tuple[str, ...] = ()
@@ -126,13 +129,16 @@ def of_recording(folder: Path) -> Evidence:
         _list_indexed(partitions_in(folder)),
         0,
         _dead_letter_topics(recording),
-        int(recording.settings.get("producer.id.expiration.ms") or PRODUCER_EXPIRY_MS),
+        int(
+            recording.settings.get(PRODUCER_ID_EXPIRATION_MS.name)
+            or PRODUCER_ID_EXPIRATION_MS.default
+        ),
         _levels(recording),
         recording.decisions,
         _min_insync_replicas(recording),
         allowed_in(recording),
         sent_in(recording, names),
-        int(recording.settings.get(PRUNE_INTERVAL) or PRUNE_MS),
+        int(recording.settings.get(PRUNE_INTERVAL.name) or PRUNE_INTERVAL.default),
         led=recording.decisions,
     )
 
@@ -213,8 +219,8 @@ def of_brokers(
         () if cluster is None else _configs_of(known, exchanges),
         first.broker if known.decisions and not led else -1,
         indexed=_list_indexed(folders),
-        dead_letter_topics=_topics_with(known, TAKES_DEAD_LETTERS, "true"),
-        levels=known.levels_of("transaction.version") or TRANSACTION_VERSIONS[::-1],
+        dead_letter_topics=_topics_with(known, ERRORS_DEADLETTERQUEUE_GROUP_ENABLE.name, "true"),
+        levels=known.levels_of(TRANSACTION_VERSION.name) or TRANSACTION_VERSIONS[::-1],
         decisions=decisions,
         min_insync_replicas=_more_replicas(known, folders) if led else (),
         allowed=allowed_by(known.acl_changes),
@@ -235,12 +241,12 @@ def _topics_with(known: ClusterMetadata, key: str, value: str) -> tuple[str, ...
 def _more_replicas(known: ClusterMetadata, folders: Iterable[Path]) -> tuple[tuple[str, int], ...]:
     """Return the topics that have a log here and a min.insync.replicas, their own or the whole cluster's."""
     here = {topic_of(each.name) for each in folders}
-    of_all = dict(known.settings_of("broker", "")).get(MIN_INSYNC_REPLICAS, "")
+    of_all = dict(known.settings_of("broker", "")).get(MIN_INSYNC_REPLICAS.name, "")
     found = {topic: of_all for topic, _ in known.topics}
     found |= {
         name: value
         for kind, name, key, value in known.configs
-        if (kind, key) == ("topic", MIN_INSYNC_REPLICAS)
+        if (kind, key) == ("topic", MIN_INSYNC_REPLICAS.name)
     }
     return tuple(
         (topic, int(value)) for topic, value in found.items() if topic in here and value.isdecimal()
@@ -280,7 +286,7 @@ def elections_of(entries: Iterable[Entry]) -> dict[str, tuple[tuple[int, int], .
 def _list_indexed(folders: Iterable[Path]) -> tuple[str, ...]:
     """Return the partitions that are long enough for an index."""
     sizes = {f.name: sum(log.stat().st_size for log in f.glob("*.log")) for f in folders}
-    return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL)
+    return tuple(name for name, size in sizes.items() if size >= INDEX_INTERVAL_BYTES.default)
 
 
 def _one_by_one(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -302,11 +308,11 @@ def _parts(entry: Entry) -> Iterator[Entry]:
 
 def _levels(recording: Recording) -> tuple[int, ...]:
     """Return the levels of transaction.version that the cluster had during the recording."""
-    last = recording.features.get("transaction.version") or 0
+    last = recording.features.get(TRANSACTION_VERSION.name) or 0
     told = [
         call.arguments["from"]
         for call in recording.calls
-        if call.name == "updateFeatures" and call.arguments["feature"] == "transaction.version"
+        if call.name == "updateFeatures" and call.arguments["feature"] == TRANSACTION_VERSION.name
     ]
     return tuple(dict.fromkeys((last, *told)))
 
@@ -328,16 +334,17 @@ def _dead_letter_topics(recording: Recording) -> tuple[str, ...]:
     return tuple(
         call.arguments["topic"]
         for call in recording.calls
-        if call.name == "createTopics" and call.arguments.get(TAKES_DEAD_LETTERS) == "true"
+        if call.name == "createTopics"
+        and call.arguments.get(ERRORS_DEADLETTERQUEUE_GROUP_ENABLE.name) == "true"
     )
 
 
 def _min_insync_replicas(recording: Recording) -> tuple[tuple[str, int], ...]:
     """Return the topics that were created with a min.insync.replicas."""
     return tuple(
-        (call.arguments["topic"], int(call.arguments[MIN_INSYNC_REPLICAS]))
+        (call.arguments["topic"], int(call.arguments[MIN_INSYNC_REPLICAS.name]))
         for call in recording.calls
-        if call.name == "createTopics" and MIN_INSYNC_REPLICAS in call.arguments
+        if call.name == "createTopics" and MIN_INSYNC_REPLICAS.name in call.arguments
     )
 
 

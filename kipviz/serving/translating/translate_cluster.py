@@ -23,6 +23,7 @@ from kipviz.records.placement import (
     topic_of,
 )
 from kipviz.serving.translating.reply_context import HOST, Asked, Desk, Replies
+from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 API_VERSIONS = 18
 CLUSTER_ID = "kipviz-simulated-cluster"
@@ -124,7 +125,7 @@ def api_versions(announced: Iterable[tuple[int, int, int]], features: Features) 
     levels = {
         "group.version": 1,
         "share.version": min(features.share_version, 1),
-        "transaction.version": features.transaction_version,
+        TRANSACTION_VERSION.name: features.transaction_version,
     }
     return {
         "ErrorCode": Errors.NONE,

@@ -19,8 +19,13 @@ from kipviz.messages.events import LOCK_RAN_OUT, RecordsMoved, TimePassed
 from kipviz.records.share_group_state import RecordState
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.script import Beat, play
+from kipviz.settings.broker_configs import (
+    GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS,
+    GROUP_SHARE_RECORD_LOCK_DURATION_MS,
+)
 
 ALERT_AFTER_MS = 60_000
+LOCK_MS = GROUP_SHARE_RECORD_LOCK_DURATION_MS.default
 # The text's own rule of corner case 6 alone, and the text as a whole.
 OWN_RULE, AS_WRITTEN = "finding-D", "as-written"
 # How many steps of the story lead to the staging of the records, and to the decision.
@@ -42,12 +47,12 @@ class Gauge(Value, frozen=True):
     staged: int
 
 
-def watched(design: str, *, commits: bool, lock_ms: int = 30_000) -> Gauge:
+def watched(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Gauge:
     """Return the metrics of the run that `undisturbed` makes with the same arguments."""
     return _gauge(undisturbed(design, commits=commits, lock_ms=lock_ms))
 
 
-def undisturbed(design: str, *, commits: bool, lock_ms: int = 30_000) -> Trace:
+def undisturbed(design: str, *, commits: bool, lock_ms: int = LOCK_MS) -> Trace:
     """Run one batch of `kip-1289-small` up to its staging or its commit, and let time pass.
 
     `lock_ms` is group.share.record.lock.duration.ms. Without `commits` the producer does nothing after the staging, as
@@ -100,9 +105,13 @@ def never_raised() -> str:
     """Return how long the records of an abandoned batch are TX_PENDING under the text's own lock rule."""
     told = []
     for label, design, lock_ms in (
-        ("a lock of 30 s, the default", OWN_RULE, 30_000),
-        ("a lock of 60 s, the longest that a group may ask for by default", OWN_RULE, 60_000),
-        ("repaired, with a lock of 30 s", "repaired", 30_000),
+        ("a lock of 30 s, the default", OWN_RULE, LOCK_MS),
+        (
+            "a lock of 60 s, the longest that a group may ask for by default",
+            OWN_RULE,
+            GROUP_SHARE_MAX_RECORD_LOCK_DURATION_MS.default,
+        ),
+        ("repaired, with a lock of 30 s", "repaired", LOCK_MS),
     ):
         lasts = watched(design, commits=False, lock_ms=lock_ms).pending_ms
         raised = "the alert is raised" if lasts > ALERT_AFTER_MS else "no alert"

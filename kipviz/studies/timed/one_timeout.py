@@ -25,9 +25,12 @@ from kipviz.messages.events import TimePassed, TransactionDecided
 from kipviz.properties.verdict import HOLDS, Finding
 from kipviz.scenarios.library import scenario
 from kipviz.scenarios.scenario import at_levels
+from kipviz.settings.broker_configs import TRANSACTION_MAX_TIMEOUT_MS
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.studies.study import Study
 
 HEARTBEAT_MS = 10_000
+LONGEST_MS = TRANSACTION_MAX_TIMEOUT_MS.default
 OUTPUT = "output-A-0"
 FOR_EVER = -1
 
@@ -69,9 +72,9 @@ SITUATIONS = (
     Situation("a checkpoint of 10 min", 600_000),
 )
 RIVALS = (
-    Limits("one time-out, Kafka's default of 60 s", "kafka", 60_000),
-    Limits("one time-out, the 15 min that brokers allow", "kafka", 900_000),
-    Limits("15 min, and a heartbeat every 10 s (KIP-1309)", "kip-1309", 900_000, HEARTBEAT_MS),
+    Limits("one time-out, Kafka's default of 60 s", "kafka", TRANSACTION_TIMEOUT_MS.default),
+    Limits("one time-out, the 15 min that brokers allow", "kafka", LONGEST_MS),
+    Limits("15 min, and a heartbeat every 10 s (KIP-1309)", "kip-1309", LONGEST_MS, HEARTBEAT_MS),
     Limits("none: two-phase commit (KIP-939)", "kip-939", 0),
     Limits("none, and a heartbeat every 10 s", "kip-1309", 0, HEARTBEAT_MS),
 )
@@ -132,7 +135,7 @@ def cluster(limits: Limits, situation: Situation) -> ClusterSpec:
     two_phase = not limits.timeout_ms
     plain = scenario("kip-1309-dead-writer").spec
     app = plain.applications[0].but(
-        transaction_timeout_ms=limits.timeout_ms or 60_000,
+        transaction_timeout_ms=limits.timeout_ms or TRANSACTION_TIMEOUT_MS.default,
         two_phase_commit=two_phase,
         heartbeat_interval_ms=limits.heartbeat_ms,
         work_ms=situation.work_ms,

@@ -17,6 +17,8 @@ from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
 from kipviz.messages.errors import Errors
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
+from kipviz.settings.topic_configs import SHARE_RENEW_ACKNOWLEDGE_ENABLE
 
 # The owner of the value found, if it is not the broker as a whole.
 HOLDER = {
@@ -30,7 +32,7 @@ HOLDER = {
 WORDS = {
     "outcome durable": ("of", "result:"),
     "leader": ("this is Broker", "leader: Broker"),
-    "transaction.timeout.ms": ("request", "at most"),
+    TRANSACTION_TIMEOUT_MS.name: ("request", "at most"),
     "transaction version": ("needs", "finalized"),
     "share.version": ("needs", "finalized"),
     "request version": ("version", "instead of"),
@@ -55,7 +57,7 @@ WORDS = {
     "session epoch": ("request", "session"),
     "share sessions": ("at most", "open:"),
     "records requested with a renewal": ("request", "allowed:"),
-    "share.renew.acknowledge.enable": ("needs", "configured"),
+    SHARE_RENEW_ACKNOWLEDGE_ENABLE.name: ("needs", "configured"),
     "acknowledge type": ("request", "allowed:"),
     "first offset": ("request", "cached from"),
     "last offset": ("request", "cached up to"),

@@ -19,13 +19,13 @@ from kipviz.messages.wire.decoding import Incoming, NotModelledError
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.classic_groups import NO_GENERATION, RANGE, Subscription
+from kipviz.settings.consumer_configs import MAX_POLL_INTERVAL_MS, SESSION_TIMEOUT_MS
 
 PROTOCOL_TYPE = "consumer"
 # The version of the consumers' structures.
 CONSUMER_PROTOCOL = 3
 # From this version on a LeaveGroup has a list of members (KIP-345).
 LEAVES_TOGETHER = 3
-SESSION_TIMEOUT_MS, REBALANCE_TIMEOUT_MS = 45_000, 300_000
 
 JOIN_GROUP_REQUEST = Schema(
     "JoinGroupRequest",
@@ -424,11 +424,8 @@ APIS: tuple[Api, ...] = (
             JOIN_GROUP_REQUEST,
             _join,
             {
-                "JoinGroupRequest.SessionTimeoutMs": (SESSION_TIMEOUT_MS, "session.timeout.ms"),
-                "JoinGroupRequest.RebalanceTimeoutMs": (
-                    REBALANCE_TIMEOUT_MS,
-                    "max.poll.interval.ms",
-                ),
+                "JoinGroupRequest.SessionTimeoutMs": SESSION_TIMEOUT_MS.fixed,
+                "JoinGroupRequest.RebalanceTimeoutMs": MAX_POLL_INTERVAL_MS.fixed,
                 "JoinGroupRequest.ProtocolType": (PROTOCOL_TYPE, "every consumer"),
             },
             _SUBSCRIBED,

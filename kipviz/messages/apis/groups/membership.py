@@ -17,6 +17,10 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
+from kipviz.settings.broker_configs import (
+    GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS,
+    GROUP_SHARE_HEARTBEAT_INTERVAL_MS,
+)
 
 # The first version with SubscribedTopicRegex.
 HAS_REGEX = 1
@@ -190,10 +194,7 @@ APIS: tuple[Api, ...] = (
             CONSUMER_GROUP_HEARTBEAT_RESPONSE,
             _heartbeat_answer,
             {
-                "ConsumerGroupHeartbeatResponse.HeartbeatIntervalMs": (
-                    5000,
-                    "group.consumer.heartbeat.interval.ms",
-                )
+                "ConsumerGroupHeartbeatResponse.HeartbeatIntervalMs": GROUP_CONSUMER_HEARTBEAT_INTERVAL_MS.fixed
             },
         ),
         role=Role.GROUP_COORDINATOR,
@@ -237,10 +238,7 @@ APIS: tuple[Api, ...] = (
             SHARE_GROUP_HEARTBEAT_RESPONSE,
             _heartbeat_answer,
             {
-                "ShareGroupHeartbeatResponse.HeartbeatIntervalMs": (
-                    5000,
-                    "group.share.heartbeat.interval.ms",
-                )
+                "ShareGroupHeartbeatResponse.HeartbeatIntervalMs": GROUP_SHARE_HEARTBEAT_INTERVAL_MS.fixed
             },
         ),
         role=Role.GROUP_COORDINATOR,

@@ -14,6 +14,12 @@ from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import index_of
+from kipviz.settings.consumer_configs import (
+    FETCH_MAX_BYTES,
+    FETCH_MAX_WAIT_MS,
+    FETCH_MIN_BYTES,
+    MAX_PARTITION_FETCH_BYTES,
+)
 
 FETCH_REQUEST = Schema(
     "FetchRequest",
@@ -230,14 +236,11 @@ APIS: tuple[Api, ...] = (
             FETCH_REQUEST,
             _fetch,
             {
-                "FetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
-                "FetchRequest.MinBytes": (1, "fetch.min.bytes"),
-                "FetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
+                "FetchRequest.MaxWaitMs": FETCH_MAX_WAIT_MS.fixed,
+                "FetchRequest.MinBytes": FETCH_MIN_BYTES.fixed,
+                "FetchRequest.MaxBytes": FETCH_MAX_BYTES.fixed,
                 "FetchRequest.SessionEpoch": (0, "a first full fetch"),
-                "FetchRequest.Topics[].Partitions[].PartitionMaxBytes": (
-                    1_048_576,
-                    "max.partition.fetch.bytes",
-                ),
+                "FetchRequest.Topics[].Partitions[].PartitionMaxBytes": MAX_PARTITION_FETCH_BYTES.fixed,
             },
             decode=_decode_fetch,
         ),

@@ -12,6 +12,7 @@ from kipviz.messages.wire.decoding import Incoming, NotModelledError
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of, topic_of
+from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS
 
 LIST_OFFSETS_REQUEST = Schema(
     "ListOffsetsRequest",
@@ -112,7 +113,7 @@ APIS: tuple[Api, ...] = (
             _encode_request,
             {
                 "ListOffsetsRequest.ReplicaId": (-1, "a consumer"),
-                "ListOffsetsRequest.TimeoutMs": (30_000, "request.timeout.ms"),
+                "ListOffsetsRequest.TimeoutMs": REQUEST_TIMEOUT_MS.fixed,
             },
             decode=_decode_request,
         ),

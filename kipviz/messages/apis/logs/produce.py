@@ -13,6 +13,7 @@ from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
+from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS
 
 PRODUCE_REQUEST = Schema(
     "ProduceRequest",
@@ -176,7 +177,7 @@ APIS: tuple[Api, ...] = (
         request_bytes=RequestKind(
             PRODUCE_REQUEST,
             _produce,
-            {"ProduceRequest.TimeoutMs": (30_000, "request.timeout.ms")},
+            {"ProduceRequest.TimeoutMs": REQUEST_TIMEOUT_MS.fixed},
             decode=_decode_produce,
         ),
         response_bytes=Kind(PRODUCE_RESPONSE, _encode_response),

@@ -17,6 +17,7 @@ from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
+from kipviz.settings.broker_configs import GROUP_SHARE_RECORD_LOCK_DURATION_MS
 
 NODE_ENDPOINT = (
     Field("NodeId", "int32"),
@@ -219,7 +220,7 @@ OF_A_PARTITION = (
     Errors.UNKNOWN_TOPIC_ID,
 )
 """Errors that KIP-1289 lists for one partition; any other is the whole request's."""
-LOCK = (30_000, "group.share.record.lock.duration.ms")
+LOCK = GROUP_SHARE_RECORD_LOCK_DURATION_MS.fixed
 
 
 # Partitions, each with its acknowledgements.

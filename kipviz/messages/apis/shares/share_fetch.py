@@ -23,6 +23,7 @@ from kipviz.messages.wire.decoding import Incoming, NotModelledError
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
 from kipviz.records.placement import index_of
+from kipviz.settings.consumer_configs import FETCH_MAX_BYTES, FETCH_MAX_WAIT_MS, FETCH_MIN_BYTES
 
 SHARE_FETCH_REQUEST = Schema(
     "ShareFetchRequest",
@@ -205,9 +206,9 @@ APIS: tuple[Api, ...] = (
             SHARE_FETCH_REQUEST,
             _share_fetch,
             {
-                "ShareFetchRequest.MaxWaitMs": (500, "fetch.max.wait.ms"),
-                "ShareFetchRequest.MinBytes": (1, "fetch.min.bytes"),
-                "ShareFetchRequest.MaxBytes": (52_428_800, "fetch.max.bytes"),
+                "ShareFetchRequest.MaxWaitMs": FETCH_MAX_WAIT_MS.fixed,
+                "ShareFetchRequest.MinBytes": FETCH_MIN_BYTES.fixed,
+                "ShareFetchRequest.MaxBytes": FETCH_MAX_BYTES.fixed,
             },
             decode=_decode_share_fetch,
         ),
