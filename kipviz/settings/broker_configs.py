@@ -104,7 +104,7 @@ TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS = SettingDef(
     "transaction_scan_ms",
     1,
     unit="ms",
-    asks="How many ms pass between two looks for transactions that took too long?",
+    asks="How often does the coordinator scan for timed-out transactions (ms)?",
     says="the coordinator scans for transactions past their timeout",
 )
 GROUP_INITIAL_REBALANCE_DELAY_MS = SettingDef(

@@ -101,7 +101,7 @@ TRANSACTION_HEARTBEAT_INTERVAL_MS = SettingDef(
     "heartbeat_interval_ms",
     0,
     unit="ms",
-    asks="Every how many ms does its open transaction beat (KIP-1309, draft)?",
+    asks="How often is a transaction heartbeat sent (ms; KIP-1309, draft)?",
     says="a heartbeat is due; after three silent intervals the transaction is aborted",
     status=DRAFT,
 )

@@ -92,7 +92,7 @@ MAX_POLL_RECORDS = SettingDef(
     A,
     "max_records",
     1,
-    asks="How many records does a poll bring at most?",
+    asks="How many records may poll() return?",
 )
 MAX_POLL_INTERVAL_MS = SettingDef(
     "max.poll.interval.ms",

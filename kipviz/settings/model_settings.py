@@ -21,7 +21,7 @@ TRANSACTIONAL_IDS_EXPIRE = SettingDef(
     "transactional.id.expiration.ms is a week; TransactionStateManager, KIP-98",
     B,
     "transactional_ids_expire",
-    asks="May a transactional id be forgotten that nobody uses?",
+    asks="Do unused transactional ids expire?",
 )
 OFFSETS_EXPIRE = SettingDef(
     "offsets_expire",
@@ -54,7 +54,7 @@ STATE_UPKEEP = SettingDef(
     "five minutes; ShareCoordinatorService, KIP-932",
     B,
     "state_upkeep",
-    asks="Do the jobs come that look after __share_group_state?",
+    asks="Does the share coordinator prune its log and snapshot cold share-partitions?",
     rare=True,
 )
 # It cannot be set: it states how far the time is that an untimed clock does not show.
@@ -87,7 +87,7 @@ REMEMBERS_VERIFICATIONS = SettingDef(
     "ProducerStateManager.maybeCreateVerificationStateEntry; KIP-890",
     B,
     "remembers_verifications",
-    asks="Does a leader keep a verification in vain that only other clients could notice?",
+    asks="Does the leader keep every failed verification entry?",
     rare=True,
 )
 # Kafka has only a group's own share.auto.offset.reset.
@@ -99,7 +99,7 @@ SHARE_AUTO_OFFSET_RESET = SettingDef(
     "GroupConfig.SHARE_AUTO_OFFSET_RESET_DEFAULT; KIP-932",
     B,
     "share_auto_offset_reset",
-    asks="Where does a share group begin that nobody configured?",
+    asks="Where does an unconfigured share group start?",
     rare=True,
 )
 PROFILE = SettingDef(
@@ -192,7 +192,7 @@ DELAY_MAX_MS = SettingDef(
     "delay_max_ms",
     NEVER,
     unit="ms",
-    asks="How many ms is a message in flight at most?",
+    asks="How long may a message be in flight (ms)?",
     says="how long a message is in flight at most",
 )
 PAUSE_MAX_MS = SettingDef(
@@ -205,7 +205,7 @@ PAUSE_MAX_MS = SettingDef(
     "pause_max_ms",
     NEVER,
     unit="ms",
-    asks="How many ms does a client's thread stand still at most?",
+    asks="How long may a client thread be paused (ms)?",
 )
 REFRESH_MS = SettingDef(
     "refresh_ms",
@@ -217,7 +217,7 @@ REFRESH_MS = SettingDef(
     "refresh_ms",
     NEVER,
     unit="ms",
-    asks="Every how many ms does a leader look up what became of its votes?",
+    asks="How often does a leader query the outcome of transactional acknowledgements (ms)?",
     says="how often a leader looks up the outcome of transactional acknowledgements (our inference)",
     status=OURS,
 )
