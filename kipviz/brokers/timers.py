@@ -17,6 +17,7 @@ from kipviz.settings.broker_configs import (
     PRODUCER_ID_EXPIRATION_MS,
     TRANSACTIONAL_ID_EXPIRATION_MS,
 )
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 _RETENTION = Clause(
     "on_timer",
@@ -174,7 +175,7 @@ class AppendTimeout(Written, frozen=True):
 class TransactionalIdExpiry(Written, frozen=True):
     """transactional.id.expiration.ms of an unused transactional id."""
 
-    TEXT: ClassVar[str] = "transactional.id %s"
+    TEXT: ClassVar[str] = f"{TRANSACTIONAL_ID.name} %s"
     NAME: ClassVar[str] = TRANSACTIONAL_ID_EXPIRATION_MS.name
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",

@@ -39,6 +39,7 @@ from kipviz.clients.transactions.producer_timers import topic_ids_given_up
 from kipviz.clients.transactions.results import FORGOTTEN, REMEMBERED, THROWING, times_out
 from kipviz.core.model import Event
 from kipviz.messages.events import AcknowledgementsCompleted, CallReturned, CallStarted
+from kipviz.settings.client_configs import MAX_BLOCK_MS, TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 
 # The calls of a share consumer that invoke its callback.
 CALLED_BACK = (Call.POLL, Call.COMMIT_SYNC, Call.COMMIT_ASYNC, Call.CLOSE_CONSUMER)
@@ -119,7 +120,7 @@ def timed_out(me: Application) -> tuple[Application, tuple[Event, ...]]:
 
 
 def _without_result(me: Application, line: Line) -> tuple[Application, tuple[Event, ...]]:
-    why = f"TimeoutException: {line.call.value}() took longer than max.block.ms"
+    why = f"TimeoutException: {line.call.value}() took longer than {MAX_BLOCK_MS.name}"
     return _leave(me, line, why, ())
 
 
@@ -222,7 +223,7 @@ def _why_illegal(me: Application, line: Line, rules: ClientRules) -> str:
         if unfinished:
             return unfinished
         if line.call is Call.PREPARE_TRANSACTION and not manager.two_phase_commit:
-            return "InvalidTxnStateException: transaction.two.phase.commit.enable is false"
+            return f"InvalidTxnStateException: {TRANSACTION_TWO_PHASE_COMMIT_ENABLE.name} is false"
         if manager.state not in (*calling.legal, *binding.legal_besides(client, line, rules)):
             return f"{calling.illegal}: {line.call.value}() in state {client.state_name}"
         return why_no_resume(me, line) or why_no_producer(me, line, rules)

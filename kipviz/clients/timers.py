@@ -13,6 +13,7 @@ from kipviz.clauses import DRAFT, SHIPPED, Clause
 from kipviz.core.values import Written
 from kipviz.core.written import reader_of
 from kipviz.settings.client_configs import MAX_BLOCK_MS, METADATA_MAX_IDLE_MS
+from kipviz.settings.consumer_configs import FETCH_MAX_WAIT_MS
 
 
 class HeartbeatInterval(Written, frozen=True):
@@ -59,7 +60,7 @@ class FetchWait(Written, frozen=True):
     TEXT: ClassVar[str] = "the fetch wait"
     CLAUSE: ClassVar[Clause] = Clause(
         "on_timer",
-        "fetch.max.wait.ms; in Kafka the broker waits with its answer",
+        f"{FETCH_MAX_WAIT_MS.name}; in Kafka the broker waits with its answer",
         SHIPPED,
         "FetchRequestManager, ShareConsumeRequestManager; DelayedFetch",
     )

@@ -19,6 +19,7 @@ from kipviz.cluster.specs.share_levels import SHARE_VERSION
 from kipviz.cluster.specs.spec import TRANSACTION_VERSIONS, ClusterSpec
 from kipviz.cluster.world import World
 from kipviz.messages.cluster.features import STAGING_LEVEL
+from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 INTER_BROKER_PROTOCOL = "inter_broker_protocol"
 
@@ -110,7 +111,7 @@ def why_no_upgrade(spec: ClusterSpec, world: World, a: UpgradeFeature) -> str | 
         levels = ", ".join(map(str, TRANSACTION_VERSIONS))
         return f"transaction_version can be finalized at {levels}, not {a.feature} at {a.level}"
     if a.level == world.image.features.transaction_version:
-        return f"transaction.version {a.level} is already finalized"
+        return f"{TRANSACTION_VERSION.name} {a.level} is already finalized"
     lacking = _not_supported(world.image, a)
     return lacking or "acknowledgements are staged here, which takes transaction version 2"
 

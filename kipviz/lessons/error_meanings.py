@@ -15,6 +15,7 @@ from kipviz.messages.shares.share_groups import TxnShareAcknowledge
 from kipviz.messages.transactions.group_transactions import InitProducerIdOfGroup
 from kipviz.messages.transactions.transactions import EndTxn, InitProducerId
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc
+from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 E = Errors
 
@@ -43,8 +44,8 @@ MEANING: Mapping[Errors, str] = {
     E.INCONSISTENT_GROUP_PROTOCOL: "The member and the group have no protocol in common.",
     E.INVALID_REGULAR_EXPRESSION: "The broker cannot read the regular expression.",
     E.MEMBER_ID_REQUIRED: "Join again with the member id in this response.",
-    E.UNRELEASED_INSTANCE_ID: "The group.instance.id is in use: its current member has not released it.",
-    E.FENCED_INSTANCE_ID: "Another process has taken over the group.instance.id.",
+    E.UNRELEASED_INSTANCE_ID: f"The {GROUP_INSTANCE_ID.name} is in use: its current member has not released it.",
+    E.FENCED_INSTANCE_ID: f"Another process has taken over the {GROUP_INSTANCE_ID.name}.",
     E.UNSUPPORTED_VERSION: "The broker does not support this request or version.",
     E.TOPIC_AUTHORIZATION_FAILED: "The client is not authorized for this topic.",
     E.GROUP_AUTHORIZATION_FAILED: "The client is not authorized for this group.",

@@ -36,6 +36,7 @@ from kipviz.serving.timing.time_outs import TimeOuts
 from kipviz.serving.timing.transaction_times import no_time, wall_ms
 from kipviz.serving.translating.batch_bytes import fates
 from kipviz.serving.translating.reply_context import HOST
+from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 IDLE_S = 600.0
 # Whether the server has stopped, the newest node, the number of log lines, the clients, the number of connections.
@@ -98,7 +99,7 @@ class Server:
         count = len(self.clients())
         connected = "1 connection" if count == 1 else f"{count} connections"
         return (
-            f"A simulated cluster under {self._design.name}, {connected}: bootstrap.servers is "
+            f"A simulated cluster under {self._design.name}, {connected}: {BOOTSTRAP_SERVERS.name} is "
             f"{self.bootstrap_servers}; kipviz.open(server) shows its run"
         )
 

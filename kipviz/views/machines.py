@@ -14,6 +14,7 @@ from kipviz.brokers.share_leaders import in_flight
 from kipviz.clients.transactions import producer_state
 from kipviz.core.values import Value
 from kipviz.records.transaction_state import NOT_ENTERED, VALID_PREVIOUS
+from kipviz.settings.client_configs import TRANSACTION_TWO_PHASE_COMMIT_ENABLE
 from kipviz.views.page_parts import Part
 from kipviz.views.role_cards.card_rows import Card
 
@@ -96,7 +97,7 @@ TWO_PHASE_PRODUCER = Machine(
 PRODUCER = TWO_PHASE_PRODUCER.but(
     id="producer",
     note="Any state may become FATAL_ERROR. Not drawn: PREPARED_TRANSACTION (KIP-939), which needs "
-    "transaction.two.phase.commit.enable. Back to INITIALIZING: the client bumps its epoch "
+    f"{TRANSACTION_TWO_PHASE_COMMIT_ENABLE.name}. Back to INITIALIZING: the client bumps its epoch "
     "(transaction versions 0 and 1).",
     places={
         **{name: at for name, at in TWO_PHASE_PRODUCER.places.items() if name != PREPARED},

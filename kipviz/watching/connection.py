@@ -18,6 +18,7 @@ from typing import Any, Self
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.messages.wire.codec import Struct, WireError
 from kipviz.messages.wire.question import Question
+from kipviz.settings.client_configs import SECURITY_PROTOCOL
 from kipviz.watching.admin_queries import ANY_BROKER, NoAnswer
 
 CLIENT_ID = "kipviz-watch"
@@ -142,7 +143,10 @@ class Connection:
         errors = self._errors
         if isinstance(wrong, errors.KafkaTimeoutError | errors.RequestTimedOutError):
             # A broker closes the connection, and the client retries without reporting the rejection.
-            doubts = ["is it a broker's listener", "is security.protocol that of the listener"]
+            doubts = [
+                "is it a broker's listener",
+                f"is {SECURITY_PROTOCOL.name} that of the listener",
+            ]
             if "SASL" in protocol:
                 doubts.append("are sasl.mechanism, user name and password right")
             if "SSL" in protocol:

@@ -78,7 +78,7 @@ def client_config(text: str) -> dict[str, Any]:
     protocol = found.get("security_protocol", PROTOCOLS[0])
     if protocol not in PROTOCOLS:
         raise BadProperties(
-            f"security.protocol must be one of {', '.join(PROTOCOLS)}, not {protocol!r}"
+            f"{SECURITY_PROTOCOL.name} must be one of {', '.join(PROTOCOLS)}, not {protocol!r}"
         )
     mechanism = found.get("sasl_mechanism", MECHANISMS[0])
     if mechanism not in MECHANISMS:

@@ -9,6 +9,7 @@ import msgspec
 
 from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.recordings.auditing.audit_findings import moment_of, span_of
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.views.reasons.open_transactions import lines_of_open, lines_of_pending
 from kipviz.watching.admin_queries import Owned, ShareGroupNow
 from kipviz.watching.cluster_query import Look
@@ -61,7 +62,7 @@ def _render_transaction(each: Owned, look: Look) -> str:
     limit = (
         "no time limit"
         if each.timeout_ms == NO_TIME_LIMIT
-        else f"transaction.timeout.ms {span_of(each.timeout_ms)}"
+        else f"{TRANSACTION_TIMEOUT_MS.name} {span_of(each.timeout_ms)}"
     )
     late = " (overdue)" if look.is_overdue(each) else ""
     who = f"producer id {each.producer_id}, epoch {each.producer_epoch}, coordinator broker {each.coordinator}"

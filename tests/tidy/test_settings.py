@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+
+import pytest
 
 from kipviz.settings.table import SETTINGS
 from tests.tidy.source import files, name_of, tree
 
 TABLE = "kipviz/settings/"
-NAMES = frozenset(setting.name for setting in SETTINGS if setting.is_kafkas)
+NAMES = sorted({setting.name for setting in SETTINGS if setting.is_kafkas}, key=len, reverse=True)
+# As a word of its own: "max.poll.records of app-1", and not a part of another dotted name.
+NAMED = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, NAMES))})(?![\w-]|\.\w)")
+# A clause is cited with the words of its KIP.
+CITED = re.compile(r"\bKIP-\d+")
 # Round numbers below this one are also other things: a second, a page of memory.
 SMALLEST = 100
 # Numbers that are a default and nothing else, wherever they stand.
@@ -17,9 +24,12 @@ TELLING = frozenset(
     {10_080, 45_000, 900_000, 1_048_576, 33_554_432, 52_428_800, 86_400_000, 604_800_000}
 )
 
-# Where a name stands all the same.
-NAMED = {
+# Where names stand all the same.
+QUOTED = {
     "kipviz/kips/": "a clause has the heading that it has in the KIP's text",
+    "kipviz/studies/": "claims and findings quote the KIPs, and say what is wrong there",
+    "kipviz/designs/": "an option cites the place that it comes from",
+    "kipviz/scenarios/pains.py": "what users report, and what they are advised to set",
 }
 # Where a number is a default by chance, or is chosen.
 CHOSEN = {
@@ -31,10 +41,11 @@ CHOSEN = {
 
 
 def names_in(source: ast.Module) -> Iterator[str]:
-    """The settings that a file names by a string; a sentence may mention one."""
+    """The settings that a file names in its strings, docstrings and citations of KIPs excepted."""
+    docs = {id(node.value) for node in ast.walk(source) if isinstance(node, ast.Expr)}
     for node in ast.walk(source):
-        if isinstance(node, ast.Constant) and node.value in NAMES:
-            yield node.value
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            yield from () if CITED.search(node.value) else NAMED.findall(node.value)
 
 
 def assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
@@ -86,9 +97,15 @@ def test_a_setting_is_named_by_its_definition_alone() -> None:
     found = {
         name: list(names_in(tree(path)))
         for path in files()
-        if not (name := name_of(path)).startswith((TABLE, *NAMED))
+        if not (name := name_of(path)).startswith((TABLE, *QUOTED))
     }
     assert {name: told for name, told in found.items() if told} == {}
+
+
+@pytest.mark.parametrize("place", QUOTED)
+def test_a_place_that_quotes_names_some(place: str) -> None:
+    within = [tree(path) for path in files() if name_of(path).startswith(place)]
+    assert any(list(names_in(each)) for each in within), "the list may only become shorter"
 
 
 def test_a_default_stands_in_its_definition_alone() -> None:
@@ -109,7 +126,9 @@ def test_what_stands_elsewhere_is_found() -> None:
         "    timeout_ms: int = 60_000\n"
         "def wait(request_timeout_ms=30_000, *, work=604_800_000): pass\n"
         "MINUTE_MS, QUARTER = 60_000, 15\n"
-        'told = "transaction.timeout.ms is over"\n'
+        'told = f"transaction.timeout.ms of {who} is over"\n'
+        'clause = "KIP-98 transaction.timeout.ms"\n'
+        'other = "x.transaction.timeout.ms and transaction.timeout.ms.y"\n'
     )
-    assert list(names_in(source)) == ["transaction.timeout.ms"]
+    assert list(names_in(source)) == ["transaction.timeout.ms"] * 2
     assert sorted(defaults_in(source)) == [30_000, 60_000, 60_000, 604_800_000]

@@ -18,6 +18,7 @@ from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import Assigned, Subscribed
 from kipviz.records.classic_groups import RANGE, GroupMetadataRecord, MemberMetadata, Subscription
+from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 
 class GroupState(StrEnum):
@@ -212,7 +213,7 @@ def member_checks(group: ClassicGroup, name: str, instance_id: str = "") -> Iter
     if instance_id:
         holder = holder_of(group, instance_id)
         error = Errors.FENCED_INSTANCE_ID if holder else Errors.UNKNOWN_MEMBER_ID
-        yield compare("who has the group.instance.id", name, holder, holder == name, error)
+        yield compare(f"who has the {GROUP_INSTANCE_ID.name}", name, holder, holder == name, error)
     there = name in group.members
     found = name if there else None
     yield compare("member id", name, found, there, Errors.UNKNOWN_MEMBER_ID)

@@ -57,6 +57,7 @@ from kipviz.messages.groups.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 S = GroupState
 DID_NOT_SYNC = "it did not ask for its assignment in time"
@@ -145,7 +146,7 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
         yield compare("assignors", request.protocols, classic_group.common(group), shared, wrong)
     if name == NO_MEMBER and request.instance_id:
         holder = classic_group.holder_of(group, request.instance_id) if group is not None else ""
-        yield looked_at("who has the group.instance.id", holder or None)
+        yield looked_at(f"who has the {GROUP_INSTANCE_ID.name}", holder or None)
     elif name == NO_MEMBER:
         yield compare("member id", None, None, False, Errors.MEMBER_ID_REQUIRED)
     elif group is None:
@@ -491,7 +492,9 @@ def _replace_static_member(
         replies += (Reply(old.joining, JoinGroupResponse(fenced, before)),)
     if old.syncing is not None:
         replies += (Reply(old.syncing, SyncGroupResponse(fenced)),)
-    checks = (Check("who has the group.instance.id", before, name, fenced),) if replies else ()
+    checks = (
+        (Check(f"who has the {GROUP_INSTANCE_ID.name}", before, name, fenced),) if replies else ()
+    )
     member = old.but(subscription=request.subscription, joining=reply_to, syncing=None)
     member = member.but(protocols=request.protocols)
     leader = name if group.leader == before else group.leader

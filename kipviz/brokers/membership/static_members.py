@@ -21,9 +21,10 @@ from kipviz.records.consumer_offsets import (
     SubscriptionRecord,
     TargetRecord,
 )
+from kipviz.settings.consumer_configs import GROUP_INSTANCE_ID
 
 # The check whether a request comes from the newest member with its group.instance.id.
-WHO_HAS_IT = "who has the group.instance.id"
+WHO_HAS_IT = f"who has the {GROUP_INSTANCE_ID.name}"
 
 
 def holder_of(group: ConsumerGroup, instance_id: str) -> str:

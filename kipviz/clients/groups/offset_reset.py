@@ -14,6 +14,7 @@ from kipviz.messages.logs.list_offsets import (
     LATEST_TIMESTAMP,
     ListOffsets,
 )
+from kipviz.settings.consumer_configs import AUTO_OFFSET_RESET
 
 # The values of auto.offset.reset; "none" throws.
 NONE = "none"
@@ -26,17 +27,17 @@ def why_no_reset(application: Any, *, dated: bool) -> str:
     by_duration = reset_duration_ms(reset) >= 0
     if application.share or (reset not in ("", *RESETS) and not by_duration):
         return reset and (
-            f"auto.offset.reset of {name} is {', '.join(RESETS)}, {BY_DURATION} with a duration like PT10S, or '' for "
+            f"{AUTO_OFFSET_RESET.name} of {name} is {', '.join(RESETS)}, {BY_DURATION} with a duration like PT10S, or '' for "
             f"earliest at once, of a consumer of a regular group; {reset!r} is not allowed there"
         )
     if by_duration and not application.protocol:
         return (
-            f"auto.offset.reset of {name} is by_duration, which takes a consumer that joins its group "
+            f"{AUTO_OFFSET_RESET.name} of {name} is by_duration, which takes a consumer that joins its group "
             "(protocol=consumer or classic)"
         )
     if by_duration and not dated:
         return (
-            f"auto.offset.reset of {name} is by_duration, which needs times in records and a clock that the client "
+            f"{AUTO_OFFSET_RESET.name} of {name} is by_duration, which needs times in records and a clock that the client "
             "looks at (clock=timed, stamps=true)"
         )
     return ""

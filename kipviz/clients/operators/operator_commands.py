@@ -15,6 +15,7 @@ from kipviz.core.values import Value
 from kipviz.messages.transactions.two_phase import NO_TIME_LIMIT
 from kipviz.records.placement import index_of, topic_of
 from kipviz.records.transaction_state import TransactionState
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS, TRANSACTIONAL_ID
 
 # The placeholder for the cluster's address where only its logs are known.
 SERVERS = "HOST:PORT"
@@ -112,7 +113,7 @@ def _of_owner(owner: Owner, servers: str, *, overdue: bool) -> Iterator[str]:
     if overdue:
         yield describe_of(owner.transactional_id, servers)
     yield "its producer commits or aborts it, if it still runs"
-    yield f"a producer starts with transactional.id={owner.transactional_id}: its initTransactions() aborts it"
+    yield f"a producer starts with {TRANSACTIONAL_ID.name}={owner.transactional_id}: its initTransactions() aborts it"
     if owner.timeout_ms != NO_TIME_LIMIT and not overdue:
-        yield f"its coordinator aborts it when transaction.timeout.ms ({owner.timeout_ms // 1000} s) is over"
+        yield f"its coordinator aborts it when {TRANSACTION_TIMEOUT_MS.name} ({owner.timeout_ms // 1000} s) is over"
     yield terminate_of(owner.transactional_id, servers)

@@ -19,6 +19,7 @@ from kipviz.messages.logs.producing import PartitionProduceResponse
 from kipviz.messages.message import Message
 from kipviz.records.batches import DataRecord
 from kipviz.records.placement import topic_of
+from kipviz.settings.client_configs import MAX_BLOCK_MS
 
 if TYPE_CHECKING:
     from kipviz.clients.sending.producer import Producer
@@ -125,4 +126,4 @@ def asked_again(me: P) -> P:
 
 def why_timed_out(me: KnownTopics) -> str:
     """Return the exception of a send()'s Future when its topic is still unknown after max.block.ms."""
-    return f"TimeoutException: Topic {me.awaited} not present in metadata after max.block.ms"
+    return f"TimeoutException: Topic {me.awaited} not present in metadata after {MAX_BLOCK_MS.name}"

@@ -18,6 +18,7 @@ from kipviz.clients.transactions.external_database import IN_DOUBT, NAME, STORED
 from kipviz.clients.transactions.prepared_txn_state import PreparedTxnState
 from kipviz.core.model import Event
 from kipviz.messages.events import SessionGiven
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 # How a line names the client whose method it calls: producer.transactionSession().commitTransaction().
 GIVEN = "producer.transactionSession()"
@@ -151,7 +152,7 @@ def why_no_producer(me: Application, line: Line, rules: ClientRules) -> str:
     if line.call is not Call.NEW_PRODUCER or _identity_of(me, line, rules):
         return ""
     return (
-        f"ConfigException: transactional.id is {line.target}, and the session's is "
+        f"ConfigException: {TRANSACTIONAL_ID.name} is {line.target}, and the session's is "
         f"{session_of(me).manager.transactional_id}: a producer has one of them"
     )
 

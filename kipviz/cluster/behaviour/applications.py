@@ -31,6 +31,7 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, host_of
 from kipviz.core.table import pairs
+from kipviz.settings.client_configs import MAX_BLOCK_MS
 
 # One shared object for each: most steps of a run are calls and arrivals, and all of them are stored.
 _next_line = lru_cache(maxsize=4096)(Step)
@@ -112,10 +113,8 @@ class TimingOutCall(Behaviour[TimeOutCall]):
         app = seen_by(world.applications[action.application], action.thread)
         name = thread_of(action)
         if app.program[app.line].call is Call.SEND:
-            return (
-                f"max.block.ms expires: send() returns to {name}, and its records are in no buffer."
-            )
-        return f"max.block.ms expires for a call of {name}. The operation itself continues."
+            return f"{MAX_BLOCK_MS.name} expires: send() returns to {name}, and its records are in no buffer."
+        return f"{MAX_BLOCK_MS.name} expires for a call of {name}. The operation itself continues."
 
     def name(self, world: World, action: TimeOutCall) -> ActionName:
         return ActionName(self.verbs[0], (thread_of(action),))

@@ -44,6 +44,11 @@ from kipviz.cluster.world import Envelope, World, host_of
 from kipviz.messages.cluster.releases import knows, spoken
 from kipviz.messages.logs.list_offsets import dated
 from kipviz.messages.message import Message
+from kipviz.settings.client_configs import (
+    DELIVERY_TIMEOUT_MS,
+    MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION,
+)
+from kipviz.settings.consumer_configs import MAX_POLL_INTERVAL_MS
 
 
 class Sending(Behaviour[Send]):
@@ -67,7 +72,7 @@ class Sending(Behaviour[Send]):
         if not has_room(client, broker):
             return (
                 f"as many requests of {action.source} are in flight to broker {broker} as "
-                "max.in.flight.requests.per.connection allows"
+                f"{MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION.name} allows"
             )
         return None
 
@@ -253,7 +258,7 @@ class ExpiringBatch(Behaviour[ExpireBatch]):
         turn.applications = turn.applications.set(name, after)
 
     def sentence(self, world: World, action: ExpireBatch) -> str:
-        return f"delivery.timeout.ms expires for a batch of {who(action.source)}, which fails it."
+        return f"{DELIVERY_TIMEOUT_MS.name} expires for a batch of {who(action.source)}, which fails it."
 
     def looks_at(self, world: World, action: ExpireBatch) -> Iterable[Guard]:
         batch = expiring(world.applications[host_of(action.source)].client_at(action.source))
@@ -286,7 +291,7 @@ class MissingPoll(Behaviour[MissPoll]):
         "AbstractCoordinator.HeartbeatThread",
     )
     spends = "miss_poll"
-    spent_as = "consumers past max.poll.interval.ms"
+    spent_as = f"consumers past {MAX_POLL_INTERVAL_MS.name}"
 
     def why_not(self, model: Model, world: World, action: MissPoll) -> str | None:
         client = _running(world, action.source)
@@ -309,7 +314,7 @@ class MissingPoll(Behaviour[MissPoll]):
         turn.applications = turn.applications.set(app.name, app.with_client(gone))
 
     def sentence(self, world: World, action: MissPoll) -> str:
-        return f"max.poll.interval.ms expires: {who(action.source)} leaves its group."
+        return f"{MAX_POLL_INTERVAL_MS.name} expires: {who(action.source)} leaves its group."
 
     def looks_at(self, world: World, action: MissPoll) -> Iterable[Guard]:
         member = world.applications[host_of(action.source)].client_at(action.source)

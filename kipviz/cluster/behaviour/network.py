@@ -36,6 +36,7 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import Connection, World, broker_host, host_of
 from kipviz.core.table import pairs
+from kipviz.settings.client_configs import REQUEST_TIMEOUT_MS
 
 # One shared object for each: most steps of a run are arrivals, and all of them are stored.
 _arrival = lru_cache(maxsize=4096)(Deliver)
@@ -182,7 +183,7 @@ class GivingUp(Behaviour[GiveUp]):
         turn.lose(action.source, action.broker, leaves=True)
 
     def sentence(self, world: World, action: GiveUp) -> str:
-        return f"request.timeout.ms expires: {who(action.source)} closes its connection to Broker {action.broker} without waiting for the response."
+        return f"{REQUEST_TIMEOUT_MS.name} expires: {who(action.source)} closes its connection to Broker {action.broker} without waiting for the response."
 
     def looks_at(self, world: World, action: GiveUp) -> Iterable[Guard]:
         connection = world.connections[action.source, action.broker]

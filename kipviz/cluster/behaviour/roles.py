@@ -40,6 +40,7 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
+from kipviz.settings.topic_configs import MIN_INSYNC_REPLICAS
 
 
 class Replicating(Behaviour[Replicate]):
@@ -58,7 +59,7 @@ class Replicating(Behaviour[Replicate]):
         if log.high_watermark == log.end_offset:
             return f"every in-sync replica has {action.partition} up to its end, offset {log.end_offset}"
         if not world.image.has_enough_replicas(action.partition):
-            return f"fewer than min.insync.replicas of {action.partition} are in sync: its high watermark does not advance"
+            return f"fewer than {MIN_INSYNC_REPLICAS.name} of {action.partition} are in sync: its high watermark does not advance"
         return None
 
     def apply(self, turn: Turn, action: Replicate) -> None:
@@ -233,9 +234,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         names = scanned(world, action)
         them = "them in one scan" if len(names) > 1 else "it"
         late = " and ".join(names)
-        return (
-            f"{late} took longer than transaction.timeout.ms: Broker {action.broker} aborts {them}."
-        )
+        return f"{late} took longer than {TRANSACTION_TIMEOUT_MS.name}: Broker {action.broker} aborts {them}."
 
     def looks_at(self, world: World, action: TimeOutTransaction) -> Iterable[Guard]:
         coordinator = _coordinator(world, action)

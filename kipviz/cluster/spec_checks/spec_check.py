@@ -25,6 +25,8 @@ from kipviz.cluster.timing.clock import why_no_clock
 from kipviz.cluster.timing.duration_limits import why_no_durations
 from kipviz.messages.cluster.releases import NAMES, release
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.settings.broker_configs import TRANSACTION_VERSION
+from kipviz.settings.topic_configs import MIN_INSYNC_REPLICAS, SHARE_ISOLATION_LEVEL
 
 
 def check(spec: ClusterSpec) -> None:
@@ -61,7 +63,7 @@ def check(spec: ClusterSpec) -> None:
     _check_topics(spec)
     if spec.transaction_version not in TRANSACTION_VERSIONS:
         raise BadSpec(
-            f"transaction.version must be one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
+            f"{TRANSACTION_VERSION.name} must be one of {', '.join(map(str, TRANSACTION_VERSIONS))}, "
             f"not {spec.transaction_version}"
         )
     wrong = why_no_share_version(spec)
@@ -135,7 +137,7 @@ def _check_topics(spec: ClusterSpec) -> None:
     for topic, least in spec.min_insync_replicas:
         if topic not in topics or least < 1:
             raise BadSpec(
-                f"min.insync.replicas must be at least 1 and for a topic that exists, not {least} of {topic}"
+                f"{MIN_INSYNC_REPLICAS.name} must be at least 1 and for a topic that exists, not {least} of {topic}"
             )
     for remade in spec.remade:
         if remade.topic not in dict(spec.topic_ids):
@@ -160,7 +162,7 @@ def _check_group(spec: ClusterSpec, config: GroupConfig) -> None:
         raise BadSpec(wrong)
     if config.isolation_level not in (READ_COMMITTED, READ_UNCOMMITTED):
         raise BadSpec(
-            f"share.isolation.level of {name} must be {READ_COMMITTED} or {READ_UNCOMMITTED}, "
+            f"{SHARE_ISOLATION_LEVEL.name} of {name} must be {READ_COMMITTED} or {READ_UNCOMMITTED}, "
             f"not {config.isolation_level!r}"
         )
     wrong = spec_limits.why_no_own_limits(config)

@@ -38,6 +38,7 @@ from kipviz.settings import (
     model_settings,
     topic_configs,
 )
+from kipviz.settings.broker_configs import LOG_RETENTION_MS
 
 
 class Owner(StrEnum):
@@ -316,7 +317,7 @@ ALWAYS: tuple[Simplification, ...] = (
         topic_configs.MESSAGE_TIMESTAMP_TYPE.name,
         "a batch carries a timestamp",
         "a batch carries no timestamp",
-        "log.retention.ms, by_duration and offsets by timestamp; a timed clock with stamps has them",
+        f"{LOG_RETENTION_MS.name}, by_duration and offsets by timestamp; a timed clock with stamps has them",
         "DefaultRecordBatch.maxTimestamp",
         (None, False),
     ),

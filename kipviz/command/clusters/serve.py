@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kipviz.command.arguments import count
 from kipviz.command.bad_input import Refused
+from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 if TYPE_CHECKING:
     from kipviz.serving.serve import Server
@@ -110,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 _say({"bootstrap_servers": server.bootstrap_servers})
             else:
-                print(f"bootstrap.servers={server.bootstrap_servers}", flush=True)
+                print(f"{BOOTSTRAP_SERVERS.name}={server.bootstrap_servers}", flush=True)
                 stop = f"kill {os.getpid()}" if is_ignored() else "^C"
                 print(f"Only this machine can connect. {stop} stops it.", flush=True)
             _print_log(server)

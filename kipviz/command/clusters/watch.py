@@ -16,6 +16,7 @@ from kipviz.command.arguments import add_json
 from kipviz.command.bad_input import Refused
 from kipviz.command.output import answer
 from kipviz.core.outside.printable import shown
+from kipviz.settings.client_configs import SECURITY_PROTOCOL
 
 if TYPE_CHECKING:
     from kipviz.watching.cluster_query import Look
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command-config",
         metavar="FILE",
-        help="a properties file with security.protocol, sasl.* and ssl.*, as for Kafka's tools",
+        help=f"a properties file with {SECURITY_PROTOCOL.name}, sasl.* and ssl.*, as for Kafka's tools",
     )
     parser.add_argument(
         "--timeout",

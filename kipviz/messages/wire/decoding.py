@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kipviz.core.values import Value
 from kipviz.messages.wire.codec import Struct
 from kipviz.records.batches import DataRecord
+from kipviz.settings.consumer_configs import MAX_POLL_RECORDS
 
 
 class NotModelledError(ValueError):
@@ -47,7 +48,7 @@ class Incoming:
     client_id: str = ""
     name_topic: Callable[[str], str] = name_no_topic
     read_batch: Callable[[bytes], ProducedBatch | None] = read_no_batch
-    max_records: int = 500
+    max_records: int = MAX_POLL_RECORDS.default
 
     def topic_of(self, struct: Struct) -> str:
         """Return the name of the topic of a structure, which has its name or its id; "" for an unknown id."""

@@ -39,6 +39,7 @@ from kipviz.recordings.auditing.single_evidence import judge_irregular
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 from kipviz.records.transaction_state import TransactionState
 from kipviz.settings.broker_configs import TRANSACTION_MAX_TIMEOUT_MS
+from kipviz.settings.consumer_configs import ISOLATION_LEVEL
 
 # The timeout of a transaction if no coordinator reports it.
 LONGEST_TIMEOUT_MS = TRANSACTION_MAX_TIMEOUT_MS.default
@@ -88,7 +89,7 @@ def _readers_of(partition: str, groups: tuple[str, ...] = ()) -> str:
     if topic_of(partition) == CONSUMER_OFFSETS:
         which = f" {', '.join(groups)}" if groups else "s with offsets in it"
         return f"group{which}: OffsetFetch with requireStable answers UNSTABLE_OFFSET_COMMIT"
-    return f"every reader of {partition} with isolation.level=read_committed"
+    return f"every reader of {partition} with {ISOLATION_LEVEL.name}=read_committed"
 
 
 # -- transactions ------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from kipviz.records.placement import (
     topic_of,
 )
 from kipviz.records.share_group_state import RecordState
+from kipviz.settings.consumer_configs import SHARE_ACQUIRE_MODE
+from kipviz.settings.topic_configs import SHARE_AUTO_OFFSET_RESET
 
 # Properties of a batch that a leader checks and the model does not have, by the error.
 OF_BATCHES = {
@@ -76,10 +78,10 @@ UPGRADE = (
     "NOT MODELLED: a group that changes between the classic and the consumer protocol (KIP-848, "
     "online upgrade)"
 )
-AGE_OF_RECORDS = "NOT MODELLED: share.auto.offset.reset=by_duration of a group; the rebuilt logs have no time for each record"
+AGE_OF_RECORDS = f"NOT MODELLED: {SHARE_AUTO_OFFSET_RESET.name}=by_duration of a group; the rebuilt logs have no time for each record"
 BATCH_OPTIMIZED = 0
 IN_FLIGHT_BATCH = (
-    "NOT MODELLED: in-flight batches; what is delivered again in share.acquire.mode batch_optimized brings the "
+    f"NOT MODELLED: in-flight batches; what is delivered again in {SHARE_ACQUIRE_MODE.name} batch_optimized brings the "
     "rest of its batch along"
 )
 WHILE_RELEASING = "NOT MODELLED: a ShareFetch that releases records acquires others while the release is being written"

@@ -6,6 +6,7 @@ from kipviz.clients.application import Call, Line
 from kipviz.clients.sessions.session_calls import GIVEN
 from kipviz.cluster.specs.session_config import SESSION
 from kipviz.scenarios.applications.programs import GROUP_POLL, INIT, SHARE_POLL
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 C = Call
 
@@ -172,7 +173,7 @@ TWICE = _catch_all(
 HALF_REWRITTEN: tuple[Line, ...] = (
     INITIALIZE,
     Line(
-        'producer = new KafkaProducer(configs, session); // configs: transactional.id = "old-txn"',
+        f'producer = new KafkaProducer(configs, session); // configs: {TRANSACTIONAL_ID.name} = "old-txn"',
         C.NEW_PRODUCER,
         target="old-txn",
     ),

@@ -40,6 +40,7 @@ from kipviz.messages.transactions.transactions import WriteTxnMarkers, WriteTxnM
 from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.records.transaction_state import TransactionState
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.views.reasons.request_position import (
     IDLE,
     NEVER,
@@ -211,7 +212,7 @@ def _undecided(world: World, broker: int, known: TransactionMetadata) -> Reason:
         text = f"It is appending {known.pending_state.value}, which has to reach every in-sync replica."
         return Reason((text,), "its log is replicated.", SOON)
     timeout = (
-        f"transaction.timeout.ms ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
+        f"{TRANSACTION_TIMEOUT_MS.name} ({known.timeout_ms // 1000} s) runs out for {name} and Broker "
         f"{broker} aborts it{remaining_time.of_transaction(world, name)}"
     )
     app = _application(world, name)

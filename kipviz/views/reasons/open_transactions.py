@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.core.values import Value
+from kipviz.settings.client_configs import TRANSACTIONAL_ID
 
 
 class Blocked(Value, frozen=True):
@@ -59,7 +60,7 @@ def lines_of_open(row: Blocked) -> Iterator[str]:
     yield from ("", f"{row.partition}: open transaction from offset {row.first_offset}{mark}")
     if row.blocks:
         yield f"  the last stable offset stays at {row.last_stable_offset}, the high watermark is {row.high_watermark}"
-    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
+    name = f"{TRANSACTIONAL_ID.name} {row.transactional_id}, " if row.transactional_id else ""
     yield f"  {name}producer id {row.producer_id}, epoch {row.producer_epoch}"
     yield f"  {row.why}"
     yield from _times(row, "open")
@@ -71,7 +72,7 @@ def lines_of_pending(row: PendingOffsets) -> Iterator[str]:
     mark = f" ({row.hanging})" if row.hanging else ""
     yield from ("", f"group {row.group_id}: pending offsets in {row.log}{mark}")
     offsets = ", ".join(p if offset < 0 else f"{p} {offset}" for p, offset in row.offsets)
-    name = f"transactional.id {row.transactional_id}, " if row.transactional_id else ""
+    name = f"{TRANSACTIONAL_ID.name} {row.transactional_id}, " if row.transactional_id else ""
     yield f"  {name}producer id {row.producer_id}: {offsets}"
     if row.one_of > 1:
         yield f"  {row.one_of} transactions are open in {row.log}; nothing shows which one has these offsets"

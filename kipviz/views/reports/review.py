@@ -21,6 +21,7 @@ from kipviz.checking.single_run.violation import Breaking, breaking
 from kipviz.designs.catalogue import design as design_named
 from kipviz.properties.verdict import title_of
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.studies.kip_claims.claims import Entry
 from kipviz.studies.kip_claims.corners import NO, STOPS, YES, Told
 from kipviz.studies.review_findings.findings import BREAKS_PLAYED, Shown
@@ -227,7 +228,7 @@ def corners_blocks(all_told: Iterable[Told]) -> Blocks:
     how = (
         "One run each, in the order of the KIP; another order of the same events may end differently. “Exactly once” is "
         "judged to the end of the run and along one continuation of it, without a fault: where nothing else can happen, "
-        "acquisition locks, transaction.timeout.ms and the sessions of silent members run out. “Pending” is what is open "
+        f"acquisition locks, {TRANSACTION_TIMEOUT_MS.name} and the sessions of silent members run out. “Pending” is what is open "
         "at the end of the run: “resolved” if some continuation without a new fault closes it, with timers that run out "
         "at any time and repairs of what is down; otherwise all of them were tried and none does, or it is “undecided”."
     )
