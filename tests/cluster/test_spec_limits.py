@@ -94,7 +94,7 @@ BEYOND = [
 )
 def test_a_number_beyond_its_range_is_told_the_range(case: str, spec: ClusterSpec) -> None:
     said = refused(spec)
-    assert " is from " in said
+    assert " must be from " in said
     assert said.endswith(f"not {case.partition('=')[2]}")
 
 
@@ -153,7 +153,7 @@ def test_a_share_group_may_leave_a_limit_to_the_broker(field: str) -> None:
     own = GroupConfig(APP.group_id)
     assert spec_limits.why_no_own_limits(own) == ""
     said = refused(SPEC.but(group_configs=(own.but(**{field: 99_999}),)))
-    assert f"{spec_limits.OF_GROUPS[field].name} of {APP.group_id} is from" in said
+    assert f"{spec_limits.OF_GROUPS[field].name} of {APP.group_id} must be from" in said
     assert said.endswith("not 99999; 0 is the broker's")
 
 
