@@ -36,6 +36,7 @@ from kipviz.brokers.local_calls import (
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.apis.api import COORDINATOR_OF, Role, leading_role
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse, TopicId
@@ -57,13 +58,6 @@ from kipviz.records.placement import (
     TRANSACTION_STATE,
     topic_of,
 )
-
-ROLE = "kafka_apis"
-ROLE_OF_TOPIC = {
-    CONSUMER_OFFSETS: "group_coordinator",
-    SHARE_GROUP_STATE: "share_coordinator",
-    TRANSACTION_STATE: "transaction_coordinator",
-}
 
 
 class PendingMarkers(Value, frozen=True):
@@ -196,7 +190,7 @@ def _write(me: KafkaApis, marker: TxnMarker, reply_to: ReplyTo, on: Context) -> 
         return done.but(local=(*first, *done.local)).after(checks)
     calls = tuple(
         LocalCall(
-            ROLE_OF_TOPIC.get(topic_of(p), "partition_leader"),
+            leading_role(p),
             p,
             WriteMarker(
                 reply_to,
@@ -342,7 +336,7 @@ def _ask_here(
         return Effects(me, replies=(Reply(reply_to, nothing),), checks=checks)
     pending = PendingListing(reply_to, len(here), nothing)
     ask = ListHere(reply_to, request)
-    calls = tuple(LocalCall(ROLE_OF_TOPIC[topic], p, ask) for p in here)
+    calls = tuple(LocalCall(COORDINATOR_OF[topic], p, ask) for p in here)
     me = me.but(listing=me.listing.set(reply_to.source, pending))
     return Effects(me, local=calls, checks=checks)
 
@@ -411,4 +405,4 @@ def _hook(pending: PendingMarkers, on: Context, *, before: bool) -> tuple[LocalC
         return ()
     ticket = pending.reply_to if on.rules.outcome_write() and not before else None
     hook = ApplyMarkerToShares(marker.producer_id, marker.producer_epoch, marker.committed, ticket)
-    return (LocalCall("share_partition_leader", "", hook),)
+    return (LocalCall(Role.SHARE_PARTITION_LEADER, "", hook),)

@@ -96,7 +96,7 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
-SHARES = share_partition_leader.ROLE
+SHARES = Role.SHARE_PARTITION_LEADER
 DEAD_LETTERS = "dlq"
 INITIALIZER = "initializer"
 ADD_PARTITIONS = add_to_transaction.CHANNEL
@@ -214,7 +214,7 @@ def role_for(message: Message, broker: int, image: Image) -> RoleKey:
     """Return the role instance on a broker that a request is for; it may not exist."""
     kind = type(message)
     if kind in FRONT_DESK or (kind in _PARTED and _is_parted(message)):
-        return (broker, kafka_apis.ROLE, "")
+        return (broker, Role.KAFKA_APIS, "")
     if kind in OF_SHARE_LEADERS:
         return (broker, SHARES, "")
     return role_key(broker, PARTITION_OF[kind](message, image))

@@ -49,6 +49,7 @@ from kipviz.core.kept_answers import KeptAnswers
 from kipviz.core.model import NotEnabled, Outcome
 from kipviz.core.table import pairs
 from kipviz.core.watched import Notes
+from kipviz.messages.apis.api import Role
 
 # The actions of one client's process, and its possible restart.
 _OfClient: TypeAlias = tuple[tuple[ClusterAction, ...], tuple[ClusterAction, ...]]
@@ -60,7 +61,12 @@ _OfRole: TypeAlias = (
 
 # The roles that have to load, or have timers.
 TIMED_ROLES = frozenset(
-    {"transaction_coordinator", "group_coordinator", "share_coordinator", "share_partition_leader"}
+    {
+        Role.TRANSACTION_COORDINATOR,
+        Role.GROUP_COORDINATOR,
+        Role.SHARE_COORDINATOR,
+        Role.SHARE_PARTITION_LEADER,
+    }
 )
 
 TICK = Tick()
@@ -93,7 +99,7 @@ class ClusterModel:
         self._asks_logs = spec.settings.state_upkeep or of_logs
         self._timed_roles = TIMED_ROLES
         if of_logs:
-            self._timed_roles |= {"partition_leader"}
+            self._timed_roles |= {Role.PARTITION_LEADER}
         self._keys = SearchKeys()
         # The actions of clients, connections and roles, by the object itself; only a cache.
         self._clients_kept: dict[int, tuple[Image, KeptAnswers[_OfClient]]] = {}

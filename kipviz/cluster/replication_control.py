@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs.partition_log import PartitionLog, append, rebuild, replicate
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.cluster import dispatch
 from kipviz.cluster.actions import CreateTopic, DeleteTopic
 from kipviz.cluster.specs.spec import ClusterSpec
@@ -30,6 +29,7 @@ from kipviz.cluster.world import (
     role_as,
     role_key,
 )
+from kipviz.messages.apis.api import Role
 from kipviz.messages.events import LeaderMoved, TopicCreated, TopicDeleted, TopicRemade
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import topic_of
@@ -78,7 +78,7 @@ def elect(turn: Turn, partition: str, to: int) -> None:
     _resign(turn, held.leader, partition)
     turn.logs = turn.logs.set(partition, rebuild(turn.logs[partition]))
     if to != NOBODY:
-        loading = role_key(to, partition)[1] != "partition_leader"
+        loading = role_key(to, partition)[1] != Role.PARTITION_LEADER
         turn.roles = turn.roles.set(
             role_key(to, partition), new_role(partition, fresh, loading=loading)
         )
@@ -146,8 +146,8 @@ def _resign(turn: Turn, broker: int, partition: str) -> None:
         return
     turn.roles = turn.roles.without(key)
     turn.carry_out((broker, "", ""), dispatch.resigned(role, turn.context(broker)))
-    if key[1] == "partition_leader":
-        shares = (broker, SHARE_LEADER, "")
+    if key[1] == Role.PARTITION_LEADER:
+        shares = (broker, Role.SHARE_PARTITION_LEADER, "")
         leader = role_as(turn.roles[shares], ShareLeader)
         done = dispatch.leadership_lost(leader, partition, turn.context(broker))
         turn.carry_out(shares, done)

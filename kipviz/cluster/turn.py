@@ -31,7 +31,6 @@ from kipviz.brokers.rules import BrokerRules
 from kipviz.brokers.settings import SimplifiedConsumers
 from kipviz.brokers.share_leaders import share_fetching
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.share_leaders.share_partition_leader import ROLE as SHARE_LEADER
 from kipviz.brokers.share_transactions import staging_requests
 from kipviz.clients.application import Application
 from kipviz.clients.rules import ClientRules
@@ -58,6 +57,7 @@ from kipviz.cluster.world import (
     role_key,
 )
 from kipviz.core.model import Event
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
@@ -224,8 +224,8 @@ class Turn:
         if role is None or is_loading(role):
             return
         self.carry_out(key, dispatch.on_replicated(role, self.context(broker)))
-        if key[1] == "partition_leader":
-            shares = (broker, SHARE_LEADER, "")
+        if key[1] == Role.PARTITION_LEADER:
+            shares = (broker, Role.SHARE_PARTITION_LEADER, "")
             leader = role_as(self.roles[shares], ShareLeader)
             done = dispatch.records_replicated(leader, partition, self.context(broker))
             self.carry_out(shares, done)
@@ -409,7 +409,7 @@ class Turn:
         waiting = [*connection.requests, *connection.responses]
         if connection.serving is not None:
             waiting.append(connection.serving)
-        shares = (broker, SHARE_LEADER, "")
+        shares = (broker, Role.SHARE_PARTITION_LEADER, "")
         if shares in self.roles:
             leader = role_as(self.roles[shares], ShareLeader)
             done = dispatch.consumer_gone(leader, source, self.context(broker))

@@ -9,14 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY, Image, Leadership, Tag
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
-from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clients.application import Application
@@ -27,22 +25,11 @@ from kipviz.cluster.specs.spec import (
 from kipviz.cluster.timing.clock import Deadline
 from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
+from kipviz.messages.apis.api import Role, leading_role
 from kipviz.messages.message import Message
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.records.placement import (
-    CONSUMER_OFFSETS,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
-    topic_of,
-)
 
 RoleKey = tuple[int, str, str]
-
-COORDINATOR_OF = {
-    TRANSACTION_STATE: "transaction_coordinator",
-    CONSUMER_OFFSETS: "group_coordinator",
-    SHARE_GROUP_STATE: "share_coordinator",
-}
 
 
 class Envelope(Value, frozen=True):
@@ -146,20 +133,15 @@ def leadership(placed: Placement) -> Leadership:
 def host_roles(broker: int) -> dict[RoleKey, BrokerRole]:
     """Return the roles that every broker has, whatever it leads."""
     return {
-        (broker, kafka_apis.ROLE, ""): KafkaApis(),
-        (broker, share_partition_leader.ROLE, ""): ShareLeader(),
+        (broker, Role.KAFKA_APIS, ""): KafkaApis(),
+        (broker, Role.SHARE_PARTITION_LEADER, ""): ShareLeader(),
     }
-
-
-def role_of(partition: str) -> str:
-    """Return the role of a partition's leader."""
-    return COORDINATOR_OF.get(topic_of(partition), "partition_leader")
 
 
 @lru_cache(maxsize=4096)
 def role_key(broker: int, partition: str) -> RoleKey:
     """Return the key of the role instance that leads a partition on a broker (one shared object for each)."""
-    return (broker, role_of(partition), partition)
+    return (broker, leading_role(partition), partition)
 
 
 def role_as(role: BrokerRole, kind: type[R]) -> R:
@@ -186,12 +168,12 @@ def is_loading(role: BrokerRole | None) -> bool:
 
 def new_role(partition: str, held: Leadership, *, loading: bool) -> BrokerRole:
     """Return a new role instance for a partition; coordinators still have to load."""
-    match role_of(partition):
-        case "transaction_coordinator":
+    match leading_role(partition):
+        case Role.TRANSACTION_COORDINATOR:
             return TransactionCoordinator(partition, held.epoch, loading)
-        case "group_coordinator":
+        case Role.GROUP_COORDINATOR:
             return GroupCoordinator(partition, loading)
-        case "share_coordinator":
+        case Role.SHARE_COORDINATOR:
             return ShareCoordinator(partition, loading)
         case _:
             return PartitionLeader(partition, held.epoch)

@@ -34,7 +34,8 @@ from msgspec.structs import astuple, replace
 
 DIGEST_SIZE = 16
 
-_PLAIN = frozenset({NoneType, bool, int, str, bytes})
+# The classes whose values are their own shape; a `WrittenEnum` adds itself.
+_PLAIN: set[type] = {NoneType, bool, int, str, bytes}
 _DIGEST_EXTENSION = 1
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -90,6 +91,10 @@ class WrittenEnum(StrEnum):
     The fingerprint of a member is that of its text, so no text is ever reworded. It occurs only where nothing but such a
     member can occur.
     """
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        _PLAIN.add(cls)
 
 
 class Memory(msgspec.Struct, gc=False, eq=False):
@@ -235,10 +240,6 @@ def _shape_of_written(value: Any) -> object:
     return value.text
 
 
-def _shape_of_written_member(value: Any) -> object:
-    return value.value
-
-
 def _shape_of_member(value: Any) -> object:
     return {type(value).__name__: value.name}
 
@@ -267,7 +268,6 @@ def _shaper(value: object) -> Callable[[Any], object]:
         (Written, _shape_of_written),
         (Digested, _shape_of_digested),
         (Value, _shape_of_value),
-        (WrittenEnum, _shape_of_written_member),
         (Enum, _shape_of_member),
     ):
         if issubclass(kind, base):

@@ -17,6 +17,7 @@ from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
     BatchAppended,
@@ -314,7 +315,7 @@ def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
     if not isinstance(event, OffsetStaged):
         return ""
     home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
-    role = world.roles.get((world.image.leader_of(home), "group_coordinator", home))
+    role = world.roles.get((world.image.leader_of(home), Role.GROUP_COORDINATOR, home))
     held = _held_in_group(role, event) if role is not None else {}
     if not held:
         return ""

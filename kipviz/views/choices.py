@@ -26,8 +26,9 @@ from kipviz.cluster.actions import (
 from kipviz.cluster.behaviour.naming import on_wire, thread_of
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.specs.spec import TRANSACTION_VERSION
-from kipviz.cluster.world import World, host_of, role_of
+from kipviz.cluster.world import World, host_of
 from kipviz.core.written import ActionReader, action_to_json
+from kipviz.messages.apis.api import leading_role
 from kipviz.messages.cluster.features import STAGING_LEVEL
 from kipviz.views.explanations.sentences import summary, title
 from kipviz.views.page_parts import ChoicePart
@@ -143,7 +144,7 @@ def _sub(world: World, action: ClusterAction) -> str:
 
 def _office(partition: str) -> str:
     """Return the name of the role that the leader of a partition has."""
-    role = role_of(partition).replace("_", " ")
+    role = leading_role(partition).replace("_", " ")
     return f"leader of {partition}" if role == "partition leader" else f"{role} {partition}"
 
 

@@ -12,6 +12,7 @@ from kipviz.brokers.logs import partition_leader as pl
 from kipviz.brokers.logs.add_to_transaction import CHANNEL
 from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.driving.desk import Desk
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import PartitionProduceData, Produce
 from kipviz.messages.message_errors import error_in
@@ -30,7 +31,7 @@ HERE = "out-0"
 
 def about(name: str, epoch: int = 0, to: int = 4, tag: str = "") -> Request:
     asked = AddPartitionsToTxn((TxnPartitions(name, 9, epoch, (HERE,)),))
-    return Request(CHANNEL, to, asked, pl.ROLE, HERE, tag)
+    return Request(CHANNEL, to, asked, Role.PARTITION_LEADER, HERE, tag)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def names(desk: Desk) -> list[list[str]]:
 def told(desk: Desk) -> list[tuple[str, str, Errors]]:
     """Whose question came to what: name, tag, error."""
     calls = [call.message for call in desk.local]
-    assert all(isinstance(c, LocalCall) and c.role == pl.ROLE for c in desk.local)
+    assert all(isinstance(c, LocalCall) and c.role == Role.PARTITION_LEADER for c in desk.local)
     assert all(isinstance(call, Enlisted) for call in calls)
     return [(call.answer.transactional_id, call.tag, call.answer.error) for call in calls]
 

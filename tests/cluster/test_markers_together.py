@@ -10,7 +10,6 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import MarkerWritten, WriteMarker
 from kipviz.brokers.transactions import marker_requests as markers
 from kipviz.brokers.transactions import transaction_coordinator as tc
-from kipviz.brokers.transactions import transaction_state_manager
 from kipviz.brokers.transactions.transaction_append import gathered
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -19,6 +18,7 @@ from kipviz.cluster.world import Envelope
 from kipviz.core.table import Table
 from kipviz.core.values import fingerprint
 from kipviz.driving.desk import Desk
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageSent
 from kipviz.messages.transactions.transactions import (
@@ -84,7 +84,7 @@ def test_only_what_goes_to_one_broker_goes_together():
     def to(broker: int, *those: TxnMarker) -> Request:
         tag = MarkersOf(2, str(those[0].producer_id))
         message = WriteTxnMarkers(those)
-        return Request("markers", broker, message, transaction_state_manager.ROLE, HOME, tag)
+        return Request("markers", broker, message, Role.TRANSACTION_COORDINATOR, HOME, tag)
 
     asked = (to(3, ONE), to(5, ONE), to(3, OTHER))
     assert gathered(Effects(None, requests=asked)).requests == (to(3, ONE, OTHER), to(5, ONE))

@@ -19,6 +19,7 @@ from kipviz.brokers.share_coordinators.share_state import ShareCoordinator
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.cluster.dispatch import HANDLERS
+from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import STATUSES
 from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
 from kipviz.messages.apis.catalogue import API_OF, APIS, refused
@@ -212,3 +213,9 @@ def test_two_handlers_of_one_request_are_both_named() -> None:
     vars(other)["on_second"] = takes(Metadata)(on_second)
     with pytest.raises(ValueError, match=r"Metadata has two handlers, .*on_first and .*on_second"):
         handlers_of((module, other))
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_role_is_stored_as_its_text(role: Role) -> None:
+    assert fingerprint((3, role, "src-0")) == fingerprint((3, role.value, "src-0"))
+    assert {(3, role.value): role}[3, role] is role

@@ -32,6 +32,7 @@ from kipviz.brokers.local_calls import ListedHere, ListHere
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.brokers.membership.consumer_group import ConsumerGroup
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetsExpired
@@ -81,7 +82,7 @@ def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
     assert isinstance(call.request, ListGroups)
     checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
     told = ListedHere(call.ticket, listing(as_replicated(me, on), call.request))
-    return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
+    return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", told),), checks=checks)
 
 
 def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:

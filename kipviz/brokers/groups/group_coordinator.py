@@ -61,6 +61,7 @@ from kipviz.brokers.timers import (
     RoleDelay,
     RoleTimer,
 )
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import OffsetCommitted, OffsetResolved, OffsetStaged
 from kipviz.messages.groups.groups import (
@@ -75,8 +76,6 @@ from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 from kipviz.records.consumer_offsets import OffsetCommitRecord, OffsetTombstone
 from kipviz.records.placement import topic_of
-
-ROLE = "group_coordinator"
 
 
 def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
@@ -186,7 +185,9 @@ def on_txn_offset_commit(
         return _stage(me, waiting, on).after((*missing, *checks))
     waiting = add_to_transaction.number_question(me.enlisting, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
-    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    asked = add_to_transaction.question(
+        request.transactional_id, waiting, Role.GROUP_COORDINATOR, me.shard, broker
+    )
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
         return _answer(me, reply_to, rejected, lost).after(missing)
@@ -216,7 +217,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     error = error_of(checks)
     done = MarkerWritten(marker.ticket, me.shard, error)
     if error is not Errors.NONE:
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+        return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     events = tuple(
         OffsetResolved(p.group_id, p.partition, p.offset, marker.producer_id, marker.committed)
@@ -227,7 +228,7 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
             me.enlisting, marker.producer_id, marker.producer_epoch
         )
     )
-    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall(Role.KAFKA_APIS, "", done))
     return Effects(
         replay(me, batch).but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),

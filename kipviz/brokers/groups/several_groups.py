@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from kipviz.brokers.authorizer import refusal
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
-from kipviz.brokers.kafka_apis import ROLE, KafkaApis, PendingGroups
+from kipviz.brokers.kafka_apis import KafkaApis, PendingGroups
 from kipviz.brokers.local_calls import AskedOfOne
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.several_groups import (
@@ -30,7 +31,7 @@ from kipviz.messages.message import Message
 from kipviz.records.placement import CONSUMER_OFFSETS
 
 # The role whose state holds the unanswered requests.
-DESK = ROLE
+DESK = Role.KAFKA_APIS
 
 
 def on_several_groups(me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: Context) -> Effects:
@@ -51,7 +52,7 @@ def on_several_groups(me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: C
         checks = _checks(part, group_id, home, reply_to, on)
         made += checks
         if error_of(checks) is Errors.NONE:
-            calls.append(LocalCall("group_coordinator", home, AskedOfOne(reply_to, part)))
+            calls.append(LocalCall(Role.GROUP_COORDINATOR, home, AskedOfOne(reply_to, part)))
         else:
             refusals += results_of(_reject_each(part, error_of(checks)))
     pending = PendingGroups(reply_to, groups_of(request), tuple(refusals))

@@ -36,8 +36,9 @@ from kipviz.brokers.groups.group_state import GroupCoordinator, Operating, as_re
 from kipviz.brokers.groups.group_writes import written
 from kipviz.brokers.handling import takes
 from kipviz.brokers.membership.share_group import ShareGroup
-from kipviz.brokers.membership.share_membership import CHANNEL, ROLE
+from kipviz.brokers.membership.share_membership import CHANNEL
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
@@ -385,7 +386,7 @@ def _ask(
     """Send a request to a share coordinator. Without a leader, the result is an error at once."""
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, message.key))
     if broker != NOBODY:
-        asked = Request(CHANNEL, broker, message, ROLE, me.shard, waiting.tag)
+        asked = Request(CHANNEL, broker, message, Role.GROUP_COORDINATOR, me.shard, waiting.tag)
         return Effects(me, requests=(asked,))
     error = Errors.COORDINATOR_NOT_AVAILABLE
     unreachable = Check("share coordinator", _find_partition(message, on), broker, error)

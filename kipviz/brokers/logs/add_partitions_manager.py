@@ -15,8 +15,9 @@ the oldest question of a request decides for all of them whether the client know
 from __future__ import annotations
 
 from kipviz.brokers.context import Context, Effects, LocalCall, Request
-from kipviz.brokers.kafka_apis import ROLE, AskedOfNode, KafkaApis
+from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
 from kipviz.brokers.local_calls import AddOrVerify, Enlisted
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -83,7 +84,7 @@ def on_answered(
 def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
     """Send questions in one request; each broker has at most one in flight."""
     message = AddPartitionsToTxn(tuple(map(_find_transaction, questions)))
-    request = questions[0].but(message=message, role=ROLE, shard="", tag=str(broker))
+    request = questions[0].but(message=message, role=Role.KAFKA_APIS, shard="", tag=str(broker))
     asked = AskedOfNode(broker, questions)
     return Effects(me.but(nodes=(*me.nodes, asked)), requests=(request,))
 

@@ -29,6 +29,7 @@ from kipviz.brokers.local_calls import AddOrVerify
 from kipviz.brokers.logs import partition_log as logs
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import TxnOffsetCommit
 from kipviz.messages.logs.producing import Produce
@@ -167,7 +168,7 @@ def ask(done: Effects, asked: Request, on: Context) -> Effects:
     """Send a question, or pass it to the manager that batches this broker's questions (`add_partitions_manager`)."""
     if not on.settings.asks_together:
         return done.but(requests=(*done.requests, asked))
-    return done.but(local=(*done.local, LocalCall("kafka_apis", "", AddOrVerify(asked))))
+    return done.but(local=(*done.local, LocalCall(Role.KAFKA_APIS, "", AddOrVerify(asked))))
 
 
 def number_question(waiting: tuple[Enlisting, ...], new: Enlisting, on: Context) -> Enlisting:

@@ -19,6 +19,7 @@ from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.brokers.logs import partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import Fetch, FetchResponse, PartitionData
 
@@ -44,7 +45,7 @@ def on_fetch(
         error = error_of(checks)
         if error is Errors.NONE:
             alone = AskedOfOne(reply_to, request.but(partitions=(each,), wait=False))
-            calls.append(LocalCall(partition_leader.ROLE, each.partition, alone))
+            calls.append(LocalCall(Role.PARTITION_LEADER, each.partition, alone))
         else:
             result = PartitionData(each.partition, error)
             refused.append(Reply(reply_to, FetchResponse((result,))))

@@ -50,6 +50,7 @@ from kipviz.brokers.logs.verification import (
     without,
 )
 from kipviz.core.values import Part, Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import (
     BY_TIME,
@@ -69,8 +70,6 @@ from kipviz.messages.logs.producing import (
 from kipviz.messages.transactions.transactions import TxnPartitionsResult
 from kipviz.records.batches import NO_TIMESTAMP, Batch, DataRecord
 from kipviz.records.sequences import sequence_after
-
-ROLE = "partition_leader"
 
 # The error of a Produce request, by the transaction coordinator's error.
 PRODUCE_ERROR = {
@@ -124,7 +123,9 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
     waiting = Enlisting(request, reply_to, *batch.identity, (me.shard,))
     waiting = add_to_transaction.number_question(me.verifying, waiting, on)
     broker = add_to_transaction.coordinator_of(request.transactional_id, on)
-    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    asked = add_to_transaction.question(
+        request.transactional_id, waiting, Role.PARTITION_LEADER, me.shard, broker
+    )
     me = _verifying(me, request)
     if asked is None:
         me = _remembering(me, batch.producer_id, on)
@@ -259,11 +260,11 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     checks = marker_checks(me.shard, log, marker, on, loading=False)
     if error_of(checks) is not Errors.NONE:
         done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+        return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     me = _end_verification(me, marker)
     done = MarkerWritten(marker.ticket, me.shard, Errors.NONE)
-    wait = WaitingForReplicas(batch.base_offset, call=LocalCall("kafka_apis", "", done))
+    wait = WaitingForReplicas(batch.base_offset, call=LocalCall(Role.KAFKA_APIS, "", done))
     return Effects(
         me.but(waiting=(*me.waiting, wait)),
         appends=((me.shard, batch),),

@@ -19,10 +19,11 @@ from kipviz.brokers import deleted_topics
 from kipviz.brokers.checks import Check, error_of, in_order, looked_at
 from kipviz.brokers.context import NOBODY, Context, Effects, LocalCall, Reply, ReplyTo, Request
 from kipviz.brokers.handling import takes
-from kipviz.brokers.kafka_apis import ROLE, AskedTogether, KafkaApis
+from kipviz.brokers.kafka_apis import AskedTogether, KafkaApis
 from kipviz.brokers.local_calls import AppendPart, PartVerified
 from kipviz.brokers.logs import add_to_transaction, partition_leader
 from kipviz.brokers.logs.partition_leader import PartitionLeader
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.producing import (
     PartitionProduceData,
@@ -88,7 +89,9 @@ def on_produce(
     done = done.but(state=me.but(asking=(*me.asking, waits)))
     message = AddPartitionsToTxn((asked,))
     return add_to_transaction.ask(
-        done, Request(add_to_transaction.CHANNEL, coordinator, message, ROLE, "", tag), on
+        done,
+        Request(add_to_transaction.CHANNEL, coordinator, message, Role.KAFKA_APIS, "", tag),
+        on,
     )
 
 
@@ -98,7 +101,7 @@ def on_enlisted(me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: st
     errors = {p: answer.error_of(p) for p in waits.question}
     calls = (
         LocalCall(
-            partition_leader.ROLE, p, PartVerified(waits.reply_to, errors.get(p, Errors.NONE))
+            Role.PARTITION_LEADER, p, PartVerified(waits.reply_to, errors.get(p, Errors.NONE))
         )
         for p in waits.partitions
     )
@@ -128,7 +131,7 @@ def _call(
     error = Errors.COORDINATOR_NOT_AVAILABLE if lost else Errors.NONE
     waits_for = question if coordinator != NOBODY else ()
     call = AppendPart(reply_to, request.but(partition_data=(batch,)), waits_for, error)
-    return LocalCall(partition_leader.ROLE, batch.partition, call)
+    return LocalCall(Role.PARTITION_LEADER, batch.partition, call)
 
 
 def _tag(reply_to: ReplyTo) -> str:

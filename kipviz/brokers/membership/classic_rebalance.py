@@ -16,6 +16,7 @@ from kipviz.brokers.membership import classic_group
 from kipviz.brokers.membership.classic_group import ClassicGroup, GroupState
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved, ClassicGroupMoved
 from kipviz.messages.groups.classic_groups import (
@@ -26,7 +27,6 @@ from kipviz.messages.groups.classic_groups import (
 )
 from kipviz.records.batches import COORDINATOR_SEQUENCE, Batch
 
-ROLE = "group_coordinator"
 S = GroupState
 DID_NOT_JOIN = "it did not join the next generation in time"
 # The unit in which the members of such a group count their epochs.
@@ -168,7 +168,7 @@ def effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Eff
     call = None
     if done.given is not None:
         stored = GroupStored(group_id, done.group.generation, done.given)
-        call = LocalCall(ROLE, me.shard, stored)
+        call = LocalCall(Role.GROUP_COORDINATOR, me.shard, stored)
     wait: tuple[WaitingForReplicas, ...] = ()
     if call is not None or done.then is not None:
         wait = (WaitingForReplicas(batch.last_offset, done.then, call),)

@@ -22,6 +22,7 @@ from kipviz.brokers.timers import MemberSession, RoleTimer
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import AssignmentMoved
 from kipviz.messages.groups.membership import JOINING, LEAVING, Assignment
@@ -43,7 +44,6 @@ from kipviz.records.share_group_members import (
     ShareGroupTombstone,
 )
 
-ROLE = "group_coordinator"
 CHANNEL = "initializer"
 
 
@@ -189,7 +189,9 @@ def _initializing(
         if broker != NOBODY:
             message = InitializeShareGroupState(key, group.epoch, -1)
             home = on.image.home_of("__consumer_offsets", group_id)
-            found.append((partition, Request(CHANNEL, broker, message, ROLE, home)))
+            found.append(
+                (partition, Request(CHANNEL, broker, message, Role.GROUP_COORDINATOR, home))
+            )
     if not found:
         return (), ()
     initializing = tuple(sorted((*group.initializing, *(p for p, _ in found))))

@@ -21,6 +21,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     Status,
     pending_cells,
 )
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
@@ -31,7 +32,6 @@ from kipviz.messages.shares.share_state import (
 
 # The client of a broker that sends the outcomes.
 CHANNEL = "share-coordinator"
-ROLE = "share_coordinator"
 
 
 def news(before: ShareCoordinator, after: ShareCoordinator, on: Context) -> tuple[Request, ...]:
@@ -53,7 +53,7 @@ def _make_notices(me: ShareCoordinator, before: ShareCoordinator, on: Context) -
         told = TellShareGroupState(
             key, state.state_epoch, state.start_offset, state.batches, pending
         )
-        yield Request(CHANNEL, broker, told, ROLE, me.shard)
+        yield Request(CHANNEL, broker, told, Role.SHARE_COORDINATOR, me.shard)
 
 
 def partition_of(key: str, on: Context) -> str:

@@ -37,6 +37,7 @@ from kipviz.brokers.share_coordinators.share_state import (
     ShareState,
     Vote,
 )
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ShareStateReset
 from kipviz.messages.message import Message
@@ -64,8 +65,6 @@ from kipviz.records.share_group_state import (
     clip,
     merge,
 )
-
-ROLE = "share_coordinator"
 
 
 @takes(ReadShareGroupState)
@@ -196,7 +195,9 @@ def on_txn_write(
     waiting = add_to_transaction.number_question(me.enlisting, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, me.shard, broker)
+    asked = add_to_transaction.question(
+        request.transactional_id, waiting, Role.SHARE_COORDINATOR, me.shard, broker
+    )
     if asked is None:
         return _answer_stage(
             me, request, reply_to, (*checks, *add_to_transaction.no_coordinator_checks())
@@ -224,14 +225,14 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     checks = marker_checks(me.shard, log, marker, on, loading=me.loading)
     done = MarkerWritten(marker.ticket, me.shard, error_of(checks))
     if error_of(checks) is not Errors.NONE:
-        return Effects(me, local=(LocalCall("kafka_apis", "", done),), checks=checks)
+        return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", done),), checks=checks)
     batch = marker_batch(log.end_offset, marker)
     me = me.but(
         enlisting=add_to_transaction.remove_guards(
             me.enlisting, marker.producer_id, marker.producer_epoch
         )
     )
-    call = LocalCall("kafka_apis", "", done)
+    call = LocalCall(Role.KAFKA_APIS, "", done)
     waits = on.rules.marker_answer()
     wait = (WaitingForReplicas(batch.base_offset, call=call),) if waits else ()
     before = me

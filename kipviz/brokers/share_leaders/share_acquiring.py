@@ -26,6 +26,7 @@ from kipviz.brokers.share_leaders.share_partition import (
 )
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import ABORTED_AT_SOURCE, DELIVERED, NOT_IN_LOG
 from kipviz.messages.logs.producing import FetchedRecord
@@ -39,7 +40,6 @@ from kipviz.messages.shares.share_groups import (
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.share_group_state import RecordState
 
-ROLE = "share_partition_leader"
 S = RecordState
 
 
@@ -95,7 +95,11 @@ def serve(me: SharePartition, on: Context) -> Effects:
                 continue
             if len(request.partitions) > 1:
                 following = request.but(partitions=request.partitions[1:])
-                further.append(LocalCall(ROLE, "", FetchFurther(following, parked.reply_to)))
+                further.append(
+                    LocalCall(
+                        Role.SHARE_PARTITION_LEADER, "", FetchFurther(following, parked.reply_to)
+                    )
+                )
                 me = me.but(parked=tuple(p for p in me.parked if p is not parked))
                 continue
         me, part, moves = _acquire(me, parked, catch, on)

@@ -21,6 +21,7 @@ from kipviz.brokers.share_leaders import share_partition
 from kipviz.brokers.share_leaders.share_partition import DeadLetter, SharePartition, moved
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.cluster.topic_creation import CreateTopics, CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import COPIED, NOT_COPIED
@@ -35,7 +36,6 @@ from kipviz.settings.topic_configs import (
 )
 
 CHANNEL = "dlq"
-ROLE = "share_partition_leader"
 ATTEMPTS_MAX = 5
 # Errors after which a copy, or the creation of a topic, is retried; after any other error it is abandoned.
 COPY_RETRY = (Errors.NOT_LEADER_OR_FOLLOWER,)
@@ -135,7 +135,9 @@ def _send(me: SharePartition, on: Context) -> Copying:
                 message = CreateTopics(topic, TOPIC_CONFIGS)
                 letter = letter.but(creations=letter.creations + 1)
             me = me.but(dead_letters=(letter, *me.dead_letters[1:]))
-            asked = Request(CHANNEL, broker, message, ROLE, me.key, str(me.incarnation))
+            asked = Request(
+                CHANNEL, broker, message, Role.SHARE_PARTITION_LEADER, me.key, str(me.incarnation)
+            )
             return Copying(Effects(me, requests=(asked,), events=events), finished)
         given_up = _finish_first(me, NOT_COPIED)
         me, events = given_up.effects.state, (*events, *given_up.effects.events)

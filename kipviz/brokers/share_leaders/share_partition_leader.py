@@ -61,9 +61,6 @@ from kipviz.messages.shares.share_state import (
 from kipviz.messages.transactions.transactions import PartitionResult, TxnPartitionsResult
 from kipviz.records.share_group_state import RecordState
 
-ROLE = "share_partition_leader"
-
-
 # -- handlers, in protocol order --------------------------------------------------------------
 
 

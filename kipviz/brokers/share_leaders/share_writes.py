@@ -26,6 +26,7 @@ from kipviz.brokers.share_leaders.share_partition import PendingWrite, SharePart
 from kipviz.brokers.share_transactions import share_outcomes
 from kipviz.core.model import Event
 from kipviz.core.table import Table
+from kipviz.messages.apis.api import Role
 from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import (
@@ -56,7 +57,6 @@ from kipviz.messages.transactions.transactions import PartitionResult
 from kipviz.records.placement import SHARE_GROUP_STATE
 from kipviz.records.share_group_state import RecordState, StagedBatch, StateBatch
 
-ROLE = "share_partition_leader"
 S = RecordState
 ATTEMPTS_MAX = 5
 
@@ -399,7 +399,8 @@ def send(me: SharePartition, on: Context) -> Effects:
         return Effects(me)
     message, tag = me.writes[0].message, str(me.incarnation)
     return Effects(
-        me.but(on_wire=True), requests=(Request("persister", broker, message, ROLE, me.key, tag),)
+        me.but(on_wire=True),
+        requests=(Request("persister", broker, message, Role.SHARE_PARTITION_LEADER, me.key, tag),),
     )
 
 

@@ -20,6 +20,7 @@ from kipviz.brokers.share_leaders.share_partition import (
     moved,
 )
 from kipviz.core.model import Event
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_state import WriteShareGroupState
 from kipviz.records.share_group_state import RecordState, StateBatch
@@ -53,7 +54,7 @@ def awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects:
             writes = zip(share.writes, mine, strict=True)
             waiting = tuple(w.but(reply_to=ticket) if is_mine else w for w, is_mine in writes)
             shares = shares.set(key, share.but(writes=waiting))
-    applied = LocalCall("kafka_apis", "", MarkerApplied(ticket, tuple(keys)))
+    applied = LocalCall(Role.KAFKA_APIS, "", MarkerApplied(ticket, tuple(keys)))
     return Effects(me.but(shares=shares), local=(applied,))
 
 
@@ -130,4 +131,4 @@ def answered(me: SharePartition, write: PendingWrite, error: Errors) -> tuple[Lo
     """Report the result of a write to the request with the marker, if the write is for one."""
     if write.purpose != DECIDE or write.reply_to is None:
         return ()
-    return (LocalCall("kafka_apis", "", OutcomeWritten(write.reply_to, me.key, error)),)
+    return (LocalCall(Role.KAFKA_APIS, "", OutcomeWritten(write.reply_to, me.key, error)),)

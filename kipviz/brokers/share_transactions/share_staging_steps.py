@@ -15,6 +15,7 @@ from kipviz.brokers.share_leaders import acknowledgement_checks, share_partition
 from kipviz.brokers.share_leaders.in_flight import staged_batches
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status, keep
 from kipviz.brokers.share_transactions import share_staging
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import (
     TxnShareAcknowledge,
@@ -22,8 +23,6 @@ from kipviz.messages.shares.share_groups import (
     staging_result,
 )
 from kipviz.records.placement import SHARE_GROUP_STATE
-
-ROLE = "share_partition_leader"
 
 
 def find_stageable(
@@ -90,7 +89,9 @@ def enlist(
     waiting = add_to_transaction.number_question(me.staging, waiting, on)
     coordinator = add_to_transaction.coordinator_of(request.transactional_id, on)
     broker = on.rules.enlistment(on.broker, coordinator)
-    asked = add_to_transaction.question(request.transactional_id, waiting, ROLE, share.key, broker)
+    asked = add_to_transaction.question(
+        request.transactional_id, waiting, Role.SHARE_PARTITION_LEADER, share.key, broker
+    )
     if asked is None:
         rejected = (*checks, *add_to_transaction.no_coordinator_checks())
         return share_staging.answered(me, request, reply_to, rejected)

@@ -30,6 +30,7 @@ from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compiled
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.rights import Resource
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.admin import (
@@ -98,7 +99,7 @@ def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Eff
     assert isinstance(call.request, ListTransactions)
     answer, checks = listing(me, call.request, on)
     told = ListedHere(call.ticket, answer)
-    return Effects(me, local=(LocalCall("kafka_apis", "", told),), checks=checks)
+    return Effects(me, local=(LocalCall(Role.KAFKA_APIS, "", told),), checks=checks)
 
 
 @takes(DescribeTransactions)

@@ -13,8 +13,9 @@ from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.local_calls import AskedOfOne
-from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
+from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions.transactions import (
     AddPartitionsToTxn,
@@ -50,7 +51,7 @@ def on_add_partitions(
         answer = _refusal(each, home, on)
         if answer is None:
             alone = AskedOfOne(reply_to, request.but(transactions=(each,)))
-            calls.append(LocalCall(transaction_state_manager.ROLE, home, alone))
+            calls.append(LocalCall(Role.TRANSACTION_COORDINATOR, home, alone))
         else:
             refused.append(Reply(reply_to, AddPartitionsToTxnResponse((answer,))))
             checks.append(_deciding(each, answer, home, on))

@@ -36,6 +36,7 @@ from kipviz.brokers.transactions.transaction_metadata import (
 )
 from kipviz.core.table import Table
 from kipviz.core.values import Part
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionForgotten, TransactionMoved
 from kipviz.records.batches import Batch
@@ -47,7 +48,6 @@ from kipviz.records.transaction_state import (
     TransactionState,
 )
 
-ROLE = "transaction_coordinator"
 S = TransactionState
 
 
@@ -221,7 +221,11 @@ def send_markers(
     if not known.partitions and not known.cancelled:
         ready = known.but(sent=(), to_send=(), pending_state=None, owed=None)
         return append_record(me, ready, completing(next_offset(me, on), known), on)
-    whose = (ROLE, me.shard, MarkersOf(me.coordinator_epoch, known.transactional_id))
+    whose = (
+        Role.TRANSACTION_COORDINATOR,
+        me.shard,
+        MarkersOf(me.coordinator_epoch, known.transactional_id),
+    )
     requests, sent, nobody = markers_of(known, partitions, whose, me.coordinator_epoch, on)
     known = known.but(sent=(*known.sent, *sent), to_send=(*known.to_send, *nobody))
     return Effects(with_metadata(me, known), requests=requests)

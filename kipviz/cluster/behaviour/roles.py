@@ -9,7 +9,7 @@ from kipviz.brokers.context import Context
 from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.brokers.share_leaders import share_partition_leader, share_timers
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.transactions import transaction_coordinator, transaction_state_manager
+from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clauses import OURS, SHIPPED, Clause
 from kipviz.clients.shares.share_memory import ShareConsumer
@@ -39,6 +39,7 @@ from kipviz.cluster.world import (
     role_at,
     role_key,
 )
+from kipviz.messages.apis.api import Role
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.settings.topic_configs import MIN_INSYNC_REPLICAS
 
@@ -149,7 +150,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
     spent_as = "lock expiries"
 
     def why_not(self, model: Model, world: World, action: ExpireLock) -> str | None:
-        role = role_at(world.roles, (action.broker, share_partition_leader.ROLE, ""), ShareLeader)
+        role = role_at(world.roles, (action.broker, Role.SHARE_PARTITION_LEADER, ""), ShareLeader)
         if role is None:
             return f"broker {action.broker} is down"
         on = model.context(world, action.broker)
@@ -161,7 +162,7 @@ class ExpiringLock(Behaviour[ExpireLock]):
         return [ExpireLock(key[0], share, lock) for share, lock in share_timers.locks(role, on)]
 
     def apply(self, turn: Turn, action: ExpireLock) -> None:
-        key = (action.broker, share_partition_leader.ROLE, "")
+        key = (action.broker, Role.SHARE_PARTITION_LEADER, "")
         on = turn.context(action.broker)
         role = role_as(turn.roles[key], ShareLeader)
         turn.carry_out(
@@ -223,7 +224,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
         for name in turn.scanned(action):
             key = (
                 action.broker,
-                transaction_state_manager.ROLE,
+                Role.TRANSACTION_COORDINATOR,
                 turn.image.home_of_transactions(name),
             )
             on = turn.context(action.broker)
@@ -258,7 +259,7 @@ class TimingOutTransaction(Behaviour[TimeOutTransaction]):
 
 
 def _coordinator(world: World, action: TimeOutTransaction) -> TransactionCoordinator | None:
-    key = (action.broker, transaction_state_manager.ROLE, action.shard)
+    key = (action.broker, Role.TRANSACTION_COORDINATOR, action.shard)
     return role_at(world.roles, key, TransactionCoordinator)
 
 
@@ -376,7 +377,7 @@ class Refreshing(Behaviour[Refresh]):
     )
 
     def why_not(self, model: Model, world: World, action: Refresh) -> str | None:
-        role = role_at(world.roles, (action.broker, share_partition_leader.ROLE, ""), ShareLeader)
+        role = role_at(world.roles, (action.broker, Role.SHARE_PARTITION_LEADER, ""), ShareLeader)
         if role is None:
             return f"broker {action.broker} is down"
         return share_timers.why_no_refresh(role, action.key, model.context(world, action.broker))
@@ -387,7 +388,7 @@ class Refreshing(Behaviour[Refresh]):
         return [Refresh(key[0], share) for share in share_timers.refreshes(role, on)]
 
     def apply(self, turn: Turn, action: Refresh) -> None:
-        key = (action.broker, share_partition_leader.ROLE, "")
+        key = (action.broker, Role.SHARE_PARTITION_LEADER, "")
         on = turn.context(action.broker)
         role = role_as(turn.roles[key], ShareLeader)
         turn.carry_out(key, share_partition_leader.on_refresh(role, action.key, on))

@@ -34,6 +34,7 @@ from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event, NotEnabled, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.events import (
     BatchAppended,
     LeaderMoved,
@@ -239,11 +240,11 @@ class RebuiltModel(ClusterModel):
             for record in entry.batch.records:
                 if isinstance(record, TransactionRecord):
                     ids[record.transactional_id] = None
-        topics = tuple(partitions.pop("partition_leader", ()))
+        topics = tuple(partitions.pop(Role.PARTITION_LEADER, ()))
         return Shown(
             tuple(ids),
-            tuple(partitions.get("group_coordinator", ())),
-            tuple(partitions.get("share_coordinator", ())),
+            tuple(partitions.get(Role.GROUP_COORDINATOR, ())),
+            tuple(partitions.get(Role.SHARE_COORDINATOR, ())),
             tuple(name for names in partitions.values() for name in names),
             topics,
         )

@@ -69,8 +69,9 @@ from kipviz.cluster.specs.spec import ClusterSpec
 from kipviz.cluster.timing import retention, timers
 from kipviz.cluster.timing.clock import NEVER, TICKS, Deadline, Due, Place, ms, next_tick, unit_of
 from kipviz.cluster.timing.durations import occurring
-from kipviz.cluster.world import RoleKey, World, host_of, is_loading, role_key, role_of
+from kipviz.cluster.world import RoleKey, World, host_of, is_loading, role_key
 from kipviz.core.model import Event
+from kipviz.messages.apis.api import leading_role
 from kipviz.messages.events import (
     DELIVERED,
     ConnectionLost,
@@ -185,19 +186,21 @@ def action_of(world: World, deadline: Deadline) -> ClusterAction:
     if kind == Due.TRANSACTIONAL_ID:
         home = world.image.home_of_transactions(place[0])
         return RunOut(
-            world.image.leader_of(home), role_of(home), home, TransactionalIdExpiry(place[0])
+            world.image.leader_of(home), leading_role(home), home, TransactionalIdExpiry(place[0])
         )
     if kind == Due.PRODUCER_ID:
         partition, producer_id = place
         leader = world.image.leader_of(partition)
-        return RunOut(leader, role_of(partition), partition, ProducerExpiry(producer_id, partition))
+        return RunOut(
+            leader, leading_role(partition), partition, ProducerExpiry(producer_id, partition)
+        )
     if kind == Due.LOG_FRONT:
         partition, leader = place[0], world.image.leader_of(place[0])
-        return RunOut(leader, role_of(partition), partition, LogRetention(partition))
+        return RunOut(leader, leading_role(partition), partition, LogRetention(partition))
     if kind in (Due.OFFSET, Due.GROUP_OFFSETS):
         home = retention.home(world, place)
         timer = retention.timer_of(kind, place)
-        return RunOut(world.image.leader_of(home), role_of(home), home, timer)
+        return RunOut(world.image.leader_of(home), leading_role(home), home, timer)
     if kind == Due.BATCH:
         return ExpireBatch(place[0])
     keeps: dict[str, type[ClusterAction]] = {

@@ -8,17 +8,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from kipviz.core.values import WrittenEnum
 from kipviz.messages.apis.legal_errors import LegalErrors
 from kipviz.messages.apis.rights import Need
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.kind import Kind, RequestKind
+from kipviz.records.placement import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    topic_of,
+)
 
 # A proposal whose requests no release supports, not even one that ships other drafts.
 NO_RELEASE = "no release"
 
 
-class Role(StrEnum):
+class Role(WrittenEnum):
     """The part of a broker that serves a request. `KAFKA_APIS` serves it whatever the broker leads."""
 
     KAFKA_APIS = "kafka_apis"
@@ -32,6 +39,19 @@ class Role(StrEnum):
     def coordinates(self) -> bool:
         """Whether the role is a coordinator's, which a client looks up with FindCoordinator."""
         return self.value.endswith("_coordinator")
+
+
+COORDINATOR_OF: dict[str, Role] = {
+    TRANSACTION_STATE: Role.TRANSACTION_COORDINATOR,
+    CONSUMER_OFFSETS: Role.GROUP_COORDINATOR,
+    SHARE_GROUP_STATE: Role.SHARE_COORDINATOR,
+}
+"""The role that leads the partitions of an internal topic, by the topic."""
+
+
+def leading_role(partition: str) -> Role:
+    """Return the role of a partition's leader."""
+    return COORDINATOR_OF.get(topic_of(partition), Role.PARTITION_LEADER)
 
 
 class Shard(StrEnum):

@@ -25,6 +25,7 @@ from kipviz.brokers.membership.classic_group import ClassicGroup
 from kipviz.cluster.world import RoleKey, World, role_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import NO_MEMBER
@@ -283,12 +284,12 @@ class Joining:
         exchange = self._exchanges[number]
         _, found, roles = self._context_at(exchange.received_ms)
         shard = found.image.home_of(CONSUMER_OFFSETS, exchange.request["groupId"])
-        here = roles.get((found.broker, "group_coordinator", shard))
+        here = roles.get((found.broker, Role.GROUP_COORDINATOR, shard))
         if here is None and self._leaders_known:
             return shard, found, None
         if shard in way.coordinators:
             return shard, found, way.coordinators[shard]
-        first = self._contexts[0][2].get((found.broker, "group_coordinator", shard))
+        first = self._contexts[0][2].get((found.broker, Role.GROUP_COORDINATOR, shard))
         return shard, found, None if here is None else (first or here)
 
     def _in_term(self, way: Follower, number: int) -> Follower:
@@ -302,7 +303,7 @@ class Joining:
         term = bisect_right(begins, at) - 1
         if (
             term < way.terms.get(shard, FIRST_TERM)
-            or (found.broker, "group_coordinator", shard) not in roles
+            or (found.broker, Role.GROUP_COORDINATOR, shard) not in roles
         ):
             return way
         loaded = self._load_coordinator(shard, term)
@@ -314,7 +315,7 @@ class Joining:
         """Return the elected coordinator of a partition with the state that it read in the log."""
         began, complete = self._elections[shard][term][0], self._complete.get(shard)
         _, on, roles = self._context_at(max(began, complete[term]) if complete else began)
-        loaded: GroupCoordinator = roles[on.broker, "group_coordinator", shard]
+        loaded: GroupCoordinator = roles[on.broker, Role.GROUP_COORDINATOR, shard]
         return loaded
 
     def _context_at(self, at_ms: int) -> tuple[int, Context, Any]:

@@ -15,6 +15,7 @@ from kipviz.cluster.timing import role_delays
 from kipviz.cluster.world import Connection, World, is_loading
 from kipviz.core.model import Event
 from kipviz.core.table import pairs
+from kipviz.messages.apis.api import Role
 from kipviz.messages.events import ConnectionLost, MessageDelivered, MessageSent
 from kipviz.records.placement import SHARE_GROUP_STATE
 
@@ -70,7 +71,7 @@ class OwnSteps:
         for key, role in world.roles.items():
             if is_loading(role):
                 yield Load(*key)
-            elif key[1] == "group_coordinator":
+            elif key[1] == Role.GROUP_COORDINATOR:
                 yield from (DelayOver(*key, delay) for delay in role_delays.delays(role))
             elif self._stages and isinstance(role, ShareLeader):
                 yield from self._find_queries(world, key[0], role)

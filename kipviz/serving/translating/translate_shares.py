@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_admin import ShareGroupDescribe
 from kipviz.messages.shares.share_groups import (
@@ -226,7 +227,7 @@ def _has(group_id: str, partition: str, desk: Desk) -> bool:
     """Return whether there may be a result for a partition: a record to deliver, or an error."""
     topic_id = desk.image.topic_ids.get(topic_of(partition))
     log = desk.world.logs.get(partition)
-    role = desk.world.roles.get((desk.image.leader_of(partition), "share_partition_leader", ""))
+    role = desk.world.roles.get((desk.image.leader_of(partition), Role.SHARE_PARTITION_LEADER, ""))
     if topic_id is None or log is None or not isinstance(role, ShareLeader):
         return True
     share = role.shares.get(share_partition_key(group_id, topic_id, index_of(partition)))

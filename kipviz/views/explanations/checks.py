@@ -16,17 +16,18 @@ from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.naming import listed, number, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.world import World
+from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
 from kipviz.settings.client_configs import TRANSACTION_TIMEOUT_MS
 from kipviz.settings.topic_configs import SHARE_RENEW_ACKNOWLEDGE_ENABLE
 
 # The owner of the value found, if it is not the broker as a whole.
-HOLDER = {
-    "transaction_coordinator": "coordinator",
-    "group_coordinator": "group",
-    "partition_leader": "log",
-    "share_coordinator": "durable",
-    "share_partition_leader": "share-partition",
+HOLDER: dict[str, str] = {
+    Role.TRANSACTION_COORDINATOR: "coordinator",
+    Role.GROUP_COORDINATOR: "group",
+    Role.PARTITION_LEADER: "log",
+    Role.SHARE_COORDINATOR: "durable",
+    Role.SHARE_PARTITION_LEADER: "share-partition",
 }
 # Checks with their own words for both sides.
 WORDS = {

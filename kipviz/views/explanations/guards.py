@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipviz.brokers.context import NOBODY
-from kipviz.brokers.share_leaders import share_partition_leader
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
 from kipviz.clauses import Clause
@@ -43,6 +42,7 @@ from kipviz.cluster.behaviour.naming import listed, number, on_wire, short_name
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.timing.clock import ms
 from kipviz.cluster.world import World, broker_host, host_of
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import OffsetDeleteResponse
@@ -72,7 +72,7 @@ from kipviz.views.explanations.several_guards import waiting_for
 from kipviz.views.page_parts import Part
 from kipviz.views.role_cards import remaining_time
 
-SHARES = share_partition_leader.ROLE
+SHARES = Role.SHARE_PARTITION_LEADER
 # The responses with one result for each partition.
 HAS_RESULTS = (WriteTxnMarkersResponse, AlterShareGroupOffsetsResponse, OffsetDeleteResponse)
 # The responses that tell a producer its epoch.

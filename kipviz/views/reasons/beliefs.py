@@ -25,6 +25,7 @@ from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.cluster.world import Envelope, World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import CallReturned, CallStarted, MessageDelivered
@@ -308,7 +309,7 @@ def _compare_held(consumer: ShareConsumer, held: Held, world: World, member: str
     client = ", ".join(
         f"{offset} staged" if offset in staged else f"{offset} held" for offset in held.batch
     )
-    role = world.roles.get((world.image.leader_of(held.partition), "share_partition_leader", ""))
+    role = world.roles.get((world.image.leader_of(held.partition), Role.SHARE_PARTITION_LEADER, ""))
     shares = role.shares.values() if isinstance(role, ShareLeader) else ()
     own = (held.partition, consumer.group_id)
     share = next((s for s in shares if (s.partition, s.group_id) == own), None)

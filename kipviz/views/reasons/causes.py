@@ -58,6 +58,7 @@ from kipviz.cluster.world import World, host_of, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.watched import KEYS, Notes, Place, Watched
+from kipviz.messages.apis.api import Role
 from kipviz.messages.events import MessageSent
 from kipviz.messages.transactions.admin import DescribeTransactions, ListTransactions
 from kipviz.records.batches import NO_TIMESTAMP
@@ -288,9 +289,9 @@ def _main(action: ClusterAction) -> list[Place]:
         ):
             return [("roles", (broker, role, shard))]
         case TimeOutTransaction(broker=broker, shard=shard):
-            return [("roles", (broker, "transaction_coordinator", shard))]
+            return [("roles", (broker, Role.TRANSACTION_COORDINATOR, shard))]
         case ExpireLock(broker=broker) | Refresh(broker=broker):
-            return [("roles", (broker, "share_partition_leader", ""))]
+            return [("roles", (broker, Role.SHARE_PARTITION_LEADER, ""))]
         case Deliver() | DeliverLate() | GiveUp() | ExpireBatch() | MissPoll() | Tick():
             return []
         case _:

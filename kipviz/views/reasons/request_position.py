@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never
 
-from kipviz.brokers import kafka_apis
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.kafka_apis import AskedOfNode, KafkaApis
@@ -28,6 +27,7 @@ from kipviz.cluster.behaviour.naming import short_name
 from kipviz.cluster.network.network_partition import are_apart
 from kipviz.cluster.world import BrokerRole, World, broker_host, host_of, role_as
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
@@ -274,7 +274,7 @@ def _is_about(message: Message, name: str) -> bool:
 
 def _find_ahead(world: World, broker: int, name: str) -> AskedOfNode | None:
     """Return the request in flight to a broker behind which one about a transactional id waits, or None."""
-    desk = role_as(world.roles[broker, kafka_apis.ROLE, ""], KafkaApis)
+    desk = role_as(world.roles[broker, Role.KAFKA_APIS, ""], KafkaApis)
     behind = ((node, q.message) for node in desk.nodes for q in node.waiting)
     return next((node for node, message in behind if _is_about(message, name)), None)
 

@@ -30,6 +30,7 @@ from kipviz.cluster.world import World, role_key
 from kipviz.core.model import Event
 from kipviz.core.table import Table
 from kipviz.core.values import Value
+from kipviz.messages.apis.api import Role
 from kipviz.messages.events import ClassicGroupMoved, RecordsMoved, TransactionMoved
 from kipviz.records.placement import (
     CONSUMER_OFFSETS,
@@ -313,7 +314,7 @@ class Cards:
 
         def parts(world: World) -> Parts:
             broker = world.image.leader_of(source)
-            role = world.roles.get((broker, "share_partition_leader", ""))
+            role = world.roles.get((broker, Role.SHARE_PARTITION_LEADER, ""))
             share = role.shares.get(key) if isinstance(role, ShareLeader) else None
             rules = self._model.context(world, broker).rules
             left = remaining_time.locks(world, broker, key)
