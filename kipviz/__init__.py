@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from kipviz.driving.desk import Desk as Desk
     from kipviz.lessons.own_story import story as story
     from kipviz.serving.serve import serve as serve
+    from kipviz.serving.served_spec import cluster_of as cluster_of
     from kipviz.widgets.comparing.side_by_side import compare as compare
     from kipviz.widgets.comparing.side_by_side import two_views as two_views
     from kipviz.widgets.exercise import hand_in as hand_in
@@ -157,6 +158,7 @@ _HOMES = {
     "two_views": "kipviz.widgets.comparing.side_by_side:two_views",
     "save": "kipviz.widgets.lab:save",
     "saves": "kipviz.widgets.results.decisions:saves",
+    "cluster_of": "kipviz.serving.served_spec:cluster_of",
     "serve": "kipviz.serving.serve:serve",
     "story": "kipviz.lessons.own_story:story",
     "study": "kipviz.widgets.results.design_lab:study",

@@ -22,10 +22,11 @@ LANES_MAX = 4
 
 
 class ServedScenario(Scenario, frozen=True):
-    """A cluster, the real clients that were connected to it, and their log lines."""
+    """A cluster, the real clients that were connected to it, their log lines, and the seed of its choices."""
 
     clients: tuple[RealClient, ...] = ()
     lines: tuple[ClientLine, ...] = ()
+    seed: int | None = None
 
     def model(self, design: Design, budget: FaultBudget | None = None) -> ClusterModel:
         """Return the cluster under a design, with its real clients.
@@ -43,6 +44,7 @@ def served_scenario(
     design: str,
     clients: tuple[RealClient, ...] = (),
     lines: tuple[ClientLine, ...] = (),
+    seed: int | None = None,
 ) -> ServedScenario:
     """Return the run of real clients on a cluster as a scenario."""
     softwares = dict.fromkeys(client.software for client in clients if client.software)
@@ -60,21 +62,23 @@ def served_scenario(
         (design,),
         clients=clients,
         lines=lines,
+        seed=seed,
     )
 
 
 class _Said(msgspec.Struct, frozen=True):
-    """The served cluster in a trace file: the spec's bytes in base64, its clients and their log lines."""
+    """The served cluster in a trace file: the spec's bytes in base64, its clients, their log lines, and its seed."""
 
     spec: str
     clients: tuple[RealClient, ...] = ()
     lines: tuple[ClientLine, ...] = ()
+    seed: int | None = None
 
 
 def written(scenario: ServedScenario, nodes: Mapping[int, int]) -> dict[str, Any]:
     """Return a served cluster as a trace file stores it; `nodes` are the numbers that its nodes get there."""
     spec = b64encode(serialize(scenario.spec)).decode("ascii")
-    said = _Said(spec, scenario.clients, renumbered(scenario.lines, nodes))
+    said = _Said(spec, scenario.clients, renumbered(scenario.lines, nodes), scenario.seed)
     found: dict[str, Any] = msgspec.to_builtins(said)
     return found
 
@@ -95,7 +99,7 @@ def read(said: Mapping[str, Any], design: str) -> ServedScenario:
     wrong_field = why_not_as_declared(spec, ClusterSpec, "the cluster")
     if wrong_field:
         raise BadSpec(f"a field of the served cluster has the wrong type: {wrong_field}")
-    return served_scenario(spec, design, known.clients, known.lines)
+    return served_scenario(spec, design, known.clients, known.lines, known.seed)
 
 
 def renumbered(lines: tuple[ClientLine, ...], nodes: Mapping[int, int]) -> tuple[ClientLine, ...]:

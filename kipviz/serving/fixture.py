@@ -1,6 +1,6 @@
 """A fixture for pytest: put `pytest_plugins = ["kipviz.serving.fixture"]` into conftest.py.
 
-    @pytest.mark.kipviz(rules=["lose the 1st EndTxnResponse"])
+    @pytest.mark.kipviz(seed=5, rules=["lose the 1st EndTxnResponse"])
     def test_my_client_commits_once(kipviz_server):
         run_my_client(kipviz_server.bootstrap_servers)
         assert [value for _, value, fate in kipviz_server.records("orders-0")] == ["once"]

@@ -1,17 +1,9 @@
 """The lines by which another program drives a served cluster: one JSON object asks, one answers.
 
-    {"do": "rule", "rule": "hold EndTxn"}    {"do": "held"}    {"do": "deliver", "index": 0}
-    {"do": "wait-held", "message": "EndTxn", "seconds": 5}    {"do": "lose", "index": 0}
-    {"do": "possible"}    {"do": "take", "action": {"class": "Replicate", "partition": "orders-0"}}
-    {"do": "release"}    {"do": "crash", "broker": 1}    {"do": "start", "broker": 1}
-    {"do": "move", "partition": "orders-0", "to": 2}    {"do": "clients"}    {"do": "requests"}
-    {"do": "step"}    {"do": "back", "step": 12}    {"do": "time-out", "transactional_id": "t"}    {"do": "polls"}
-    {"do": "end-polls"}
-    {"do": "line", "client": "app-1", "text": "a line of the client's log"}
-    {"do": "records", "partition": "orders-0"}    {"do": "log"}    {"do": "save", "file": "run.trace"}
-    {"do": "stop"}
+    {"do": "rule", "rule": "hold EndTxn"}    {"ok": true}
+    {"do": "crash", "broker": 1}    {"ok": true, "step": 7}
 
-Each answer has "ok", and "step" after a step: the step number at which the cluster is idle again. If "ok" is false,
+docs/SERVING.md has every command with an example. Each answer has "ok", and "step" after a step: the step number at which the cluster is idle again. If "ok" is false,
 "error" is one sentence that says what was wrong.
 """
 

@@ -52,6 +52,10 @@ class Server:
     """A simulated cluster that real clients can connect to, on 127.0.0.1 only.
 
     It stops at the end of its `with` block, when the process ends, and after `idle_s` seconds without a connection.
+
+    Attributes:
+        cluster: what is served, for looking at it: `cluster.world` is its current state, `cluster.trace` its steps. It
+            changes on another thread; `paused` lets nothing happen meanwhile.
     """
 
     def __init__(
@@ -64,7 +68,10 @@ class Server:
         time: str = CLOCK,
         idle_s: float = IDLE_S,
         drafts: Iterable[int] = (),
+        seed: int | None = None,
     ) -> None:
+        if seed is not None and type(seed) is not int:
+            raise ValueError(f"a seed must be a whole number, not {seed!r}")
         if isinstance(rules, str):
             raise ValueError(f"rules must be a list of rules, not the text {rules!r}")  # noqa: TRY004
         # NaN is not at least 0.
@@ -75,7 +82,7 @@ class Server:
         spec, name = spec_of(given)
         chosen = design(design_name or name)
         spec, model = model_to_serve(spec, chosen)
-        self._spec, self._design = spec, chosen
+        self._spec, self._design, self._seed = spec, chosen, seed
         self._lock = threading.RLock()
         self._moved = threading.Condition(self._lock)
         by_clock = time == CLOCK
@@ -83,7 +90,7 @@ class Server:
         self._sockets = SocketServer(spec.brokers, self._moved, idle_s, max_idle_s)
         clock = wall_ms if by_clock else no_time
         try:
-            self.cluster = ServedCluster(model, self._sockets.ports, by, clock, drafts)
+            self.cluster = ServedCluster(model, self._sockets.ports, by, clock, drafts, seed)
             self.cluster.rules += [rule(words) for words in rules]
         except BaseException:
             self._sockets.stop()
@@ -464,7 +471,7 @@ class Server:
         if until is not None:
             trace, nodes = trace.jump(node_of(trace, until)).only(())
             lines = renumbered(lines, nodes)
-        scenario = served_scenario(self._spec, self._design.name, clients, lines)
+        scenario = served_scenario(self._spec, self._design.name, clients, lines, self._seed)
         return Run(scenario, self._design, scenario.model(self._design), trace)
 
     def save(self, path: str) -> None:
@@ -508,6 +515,7 @@ def serve(
     time: str = CLOCK,
     idle_s: float = IDLE_S,
     drafts: Iterable[int] = (),
+    seed: int | None = None,
 ) -> Server:
     """Serve a simulated cluster to real clients, on 127.0.0.1 only.
 
@@ -523,6 +531,8 @@ def serve(
         idle_s: the server stops after this many seconds without a connection.
         drafts: the numbers of KIPs whose requests brokers announce although they are drafts: 939 (InitProducerId 6) and
             1289 (TxnShareAcknowledge, with the draft's key 93). Without it they announce what Kafka 4.4.0 has.
+        seed: decides the order in which the cluster takes its steps when several are possible; without one the order is
+            fixed. When a request arrives is decided by the client. docs/SERVING.md says more.
 
     Example:
         >>> import kipviz
@@ -534,5 +544,12 @@ def serve(
         ValueError: if the cluster, a rule or a draft is invalid, in one sentence.
     """
     return Server(
-        given, design_name=design, by=by, rules=rules, time=time, idle_s=idle_s, drafts=drafts
+        given,
+        design_name=design,
+        by=by,
+        rules=rules,
+        time=time,
+        idle_s=idle_s,
+        drafts=drafts,
+        seed=seed,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from random import Random
 
 from kipviz.brokers.transactions import transaction_coordinator
 from kipviz.brokers.transactions.transaction_state_manager import TransactionCoordinator
@@ -95,6 +96,7 @@ class ServedCluster:
         by: "running", or "hand": then every delivery waits for `take`.
         clock: the time in ms since 1970 for answers to operators.
         drafts: the KIPs whose draft requests are served, too.
+        seed: decides which of several possible steps is taken; without one their order is fixed.
 
     Raises:
         ValueError: if `by` is neither, or a draft has no request.
@@ -107,11 +109,13 @@ class ServedCluster:
         by: str = RUNNING,
         clock: Clock = no_time,
         drafts: Iterable[int] = (),
+        seed: int | None = None,
     ) -> None:
         if by not in (RUNNING, BY_HAND):
             raise ValueError(f"by must be {RUNNING!r} or {BY_HAND!r}, not {by!r}")
         self.model = model
         self.by = by
+        self._dice = None if seed is None else Random(seed)  # noqa: S311  dice of a run
         self._apis = apis_with(drafts)
         self._own_steps = OwnSteps(model, stages=TXN_SHARE_ACKNOWLEDGE in self._apis)
         self.trace = Trace.start(model, PROPERTIES)
@@ -423,6 +427,8 @@ class ServedCluster:
 
     def _take_or_lose(self, action: ClusterAction) -> None:
         """Take a step; if a delivery fails with an exception, only its connection is closed."""
+        if isinstance(action, LoseConnection):
+            self._lost[action.source, action.broker] += 1
         try:
             self.take(action)
         except Exception as mistake:
@@ -448,6 +454,13 @@ class ServedCluster:
         return False
 
     def _next(self) -> ClusterAction | None:
+        if self._dice is None:
+            return next(self._find_next(), None)
+        found = tuple(self._find_next())
+        return self._dice.choice(found) if found else None
+
+    def _find_next(self) -> Iterator[ClusterAction]:
+        """Yield what the cluster does next: its own steps as the rules have them."""
         for action in self.possible():
             if isinstance(action, Deliver):
                 verdict = self._judge(action)
@@ -455,12 +468,10 @@ class ServedCluster:
                     continue
                 if verdict == LOSE:
                     place = (action.source, action.broker)
-                    if self._lost[place] >= LOST_AT_ONCE_MAX:
-                        continue
-                    self._lost[place] += 1
-                    return LoseConnection(*place)
-            return action
-        return None
+                    if self._lost[place] < LOST_AT_ONCE_MAX:
+                        yield LoseConnection(*place)
+                    continue
+            yield action
 
     def possible(self) -> Iterator[ClusterAction]:
         """Yield the steps that the cluster can take by itself: deliveries, loading coordinators, delays that end."""
@@ -487,7 +498,15 @@ class ServedCluster:
         known = self._judged.get(place)
         if known is not None and known[0] is message:
             return known[1]
-        guest = self.callers.find(action.source, action.broker) is not None
+        caller = self.callers.find(action.source, action.broker)
+        if (
+            message.IS_RESPONSE
+            and caller
+            and caller.current
+            and not caller.current.asked.is_answered
+        ):
+            return ""  # of acks=0: a response in the model, but none of Kafka
+        guest = caller is not None
         about = [r for r in self.rules if guest or not r.way]
         verbs = [r.verb for r in about if r.meets(message)]
         verdict = verbs[0] if verbs else ""

@@ -28,11 +28,17 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # Topic.LEGAL_CHARS, Topic.MAX_NA
 
 
 def cluster_of(topics: Iterable[str] | dict[str, int], brokers: int = 3) -> ClusterSpec:
-    """Return a cluster without clients of the model.
+    """Return a cluster for `kipviz.serve`, without clients of its own.
 
     Args:
-        topics: the names of its topics, or the number of partitions of each.
+        topics: the names of its topics, with one partition each, or the number of partitions of each topic.
         brokers: the number of brokers.
+
+    Example:
+        >>> import kipviz
+        >>> cluster = kipviz.cluster_of({"orders": 6}, brokers=2)
+        >>> len(cluster.placements)
+        6
 
     Raises:
         ValueError: if a topic has a name that Kafka refuses or the name of an internal topic, or a number is below 1.

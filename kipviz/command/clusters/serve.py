@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from kipviz.command.arguments import count
+from kipviz.command.arguments import count, seed
 from kipviz.command.bad_input import Refused
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
@@ -55,9 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--idle", type=count, default=600, metavar="S", help="stop after S idle seconds (600)"
     )
     parser.add_argument(
+        "--seed", type=seed, metavar="N", help="decides which of several possible steps comes first"
+    )
+    parser.add_argument(
         "--script",
         action="store_true",
-        help='read {"do": …} from stdin, one JSON object per line, and answer each with one',
+        help='read {"do": …} from stdin, one JSON object per line, and answer each with one; '
+        "docs/SERVING.md has every command",
     )
 
     parser.add_argument(
@@ -102,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             time=arguments.time,
             idle_s=float(arguments.idle),
             drafts=arguments.draft,
+            seed=arguments.seed,
         )
     except ValueError as wrong:
         raise Refused(str(wrong)) from None

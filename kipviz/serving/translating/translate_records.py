@@ -98,7 +98,7 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
                     raise Refused(f"a batch with acks=0 is rejected with error code {code}")
         return None
 
-    return Asked((message,) if data else (), answer)
+    return Asked((message,) if data else (), answer, is_answered=said["Acks"] != 0)
 
 
 def _data(partition: str, batch: LoggedBatch) -> PartitionProduceData:
