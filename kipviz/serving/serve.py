@@ -39,8 +39,9 @@ from kipviz.serving.translating.reply_context import HOST
 from kipviz.settings.client_configs import BOOTSTRAP_SERVERS
 
 IDLE_S = 600.0
-# Whether the server has stopped, the newest node, the number of log lines, the clients, the number of connections.
-News: TypeAlias = tuple[bool, int, int, tuple[RealClient, ...], int]
+# Whether the server has stopped, the newest kept node, the newest step, the number of log lines, the clients, the number
+# of connections.
+News: TypeAlias = tuple[bool, int, int, int, tuple[RealClient, ...], int]
 CLOCK, MODEL = "clock", "model"
 
 
@@ -281,12 +282,12 @@ class Server:
             ValueError: if the server has stopped.
         """
         with self._running():
-            newest = self.cluster.trace.depth
+            newest = self.cluster.newest
             if at is not None and at != newest:
                 raise WentOn(f"the cluster has gone on to step {newest}, and was seen at step {at}")
             self.cluster.take(action)
             self.cluster.run()
-            rests = self.cluster.trace.depth
+            rests = self.cluster.newest
         self._sockets.wake()
         return rests
 
@@ -321,9 +322,9 @@ class Server:
 
     @property
     def step(self) -> int:
-        """The number of the newest step."""
+        """The number of the newest step; the first 20,000 of a run are kept, later ones are counted only."""
         with self._lock:
-            return self.cluster.trace.depth
+            return self.cluster.newest
 
     @property
     def stopped(self) -> bool:
@@ -335,6 +336,7 @@ class Server:
         return (
             self.stopped,
             cluster.trace.cursor,
+            cluster.newest,
             cluster.logged,
             tuple(cluster.clients.values()),
             len(self._sockets.callers),

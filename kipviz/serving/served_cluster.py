@@ -127,7 +127,8 @@ class ServedCluster:
         self.hosts = ClientHosts(self._is_in_model)
         self.client_lines: deque[ClientLine] = deque(maxlen=CLIENT_LINES_MAX)
         self.logged = 0
-        self.steps = 0
+        # All steps that were ever taken, and those since the last one that is kept.
+        self.steps = self._beyond = 0
         # Whether steps are still kept, and the bytes of the requests in them.
         self._keeps, self._received = True, 0
         self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
@@ -143,6 +144,11 @@ class ServedCluster:
     def world(self) -> World:
         """The current state of the cluster."""
         return self.desk.world
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest step, kept or not."""
+        return self.trace.depth + self._beyond
 
     # -- connections -------------------------------------------------------------------------
 
@@ -216,6 +222,10 @@ class ServedCluster:
             asked = api.translate(said, version, self.desk)
         current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
+        if not asked.messages:
+            # Answered without a step, such as a FindCoordinator for a group.
+            self._name(caller)
+            self.asked.append((caller.source, api.request.name.removesuffix("Request")))
         if asked.ready is not None and asked.wait_ms > 0 and not asked.ready():
             current.waiting, caller.wait_ms = True, asked.wait_ms
             self._note_request(caller, asked.messages[0])
@@ -268,10 +278,17 @@ class ServedCluster:
 
     def _note_request(self, caller: Caller, message: Message) -> None:
         """Note a message of a request, even if it is a long poll that is not in the model yet."""
-        if not caller.source:
-            self.callers.name(caller, self.hosts.name_host(caller.client_id))
+        self._name(caller)
         self.asked.append((caller.source, type(message).__name__))
         self.clients.meet(caller, message, self.world, kept=self._keeps)
+
+    def _name(self, caller: Caller) -> None:
+        """Give a connection a name, and its client a lane."""
+        if not caller.source:
+            host = self.hosts.name_host(caller.client_id)
+            self.callers.name(caller, host)
+            if host not in self.clients:
+                self.clients[host] = RealClient(host, caller.software)
 
     def _answer(self, caller: Caller, current: Current) -> None:
         try:
@@ -303,8 +320,11 @@ class ServedCluster:
             raise ValueError(
                 f"there is no client {client!r} to log a line: requests came from {known}"
             )
+        self._add_line(client, text)
+
+    def _add_line(self, host: str, text: str) -> None:
         line = sentence(text)[:CLIENT_LINE_MAX]
-        self.client_lines.append(ClientLine(client, self.trace.cursor, line))
+        self.client_lines.append(ClientLine(host, self.trace.cursor, line))
         self.logged += 1
 
     # -- going back ------------------------------------------------------------------------------
@@ -324,7 +344,7 @@ class ServedCluster:
         self._judged.clear()
         self._numbers.clear()
         self._cleaning.forget()
-        self.trace = self.trace.jump(node)
+        self.trace, self._beyond = self.trace.jump(node), 0
         self.desk.world = self.trace.world
         self._own_steps.start_again(self.world)
         for source, broker in tuple(self.world.connections.keys()):
@@ -332,7 +352,7 @@ class ServedCluster:
             if host_of(source) in self.clients and connection.open:
                 self.take(LoseConnection(source, broker))
         for name in names:
-            self.log_line(
+            self._add_line(
                 name,
                 f"The cluster went back to step {step}. {name} cannot: its connections were dropped.",
             )
@@ -361,6 +381,7 @@ class ServedCluster:
         else:
             outcome = self.model.step(before, action)
             self.desk.world, events = outcome.world, outcome.events
+            self._beyond += 1
         self.steps += 1
         self.desk.moments.note(before, self.world)
         self.desk.groups.note(before, self.world, events)

@@ -52,6 +52,12 @@ def test_a_client_that_only_waits_in_a_long_poll_has_a_name_and_a_lane(server, c
     page.close()
 
 
+def test_a_lookup_of_a_groups_coordinator_is_in_the_requests(server, connect):
+    told = connect(encode_frame(10, 4, client_id="c", KeyType=0, CoordinatorKeys=("g",)))
+    assert told.recv(65_536)
+    assert server.requests("c") == (("c/1", "FindCoordinator"),)
+
+
 def test_a_crash_closes_every_connection_to_the_broker(server, connect):
     versions = connect(b"\x00\x00\x00\x08\x00\x12\x00\x63\x00\x00\x00\x07")
     assert versions.recv(65_536)

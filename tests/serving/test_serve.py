@@ -12,11 +12,11 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.wire.question import Question
 from kipviz.serving.served_spec import cluster_of
 from kipviz.serving.socket_server import FRAME_MAX
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS_REQUEST,
     API_VERSIONS_RESPONSE,
     CLUSTER_ID,
-    REBOOTSTRAP_REQUIRED,
 )
 from tests.patience import PATIENCE, until
 
@@ -223,8 +223,8 @@ def test_an_api_versions_request_that_is_too_new_is_answered_in_version_0(server
     [
         ({}, 0),
         ({"ClusterId": CLUSTER_ID, "NodeId": 1}, 0),
-        ({"ClusterId": CLUSTER_ID, "NodeId": 2}, REBOOTSTRAP_REQUIRED),
-        ({"ClusterId": "another", "NodeId": 1}, REBOOTSTRAP_REQUIRED),
+        ({"ClusterId": CLUSTER_ID, "NodeId": 2}, FurtherErrors.REBOOTSTRAP_REQUIRED),
+        ({"ClusterId": "another", "NodeId": 1}, FurtherErrors.REBOOTSTRAP_REQUIRED),
         ({"ClusterId": CLUSTER_ID}, Errors.INVALID_REQUEST),
         ({"NodeId": 1}, Errors.INVALID_REQUEST),
         ({"ClientSoftwareName": "no name!"}, Errors.INVALID_REQUEST),

@@ -19,7 +19,6 @@ from kipviz.messages.apis.groups import (
 from kipviz.messages.apis.logs import fetch, list_offsets, produce
 from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
 from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
-from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fit_fields
 from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
@@ -224,8 +223,3 @@ def answer_frame(schema: Schema, version: int, correlation_id: int, values: Stru
     )
     body: Encoded = encode(schema, version, fit_fields(schema.fields, version, values))
     return framed(head, body).data
-
-
-def name_of(message: Message) -> str:
-    """Return a message's name in the form of rules: "EndTxn", "EndTxnResponse"."""
-    return type(message).__name__

@@ -22,6 +22,7 @@ from kipviz.records.placement import (
     index_of,
     topic_of,
 )
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import HOST, Asked, Desk, Replies
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
@@ -89,8 +90,6 @@ API_VERSIONS_RESPONSE = Schema(
 )
 
 
-# An error that no answer of the model has: the client has reached another cluster or broker than it meant (KIP-1242).
-REBOOTSTRAP_REQUIRED = 129
 # ApiVersionsRequest.SOFTWARE_NAME_VERSION_PATTERN
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -107,7 +106,7 @@ def why_not_met(said: Struct, version: int, broker: int) -> int:
     if version >= 3 and not all(map(_SOFTWARE.fullmatch, names)):
         return Errors.INVALID_REQUEST
     if cluster_id is not None and (cluster_id, node_id) != (CLUSTER_ID, broker):
-        return REBOOTSTRAP_REQUIRED
+        return FurtherErrors.REBOOTSTRAP_REQUIRED
     return Errors.NONE
 
 
@@ -188,14 +187,10 @@ def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
     }
 
 
-# LEADER_NOT_AVAILABLE, which no other modelled answer has.
-_NO_LEADER = 5
-
-
 def _partition(partition: str, desk: Desk) -> Struct:
     held, up = desk.image.leaders[partition], desk.world.up
     return {
-        "ErrorCode": _NO_LEADER if held.leader == NOBODY else Errors.NONE,
+        "ErrorCode": FurtherErrors.LEADER_NOT_AVAILABLE if held.leader == NOBODY else Errors.NONE,
         "PartitionIndex": index_of(partition),
         "LeaderId": held.leader,
         "LeaderEpoch": held.epoch,

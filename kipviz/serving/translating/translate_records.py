@@ -28,10 +28,10 @@ from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import Batch
 from kipviz.serving.translating.batch_bytes import batch_in, readable, records_of
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
 
 # The errors for a batch that no log would accept, or without bytes, and for acks that no request may have (Errors).
-CORRUPT_MESSAGE, INVALID_REQUIRED_ACKS = 2, 21
 ALLOWED_ACKS = (-1, 0, 1)
 RECORDS_MAX = 500  # max.poll.records
 TIMESTAMPS = (-1, -2)
@@ -60,7 +60,7 @@ def _parts(said: Struct, desk: Desk) -> Iterator[_Part]:
             try:
                 batch = batch_in(data)
             except (RecordingError, ValueError):
-                yield _Part(place, index, f"{name}-{index}", CORRUPT_MESSAGE)
+                yield _Part(place, index, f"{name}-{index}", FurtherErrors.CORRUPT_MESSAGE)
                 continue
             yield _Part(place, index, f"{name}-{index}", Errors.NONE, data, batch)
 
@@ -74,7 +74,10 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
     parts = tuple(_parts(said, desk))
     name = said["TransactionalId"] or ""
     if said["Acks"] not in ALLOWED_ACKS:
-        parts = tuple(replace(p, error=p.error or INVALID_REQUIRED_ACKS, batch=None) for p in parts)
+        parts = tuple(
+            replace(p, error=p.error or FurtherErrors.INVALID_REQUIRED_ACKS, batch=None)
+            for p in parts
+        )
     data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
     transactional = any(part.batch is not None and part.batch.transactional for part in parts)
     # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.

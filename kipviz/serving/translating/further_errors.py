@@ -1,0 +1,15 @@
+"""Kafka's error codes that only a served broker returns; no message of the model has them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class FurtherErrors(IntEnum):
+    """An error code of the protocol that is not in `messages.errors.Errors`."""
+
+    CORRUPT_MESSAGE = 2
+    LEADER_NOT_AVAILABLE = 5
+    INVALID_REQUIRED_ACKS = 21
+    # The client has reached another cluster or broker than it meant (KIP-1242).
+    REBOOTSTRAP_REQUIRED = 129
