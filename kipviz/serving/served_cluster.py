@@ -30,7 +30,6 @@ from kipviz.core.model import NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart
 from kipviz.core.outside.printable import sentence
 from kipviz.core.traces.trace import Trace
-from kipviz.messages.errors import Errors
 from kipviz.messages.events import ConnectionLost, MessageDelivered
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct, WireError, decode_head
@@ -48,22 +47,11 @@ from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
 from kipviz.serving.translating import translate_groups
-from kipviz.serving.translating.apis import (
-    API_VERSIONS_RANGE,
-    announced,
-    answer_frame,
-    apis_with,
-)
+from kipviz.serving.translating.apis import answer_frame, apis_with
 from kipviz.serving.translating.batch_bytes import KeptBatches
 from kipviz.serving.translating.reply_context import Desk, Refused
-from kipviz.serving.translating.translate_cluster import (
-    API_VERSIONS,
-    API_VERSIONS_REQUEST,
-    API_VERSIONS_RESPONSE,
-    api_versions,
-    refused_versions,
-    why_not_met,
-)
+from kipviz.serving.translating.translate_cluster import API_VERSIONS
+from kipviz.serving.translating.versions import answer_versions
 
 STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
 RECEIVED_MAX = 32 * 1024 * 1024  # bytes of requests in the kept steps
@@ -203,7 +191,12 @@ class ServedCluster:
             raise Refused(f"a request must have at least 8 bytes, not {len(frame)}")
         key, version = int.from_bytes(frame[:2], "big"), int.from_bytes(frame[2:4], "big")
         if key == API_VERSIONS:
-            self._tell_versions(caller, frame, version)
+            met = answer_versions(
+                frame, version, caller.broker, self._apis, self.world.image.features
+            )
+            if met.is_read:
+                caller.client_id, caller.software = met.client_id, met.software
+            caller.out += met.answer
             return
         api = self._apis.get(key)
         if api is None:
@@ -232,30 +225,6 @@ class ServedCluster:
             self.callers.wait(caller)
             return
         self._go_on(caller, current)
-
-    def _tell_versions(self, caller: Caller, frame: bytes, version: int) -> None:
-        """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error (KIP-511)."""
-        correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
-        low, high = API_VERSIONS_RANGE
-        error: int = Errors.NONE
-        if low <= version <= high:
-            head, start = decode_head(
-                REQUEST_HEADER, header_version(API_VERSIONS_REQUEST, version), frame
-            )
-            said, _ = decode_head(API_VERSIONS_REQUEST, version, frame, len(start.data))
-            caller.client_id = head["ClientId"] or ""
-            names = (said.get("ClientSoftwareName", ""), said.get("ClientSoftwareVersion", ""))
-            caller.software = " ".join(filter(None, names))
-            error = why_not_met(said, version, caller.broker)
-        else:
-            error, version = Errors.UNSUPPORTED_VERSION, 0
-        features = self.world.image.features
-        told = (
-            refused_versions(error, low, high)
-            if error
-            else api_versions(announced(self._apis), features)
-        )
-        caller.out += answer_frame(API_VERSIONS_RESPONSE, version, correlation_id, told)
 
     def _go_on(self, caller: Caller, current: Current) -> None:
         """Send the next message of a request, or its answer when there is none left."""
