@@ -95,6 +95,7 @@ __all__ = [
     "ablate",
     "accept",
     "campaign",
+    "cluster_of",
     "compare",
     "corners",
     "costs",

@@ -24,7 +24,7 @@ from kipviz.cluster.actions import (
 )
 from kipviz.cluster.model import ClusterModel
 from kipviz.cluster.real.external_clients import receive
-from kipviz.cluster.real.served_run import ClientLine
+from kipviz.cluster.real.served_run import ClientLine, RealClient
 from kipviz.cluster.world import World, broker_host, host_of
 from kipviz.core.model import NotEnabled
 from kipviz.core.outside.optional_parts import MissingPart

@@ -44,7 +44,7 @@ def test_the_cluster_goes_back_to_a_kept_step_and_counts_from_there(server):
     assert server.step <= 4
     step = server.step
     assert server.crash(2) > step
-    with pytest.raises(ValueError, match="this line has the steps 0 to 2, not 7"):
+    with pytest.raises(ValueError, match="step must be from 0 to 2, not 7"):
         server.back(7)
     server.back(0)
     assert server.step == 0
