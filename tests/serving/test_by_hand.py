@@ -99,7 +99,7 @@ def test_what_is_never_held_and_what_is_no_message_is_refused_in_one_sentence(se
         server.wait_held("EndTxn", 0.01)
     with pytest.raises(ValueError, match="EndTxn"):
         server.wait_held("EndTx", 0.01)
-    with pytest.raises(ValueError, match="the steps 0 to 0, not 1"):
+    with pytest.raises(ValueError, match="step must be from 0 to 0, not 1"):
         server.run(until=1)
 
 
