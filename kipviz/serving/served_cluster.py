@@ -252,7 +252,7 @@ class ServedCluster:
         self.clients.meet(caller, message, self.world, kept=self._keeps)
 
     def _name(self, caller: Caller) -> None:
-        """Give a connection a name, and its client a lane."""
+        """Name a connection, and add its client's lane."""
         if not caller.source:
             host = self.hosts.name_host(caller.client_id)
             self.callers.name(caller, host)
