@@ -55,7 +55,9 @@ from kipviz.serving.translating.versions import answer_versions
 
 STEPS_MAX = 20_000  # only so many steps are kept for display; the cluster continues without them
 RECEIVED_MAX = 32 * 1024 * 1024  # bytes of requests in the kept steps
-KEPT_BYTES_MAX = 64 * 1024 * 1024
+SENT_MAX = (
+    64 * 1024 * 1024
+)  # bytes of batches, as clients sent them, in the kept steps; cleaned early at twice as many
 REQUESTS_MAX = 10_000
 CLIENT_LINES_MAX = 5_000
 LOST_AT_ONCE_MAX = 3
@@ -119,14 +121,15 @@ class ServedCluster:
         self.steps = self._beyond = 0
         # Whether steps are still kept, and the bytes of the requests in them.
         self._keeps, self._received = True, 0
-        self.desk = Desk(self.trace.world, ports, KeptBatches(KEPT_BYTES_MAX), Moments(clock))
+        self.desk = Desk(self.trace.world, ports, KeptBatches(), Moments(clock))
         self._judged: dict[tuple[str, int, str], tuple[Message, str]] = {}
         self._numbers = HeldNumbers()
         # How often a rule has lost the connections of one place since `run` was called.
         self._lost: Counter[tuple[str, int]] = Counter()
         # The world for which all long polls were looked at.
         self._looked: World | None = None
-        self._cleaning = LogCleaning(model, self.lines.append)
+        self._cleaning = LogCleaning(model, self.lines.append, self.desk.kept)
+        self._clean_at = 0
 
     @property
     def world(self) -> World:
@@ -315,6 +318,7 @@ class ServedCluster:
         self._cleaning.forget()
         self.trace, self._beyond = self.trace.jump(node), 0
         self.desk.world = self.trace.world
+        self.desk.kept.retain(self.world.logs.values())
         self._own_steps.start_again(self.world)
         for source, broker in tuple(self.world.connections.keys()):
             connection = self.world.connections[source, broker]
@@ -338,8 +342,9 @@ class ServedCluster:
         before = self.world
         if isinstance(action, Refresh):
             self._own_steps.note_query(before, action)
-        if self._keeps and (self.steps >= STEPS_MAX or self._received > RECEIVED_MAX):
-            self._keeps = False
+        full = self._received > RECEIVED_MAX or self.desk.kept.size > SENT_MAX
+        if self._keeps and (self.steps >= STEPS_MAX or full):
+            self._keeps, self._clean_at = False, 2 * SENT_MAX
             self.lines.append(
                 f"{self.steps} steps are kept; the run continues, without keeping more"
             )
@@ -367,13 +372,18 @@ class ServedCluster:
                 self._mark_broken(event)
         # However the step was taken: a delivery by hand reaches a fault point like any other.
         self._fault_points(before)
-        if not self._keeps and self.steps % CLEAN_EVERY == 0:
+        large = self.desk.kept.size > self._clean_at
+        if not self._keeps and (large or self.steps % CLEAN_EVERY == 0):
             self._clean()
 
     def _clean(self) -> None:
         """Remove what a run of days would fill the memory with; kept steps need none of it."""
         world = forget_closed(self.model, self.world, self.callers)
         self.desk.world = self._cleaning.clean(world)
+        # The cluster may go back to a kept step, so what can be read there stays, too.
+        kept, now = self.trace.world.logs, self.world.logs
+        self.desk.kept.retain(logs[p] for logs in (kept, now) for p in logs)
+        self._clean_at = max(2 * SENT_MAX, self.desk.kept.size + SENT_MAX)
         self._own_steps.start_again(self.world)  # what expired may have let a response go
         self.desk.moments.forget_gone(self.world)
         self.clients.forget_gone(self.callers)

@@ -20,6 +20,7 @@ from kipviz.serving.cleaning.expiry import forget_producers
 from kipviz.serving.cleaning.retention import Retention, bytes_of
 from kipviz.serving.timing import time_outs
 from kipviz.serving.timing.time_outs import TimeOuts
+from kipviz.serving.translating.batch_bytes import KeptBatches
 from tests.serving.test_log_cleaning import Producer
 from tests.soaking import raw_client as raw
 from tests.soaking.raw_client import encode_frame
@@ -290,7 +291,7 @@ def values(name, *texts):
 
 def test_all_partitions_together_keep_so_many_bytes_and_the_largest_one_loses_half(monkeypatch):
     said = []
-    kept = Retention(said.append)
+    kept = Retention(said.append, KeptBatches())
     logs = Table.of({"a-0": values("a-0", *"x" * 10), "b-0": values("b-0", *"y" * 4)})
     monkeypatch.setattr(retention, "BYTES_MAX", 14 * 351)
     assert kept.apply(logs) is logs
@@ -306,7 +307,7 @@ def test_all_partitions_together_keep_so_many_bytes_and_the_largest_one_loses_ha
 def test_a_partition_keeps_so_many_batches(monkeypatch):
     monkeypatch.setattr(retention, "BATCHES_MAX", 10)
     said = []
-    kept = Retention(said.append)
+    kept = Retention(said.append, KeptBatches())
     logs = Table.of(
         {"a-0": values("a-0", *"x" * 10), "__consumer_offsets-0": values("c", *"y" * 30)}
     )
@@ -327,7 +328,7 @@ def test_an_open_transaction_keeps_its_records_and_the_other_logs_have_their_bou
     for text in "xxxx":
         held = append(held, Batch(held.end_offset, (DataRecord(text),)))
     logs = Table.of({"a-0": replicate(held), "b-0": values("b-0", *"yy")})
-    after = Retention([].append).apply(logs)
+    after = Retention([].append, KeptBatches()).apply(logs)
     assert [after[name].start_offset for name in ("a-0", "b-0")] == starts
 
 
@@ -344,7 +345,7 @@ def test_a_value_that_is_not_ascii_counts_four_times():
 
 def test_a_log_that_went_back_is_counted_again(monkeypatch):
     monkeypatch.setattr(retention, "BYTES_MAX", 10 * 351)
-    kept = Retention([].append)
+    kept = Retention([].append, KeptBatches())
     logs = Table.of({"a-0": values("a-0", *"x" * 10)})
     assert kept.apply(logs) is logs
     shorter = Table.of({"a-0": values("a-0", *"y" * 3)})

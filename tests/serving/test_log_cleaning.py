@@ -15,6 +15,7 @@ from kipviz.serving.cleaning.compaction import compact
 from kipviz.serving.served_cluster import ServedCluster
 from kipviz.serving.served_spec import cluster_of, to_serve
 from kipviz.serving.translating.apis import APIS
+from kipviz.serving.translating.batch_bytes import KeptBatches
 from tests.recordings import made_logs
 from tests.soaking import raw_client as raw
 from tests.soaking.raw_client import encode_frame
@@ -316,7 +317,7 @@ def test_what_an_open_transaction_holds_stays(small):
     run.transact("first")
     log = run.cluster.world.logs["orders-0"]
     opened = log.but(open=((0, 9),), batches=log.batches.extend(log.batches[0:1] * 30))
-    assert retention.Retention(print)._shorten(opened, 10, "") is opened
+    assert retention.Retention(print, KeptBatches())._shorten(opened, 10, "") is opened
 
 
 def test_a_log_whose_state_would_change_stays_as_it_is(small, monkeypatch):

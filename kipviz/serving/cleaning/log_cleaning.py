@@ -22,6 +22,7 @@ from kipviz.records.placement import INTERNAL_TOPICS, SHARE_GROUP_STATE, topic_o
 from kipviz.serving.cleaning.compaction import TAIL, compact
 from kipviz.serving.cleaning.expiry import expire_unused, forget_producers, repeat_snapshots
 from kipviz.serving.cleaning.retention import Retention
+from kipviz.serving.translating.batch_bytes import KeptBatches
 
 CLEAN_EVERY = 1_000  # steps
 
@@ -29,9 +30,9 @@ CLEAN_EVERY = 1_000  # steps
 class LogCleaning:
     """Cleans the world of a cluster now and then; `say` gets a line for each user's partition that became shorter."""
 
-    def __init__(self, model: ClusterModel, say: Callable[[str], None]) -> None:
+    def __init__(self, model: ClusterModel, say: Callable[[str], None], sent: KeptBatches) -> None:
         self._model = model
-        self._retention = Retention(say)
+        self._retention = Retention(say, sent)
         self._sizes: dict[str, int] = {}
 
     def forget(self) -> None:

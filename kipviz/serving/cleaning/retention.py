@@ -1,8 +1,8 @@
 """The retention of users' partitions in a served cluster: by the number of batches, and by what all of them take.
 
 As with log.retention.bytes the oldest batches go, and the log's start offset moves. Two bounds: a partition keeps
-`BATCHES_MAX` batches, and all partitions together take `BYTES_MAX` bytes, counted by content, so that the same run is
-cleaned in the same way on every machine. If they take more, the largest partition loses half of what it has.
+`BATCHES_MAX` batches, and all partitions together take `BYTES_MAX` bytes with what clients sent for them, counted by
+content, so that the same run is cleaned in the same way on every machine. If they take more, the largest partition loses half of what it has.
 
 Source: UnifiedLog.deleteRetentionSizeBreachedSegments.
 """
@@ -15,6 +15,7 @@ from kipviz.brokers.logs.partition_log import PartitionLog, delete_records
 from kipviz.core.table import Table
 from kipviz.records.batches import Batch, DataRecord
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
+from kipviz.serving.translating.batch_bytes import KeptBatches
 
 BATCHES_MAX = 20_000  # of a partition
 BYTES_MAX = 128 * 1024 * 1024  # of all partitions together
@@ -24,10 +25,10 @@ WIDE = 4  # bytes of a character that is not ASCII
 
 
 class Retention:
-    """Shortens users' partitions; `say` gets a line for each one that became shorter."""
+    """Shortens users' partitions; `say` gets a line for each one that became shorter, `sent` has clients' bytes."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, say: Callable[[str], None], sent: KeptBatches) -> None:
+        self._say, self._sent = say, sent
         # The start and the end of each log when its bytes were counted last, and the bytes.
         self._counted: dict[str, tuple[int, int, int]] = {}
 
@@ -46,7 +47,7 @@ class Retention:
         while sum(sizes.values()) > BYTES_MAX:
             largest = max(sizes, key=lambda partition: sizes[partition])
             log, why = logs[largest], f"all partitions keep {BYTES_MAX >> 20} MB"
-            shorter = self._shorten(log, _half_of(log, sizes[largest]), why)
+            shorter = self._shorten(log, self._half_of(log, sizes[largest]), why)
             sizes[largest] = self._count(shorter) if shorter is not log else 0
             logs = logs.set(largest, shorter)
         return logs
@@ -59,9 +60,22 @@ class Retention:
         for at in reversed(range(len(log.batches))):
             if log.batches[at].base_offset < end:
                 break
-            total += bytes_of(log.batches[at])
+            total += self._bytes_of(log, log.batches[at])
         self._counted[log.name] = (log.start_offset, log.end_offset, total)
         return total
+
+    def _bytes_of(self, log: PartitionLog, batch: Batch) -> int:
+        """Return what a batch takes in the log and beside it."""
+        return bytes_of(batch) + self._sent.size_of(log.name, batch)
+
+    def _half_of(self, log: PartitionLog, size: int) -> int:
+        """Return how many of the oldest batches have half of a log's bytes; the newest batch stays."""
+        seen = 0
+        for at, batch in enumerate(log.batches):
+            seen += self._bytes_of(log, batch)
+            if 2 * seen >= size:
+                return min(at + 1, len(log.batches) - 1)
+        return 0
 
     def _shorten(self, log: PartitionLog, count: int, why: str) -> PartitionLog:
         """Delete the oldest batches, so many at most."""
@@ -79,13 +93,3 @@ def bytes_of(batch: Batch) -> int:
         value = record.value if isinstance(record, DataRecord) else ""
         total += RECORD_BYTES + len(value) * (1 if value.isascii() else WIDE)
     return total
-
-
-def _half_of(log: PartitionLog, size: int) -> int:
-    """Return how many of the oldest batches have half of a log's bytes; the newest batch stays."""
-    seen = 0
-    for at, batch in enumerate(log.batches):
-        seen += bytes_of(batch)
-        if 2 * seen >= size:
-            return min(at + 1, len(log.batches) - 1)
-    return 0

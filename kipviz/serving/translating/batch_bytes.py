@@ -1,14 +1,16 @@
 """The bytes of record batches: a client reads the bytes that a client has produced.
 
-The model's batches hold what the protocol's decisions need. The bytes that a client sent are kept beside the log and
-sent again with their offset. Batches of the model's own clients, and markers, are encoded when they are read.
+The model's batches hold what the protocol's decisions need, and of each value its first `TEXT_MAX` characters. The
+bytes that a client sent are kept beside the log, as long as their batch can be read, and sent again with their offset.
+Batches of the model's own clients, and markers, are encoded when they are read.
 
 Source: org.apache.kafka.common.record.DefaultRecordBatch, EndTransactionMarker.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque
+from collections.abc import Iterable
 from struct import Struct as Layout
 
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -38,12 +40,20 @@ def batch_in(data: bytes) -> LoggedBatch:
 
 
 def records_of(batch: LoggedBatch) -> tuple[DataRecord, ...]:
-    """Return a batch's records as the model keeps them: their values as text."""
+    """Return a batch's records as the model keeps them: their values as text, a long one by its start and checksum."""
     return tuple(DataRecord(_text(each.value)) for each in batch.records)
 
 
 def _text(value: bytes | None) -> str:
-    return "" if value is None else value.decode("utf-8", "replace")
+    if value is None:
+        return ""
+    if len(value) <= TEXT_MAX:
+        return value.decode("utf-8", "replace")
+    start = value[:TEXT_MAX].decode("utf-8", "replace")
+    return f"{start}… ({len(value):,} bytes, CRC-32C {crc32c(value):08x})"
+
+
+TEXT_MAX = 1_000  # bytes of a value that the model keeps
 
 
 # What Python needs to keep the bytes of one batch, besides the bytes: small batches cost more than they contain.
@@ -51,30 +61,86 @@ OVERHEAD = 600
 
 
 class KeptBatches:
-    """The bytes of batches as clients sent them, up to a total size in memory; the oldest are dropped first."""
+    """The bytes of batches as clients sent them, kept until their batch is deleted.
 
-    def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
-        self._size = 0
-        self._kept: OrderedDict[tuple[str, Batch], bytes] = OrderedDict()
+    A batch is found by its place and content. Before a request is answered, or if its response is lost, its batch may be
+    in the log already: such bytes are found by content alone, the oldest first.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, dict[Batch, bytes]] = {}
+        self._arrived: dict[tuple[str, Batch], deque[bytes]] = {}
+        self._before_last: set[tuple[str, Batch]] = set()
+        self.size = 0  # bytes of memory
+
+    def arrive(self, partition: str, batch: Batch, data: bytes) -> None:
+        """Remember the bytes of a batch that a client has sent; its offset is not known yet."""
+        self._arrived.setdefault((partition, _without_place(batch)), deque()).append(data)
+        self.size += len(data) + OVERHEAD
 
     def keep(self, partition: str, batch: Batch, data: bytes) -> None:
-        """Remember the bytes of a batch that has been appended."""
-        key = (partition, _plain(batch))
-        before = self._kept.pop(key, None)
-        self._size += len(data) + OVERHEAD - (0 if before is None else len(before) + OVERHEAD)
-        self._kept[key] = data
-        while self._size > self._bytes_max and len(self._kept) > 1:
-            self._size -= len(self._kept.popitem(last=False)[1]) + OVERHEAD
+        """Remember the bytes of a batch that has been appended; those of a duplicate are kept already."""
+        key = (partition, _without_place(batch))
+        if data in self._arrived.get(key, ()):
+            self._arrived[key].remove(data)
+            self._drop_if_empty(key)
+            self.size -= len(data) + OVERHEAD
+        kept = self._kept.setdefault(partition, {})
+        if _plain(batch) not in kept:
+            kept[_plain(batch)] = data
+            self.size += len(data) + OVERHEAD
+
+    def find(self, partition: str, batch: Batch) -> bytes | None:
+        """Return the bytes of a batch in the log, None if no client sent it."""
+        data = self._kept.get(partition, {}).get(_plain(batch))
+        if data is None:
+            key = (partition, _without_place(batch))
+            if key in self._arrived:
+                data = self._arrived[key].popleft()
+                self._drop_if_empty(key)
+                self._kept.setdefault(partition, {})[_plain(batch)] = data
+        return data
+
+    def size_of(self, partition: str, batch: Batch) -> int:
+        """Return what the bytes of a batch take in memory, 0 if no client sent it."""
+        data = self.find(partition, batch)
+        return 0 if data is None else len(data) + OVERHEAD
 
     def bytes_of(self, partition: str, batch: Batch, leader_epoch: int) -> bytes:
         """Return a batch as its leader sends it."""
         if batch.control:
             return _marker(batch, leader_epoch)
-        data = self._kept.get((partition, _plain(batch)))
+        data = self.find(partition, batch)
         if data is None:
             data = _encoded(batch)
         return _HEAD.pack(batch.base_offset, len(data) - 12, leader_epoch) + data[_FRONT:]
+
+    def retain(self, logs: Iterable[PartitionLog]) -> None:
+        """Forget the bytes of each batch that is in none of these logs, and of requests that arrived long ago.
+
+        A request has arrived long ago if it was there the last time already, and no batch of it was read or
+        answered since.
+        """
+        lasting: dict[str, dict[Batch, bytes]] = {}
+        sent = {*self._kept, *(partition for partition, _ in self._arrived)}
+        for log in logs:
+            for batch in log.batches if log.name in sent else ():
+                data = self.find(log.name, batch)
+                if data is not None:
+                    lasting.setdefault(log.name, {})[_plain(batch)] = data
+        self._arrived = {k: v for k, v in self._arrived.items() if k not in self._before_last}
+        self._kept, self._before_last = lasting, set(self._arrived)
+        every = [data for kept in lasting.values() for data in kept.values()]
+        every += [data for waiting in self._arrived.values() for data in waiting]
+        self.size = sum(len(data) + OVERHEAD for data in every)
+
+    def _drop_if_empty(self, key: tuple[str, Batch]) -> None:
+        if not self._arrived[key]:
+            del self._arrived[key]
+
+
+def _without_place(batch: Batch) -> Batch:
+    return batch.but(base_offset=0, max_timestamp_ms=-1)
 
 
 def _plain(batch: Batch) -> Batch:

@@ -80,6 +80,10 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
         )
     data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
     transactional = any(part.batch is not None and part.batch.transactional for part in parts)
+    for part in parts:
+        if part.batch is not None:
+            batch = _batch(part.batch, transactional=transactional and bool(name))
+            desk.kept.arrive(part.partition, batch, part.data)
     # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
     message = Produce(name if transactional else "", data, version)
 
@@ -107,6 +111,18 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
 def _data(partition: str, batch: LoggedBatch) -> PartitionProduceData:
     producer = (batch.producer_id, batch.producer_epoch)
     return PartitionProduceData(partition, *producer, batch.base_sequence, records_of(batch))
+
+
+def _batch(batch: LoggedBatch, *, transactional: bool) -> Batch:
+    """Return a batch as its leader appends it, without an offset."""
+    return Batch(
+        0,
+        records_of(batch),
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
+        transactional,
+    )
 
 
 def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
