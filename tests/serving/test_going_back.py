@@ -150,5 +150,5 @@ def _fetch():
 
 
 def test_an_unknown_kind_of_time_is_refused():
-    with pytest.raises(ValueError, match="time is 'clock' or 'model', not 'wall'"):
+    with pytest.raises(ValueError, match="time must be 'clock' or 'model', not 'wall'"):
         kipviz.serve(time="wall")

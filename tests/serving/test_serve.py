@@ -186,7 +186,7 @@ def test_a_coordinator_that_crashes_at_prepare_commit_leaves_the_transaction_to_
         (b"GET / HTTP/1.1\r\n\r\n", f"which is not from 0 to {FRAME_MAX}"),
         (b"\x00\x00\x00\x02\x00\x00", "at least 8 bytes"),
         (b"\x00\x00\x00\x0a" + b"\x7f\x00" + bytes(8), "API key 32512"),
-        (b"\x00\x00\x00\x0a" + b"\x00\x03\x00\x63" + bytes(6), "versions 0 to 13, not 99"),
+        (b"\x00\x00\x00\x0a" + b"\x00\x03\x00\x63" + bytes(6), "a version from 0 to 13, not 99"),
         (b"\x00\x00\x00\x0c" + b"\x00\x03\x00\x01" + bytes(4) + b"\xff\xff\x00\x00", "byte"),
     ],
 )
