@@ -211,7 +211,7 @@ def test_a_search_without_an_end_is_no_module():
 
 @pytest.mark.parametrize("name", ["no-name.tla", "9.tla", "small.txt", ".tla"])
 def test_a_file_that_no_module_can_be_called_as_is_refused(tmp_path, name):
-    with pytest.raises(NotWhole, match="a module's file has the name of the module"):
+    with pytest.raises(NotWhole, match="a module's file must have the name of the module"):
         write(tmp_path / name, scenario(SMALL), [design("repaired")], budget_of(""))
     assert list(tmp_path.iterdir()) == []
 

@@ -35,7 +35,7 @@ def test_a_search_writes_a_module_and_tells_the_counts_that_tlc_has_to_find(kipv
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--tla", "no-module.tla"), "a module's file has the name of the module"),
+        (("--tla", "no-module.tla"), "a module's file must have the name of the module"),
         (("--tla", "small.tla", "--reduce", "order"), "--tla writes a complete search"),
         (("--tla-with", "repaired"), "--tla-with is for --tla"),
         (("--tla", "small.tla", "--tla-with", "nobody"), "there is no design 'nobody'"),
