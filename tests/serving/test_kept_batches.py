@@ -1,6 +1,5 @@
 """A client reads the bytes that a client sent, as long as their batch can be read, and none that are another's."""
 
-
 from kipviz.brokers.logs.partition_log import PartitionLog, append
 from kipviz.recordings.files.segments import batches
 from kipviz.records.batches import Batch, DataRecord

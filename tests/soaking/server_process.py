@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +18,10 @@ import psutil
 from tests.soaking.workers import TOPICS
 
 ROOT = Path(__file__).parents[2]
-ANSWER_S = 60.0
+# A server is stuck if a line has no answer although it had so much time of a processor, or, if it waits for something,
+# after so long by the clock. On a busy machine a minute of the clock may be a second of a processor.
+ANSWER_CPU_S = 30.0
+ANSWER_S = 600.0
 MISTAKE = "kipviz could not handle its request"
 
 
@@ -38,7 +43,8 @@ class ServerProcess:
                 stderr=err,
                 text=True,
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                # A server that is stuck writes the stacks of its threads to stderr when it is aborted.
+                env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONFAULTHANDLER": "1"},
             )
         self._seen = psutil.Process(self._process.pid)
         self._lock = threading.Lock()
@@ -52,9 +58,8 @@ class ServerProcess:
         """Send a line of the script and return the answer; an answer that does not come is Stuck."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        begun = time.monotonic()
-        guard = threading.Timer(ANSWER_S, self._process.kill)
-        guard.daemon = True
+        begun, answered = time.monotonic(), threading.Event()
+        guard = threading.Thread(target=self._abort_if_stuck, args=(answered,), daemon=True)
         with self._lock:
             guard.start()
             try:
@@ -64,7 +69,7 @@ class ServerProcess:
             except OSError:
                 line = ""
             finally:
-                guard.cancel()
+                answered.set()
         took = time.monotonic() - begun
         self.slowest_s = max(self.slowest_s, took)
         if not line:
@@ -74,9 +79,26 @@ class ServerProcess:
         found: dict[str, Any] = json.loads(line)
         return found
 
+    def _abort_if_stuck(self, answered: threading.Event) -> None:
+        """Abort the server unless a line is answered; it writes where each of its threads is."""
+        begun, spent = time.monotonic(), self._cpu_s()
+        while not answered.wait(ANSWER_CPU_S / 30):
+            used = self._cpu_s() - spent
+            if used >= ANSWER_CPU_S or time.monotonic() - begun >= ANSWER_S:
+                with contextlib.suppress(OSError):
+                    self._process.send_signal(signal.SIGABRT)
+                return
+
+    def _cpu_s(self) -> float:
+        try:
+            spent = self._seen.cpu_times()
+        except psutil.Error:
+            return 0.0  # it has ended, and no answer comes
+        return float(spent.user + spent.system)
+
     def errors(self) -> str:
         """Return what the server wrote to stderr."""
-        return self._errors.read_text(encoding="utf-8", errors="replace")[-2_000:]
+        return self._errors.read_text(encoding="utf-8", errors="replace")[-8_000:]
 
     def measure(self) -> tuple[float, int, int, float]:
         """Return MB of memory, file descriptors, threads and seconds of CPU time."""

@@ -11,8 +11,10 @@ import pytest
 
 from tests.patience import until
 from tests.soaking import __main__ as program
+from tests.soaking import server_process
 from tests.soaking.ledger import ABORTED, COMMITTED, UNKNOWN, Ledger
 from tests.soaking.raw_client import Tally
+from tests.soaking.server_process import Stuck
 from tests.soaking.soak import Failed, Soak, Summary
 from tests.soaking.workers import Worker
 
@@ -132,6 +134,22 @@ def test_growth_in_the_second_half_is_a_failure(tmp_path, monkeypatch, samples, 
             made._note_memory()
     finally:
         made.server.end()
+
+
+@pytest.mark.parametrize(("limit", "value"), [("ANSWER_S", 2.0), ("ANSWER_CPU_S", 0.5)])
+def test_a_server_that_does_not_answer_is_aborted_and_says_where_it_was(
+    tmp_path, monkeypatch, limit, value
+):
+    monkeypatch.setattr(server_process, limit, value)
+    made = server_process.ServerProcess(tmp_path / "err")
+    try:
+        if limit == "ANSWER_CPU_S":
+            used = iter(range(100))  # seconds of processor time, one more at each look
+            monkeypatch.setattr(made, "_cpu_s", lambda: float(next(used)))
+        with pytest.raises(Stuck, match=r"(?s)no answer to 'wait-held'.*in wait_held"):
+            made.do("wait-held", message="EndTxn", seconds=600)
+    finally:
+        made.end()
 
 
 def test_the_cluster_goes_back_ever_more_seldom(tmp_path, monkeypatch):
