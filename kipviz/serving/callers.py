@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kipviz.messages.message import Message
-from kipviz.serving.translating.apis import Api
+from kipviz.serving.translating.apis import ServedApi
 from kipviz.serving.translating.reply_context import Asked
 
 
@@ -20,7 +20,7 @@ from kipviz.serving.translating.reply_context import Asked
 class Current:
     """The request that a connection is being served."""
 
-    api: Api
+    api: ServedApi
     version: int
     correlation_id: int
     asked: Asked

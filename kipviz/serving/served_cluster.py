@@ -46,7 +46,6 @@ from kipviz.serving.delivery_rules import BY_HAND, HOLD, LOSE, RUNNING, Rule
 from kipviz.serving.met_clients import MetClients
 from kipviz.serving.server_log import ServerLog
 from kipviz.serving.timing.transaction_times import Clock, Moments, no_time
-from kipviz.serving.translating import translate_groups
 from kipviz.serving.translating.apis import answer_frame, apis_with
 from kipviz.serving.translating.batch_bytes import KeptBatches
 from kipviz.serving.translating.reply_context import Desk, Refused
@@ -64,7 +63,6 @@ LOST_AT_ONCE_MAX = 3
 CLIENT_LINE_MAX = 500  # the maximum number of characters of a client's log line
 # The beginning of a line about an error in kipviz, not in the client.
 MISTAKE = "kipviz could not handle its request:"
-_JOIN_GROUP = 11
 TXN_SHARE_ACKNOWLEDGE = 93  # the key that KIP-1289 gives it
 WAYS = ("request", "response")
 EXPIRY = "expiry"  # the kind of the actions by which a timer expires
@@ -212,10 +210,7 @@ class ServedCluster:
         head, start = decode_head(REQUEST_HEADER, header_version(api.request, version), frame)
         said, _ = decode_head(api.request, version, frame, len(start.data))
         caller.client_id = head["ClientId"] or ""
-        if key == _JOIN_GROUP:
-            asked = translate_groups.join_group(said, version, self.desk, caller.client_id)
-        else:
-            asked = api.translate(said, version, self.desk)
+        asked = api.ask(said, version, caller.client_id, self.desk)
         current = Current(api, version, head["CorrelationId"], asked)
         caller.current = current
         if not asked.messages:

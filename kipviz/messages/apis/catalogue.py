@@ -53,6 +53,28 @@ def _by_message() -> dict[type[Message], Api]:
 API_OF: dict[type[Message], Api] = _by_message()
 
 
+def _by_kafka_name() -> dict[str, tuple[Api, ...]]:
+    found: dict[str, list[Api]] = {}
+    for api in APIS:
+        found.setdefault(api.kafka_name, []).append(api)
+    return {name: tuple(rows) for name, rows in found.items()}
+
+
+ROWS_OF = _by_kafka_name()
+"""The rows with each of Kafka's names, such as END_TXN: the row of its shipped versions, then those of drafts."""
+
+
+def row_of(kafka_name: str, version: int) -> Api:
+    """Return the row of a version of Kafka's API; a version that is newer than all rows has the newest row.
+
+    Raises:
+        KeyError: an API that has no row.
+    """
+    rows = ROWS_OF[kafka_name]
+    newest = max(rows, key=lambda row: row.version)
+    return next((row for row in rows if version <= row.version), newest)
+
+
 def api_of(message: Message) -> Api:
     """Return the row of a request or a response.
 

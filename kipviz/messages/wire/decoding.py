@@ -51,12 +51,20 @@ class Incoming:
     max_records: int = MAX_POLL_RECORDS.default
 
     def topic_of(self, struct: Struct) -> str:
-        """Return the name of the topic of a structure, which has its name or its id; "" for an unknown id."""
+        """Return the name of the topic of a structure, which has its name or its id; "" for an unknown id.
+
+        Raises:
+            KeyError: if it has neither.
+        """
         name = struct.get("Name") or struct.get("Topic") or struct.get("TopicName")
-        return str(name) if name else self.name_topic(struct["TopicId"])
+        if name:
+            return str(name)
+        if "TopicId" not in struct:
+            raise KeyError("name or topicId")
+        return self.name_topic(struct["TopicId"])
 
     def partitions_of(
-        self, topics: Iterable[Struct] | None, indexes: str = "Partitions"
+        self, topics: Iterable[Struct], indexes: str = "Partitions"
     ) -> tuple[str, ...]:
         """Return the partitions of topics, in their order, without topics of an unknown id.
 
@@ -64,14 +72,14 @@ class Incoming:
         """
         return tuple(
             f"{name}-{index}"
-            for topic in topics or ()
+            for topic in topics
             if (name := self.topic_of(topic))
             for index in topic[indexes]
         )
 
     def parts_of(
         self,
-        topics: Iterable[Struct] | None,
+        topics: Iterable[Struct],
         partitions: str = "Partitions",
         index: str = "PartitionIndex",
     ) -> tuple[tuple[str, Struct], ...]:
@@ -81,7 +89,7 @@ class Incoming:
         """
         return tuple(
             (f"{name}-{part[index]}", part)
-            for topic in topics or ()
+            for topic in topics
             if (name := self.topic_of(topic))
             for part in topic[partitions]
         )

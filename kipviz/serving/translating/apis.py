@@ -1,6 +1,6 @@
-"""The requests that the listeners accept: their versions, and the translation of each.
+"""The requests that the listeners accept: a fold over the rows, and how the answer to each is made.
 
-Source: ApiKeys, ApiMessageType; the ranges are those of `messages.wire`, which are Kafka 4.4.0's.
+A row has the request's schema, its versions and its decoding (`messages.apis`). `SERVED` adds what only a server needs.
 """
 
 from __future__ import annotations
@@ -8,20 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kipviz.messages.apis.cluster import acls, coordinators, metadata
-from kipviz.messages.apis.groups import (
-    classic_groups,
-    group_admin,
-    membership,
-    offset_commit,
-    offset_fetch,
+from kipviz.messages.apis.api import Api
+from kipviz.messages.apis.catalogue import API_OF, row_of
+from kipviz.messages.cluster.acls import DescribeAcls
+from kipviz.messages.cluster.coordinators import FindCoordinator
+from kipviz.messages.cluster.metadata import Metadata
+from kipviz.messages.groups.classic_groups import Heartbeat, JoinGroup, LeaveGroup, SyncGroup
+from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
+from kipviz.messages.groups.groups import OffsetCommit, OffsetFetch, TxnOffsetCommit
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.logs.list_offsets import ListOffsets
+from kipviz.messages.logs.producing import Fetch, Produce
+from kipviz.messages.message import Message
+from kipviz.messages.shares.share_admin import DescribeShareGroupOffsets, ShareGroupDescribe
+from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch, TxnShareAcknowledge
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
+from kipviz.messages.transactions.admin import (
+    DescribeProducers,
+    DescribeTransactions,
+    ListTransactions,
 )
-from kipviz.messages.apis.logs import fetch, list_offsets, produce
-from kipviz.messages.apis.shares import acknowledgements, share_admin, share_fetch
-from kipviz.messages.apis.transactions import added_partitions, admin, ends, producer_ids
+from kipviz.messages.transactions.transactions import (
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    EndTxn,
+    InitProducerId,
+    WriteTxnMarkers,
+)
+from kipviz.messages.transactions.two_phase import InitProducerId2Pc
 from kipviz.messages.wire.codec import Encoded, Struct, encode
 from kipviz.messages.wire.fitting import fit_fields
 from kipviz.messages.wire.frame import RESPONSE_HEADER, framed, header_version
+from kipviz.messages.wire.kind import RequestKind
 from kipviz.messages.wire.schema import Schema
 from kipviz.serving.translating import (
     translate_cluster,
@@ -31,18 +49,89 @@ from kipviz.serving.translating import (
     translate_shares,
     translate_transactions,
 )
-from kipviz.serving.translating.leader_hints import Translate, hint_leaders
+from kipviz.serving.translating.leader_hints import hint_leaders
+from kipviz.serving.translating.reply_context import (
+    Asked,
+    ClientRequest,
+    Desk,
+    Translate,
+    as_written,
+)
 
 
 @dataclass(frozen=True)
-class Api:
-    """One request: its schemas, the versions that are announced, and its translation."""
+class ServedApi:
+    """The row of an API that the listeners serve, the versions that they announce, and how its answer is made.
 
-    request: Schema
-    response: Schema
+    `kinds` are the request's bytes by version, from 0 on: a draft's version may be a message of its own.
+    """
+
+    row: Api
     lowest: int
     highest: int
+    kinds: tuple[RequestKind, ...]
     translate: Translate
+
+    @property
+    def request(self) -> Schema:
+        """The schema of the request."""
+        return self.kinds[self.highest].schema
+
+    @property
+    def response(self) -> Schema:
+        """The schema of the response."""
+        assert self.row.response_bytes is not None
+        return self.row.response_bytes.schema
+
+    def ask(self, said: Struct, version: int, client_id: str, desk: Desk) -> Asked:
+        """Return what a client's request asks of the model.
+
+        Raises:
+            Refused, NotModelledError: if Kafka or the model has no answer to it.
+        """
+        request = ClientRequest(said, version, client_id, desk)
+        return self.translate(request, self.kinds[version].decode(said, request.incoming))
+
+
+# How the answers to the requests that the listeners serve are made.
+SERVED: dict[type[Message], Translate] = {
+    Produce: hint_leaders(translate_records.produce, 10),
+    Fetch: hint_leaders(translate_records.fetch, 16),
+    ListOffsets: translate_records.list_offsets,
+    Metadata: translate_cluster.metadata,
+    FindCoordinator: translate_cluster.find_coordinator,
+    InitProducerId: as_written,
+    AddPartitionsToTxn: translate_transactions.add_partitions,
+    AddOffsetsToTxn: as_written,
+    EndTxn: as_written,
+    TxnOffsetCommit: translate_transactions.commit_offsets,
+    OffsetCommit: translate_transactions.commit_offsets,
+    OffsetFetch: translate_groups.offset_fetch,
+    JoinGroup: translate_groups.join_group,
+    SyncGroup: as_written,
+    Heartbeat: as_written,
+    LeaveGroup: translate_groups.leave_group,
+    ConsumerGroupHeartbeat: as_written,
+    ShareGroupHeartbeat: translate_shares.share_group_heartbeat,
+    ShareFetch: hint_leaders(translate_shares.share_fetch, 0),
+    ShareAcknowledge: hint_leaders(translate_shares.share_acknowledge, 0),
+    ShareGroupDescribe: translate_groups.describe,
+    DescribeShareGroupOffsets: translate_operators.describe_share_group_offsets,
+    ListTransactions: translate_operators.list_transactions,
+    DescribeTransactions: translate_operators.describe_transactions,
+    DescribeProducers: translate_operators.describe_producers,
+    WriteTxnMarkers: translate_operators.write_txn_markers,
+    ListGroups: as_written,
+    DescribeGroups: translate_groups.describe,
+    ConsumerGroupDescribe: translate_groups.describe,
+    DescribeAcls: as_written,
+}
+# What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
+# could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
+SERVED_DRAFTS: dict[int, tuple[type[Message], Translate]] = {
+    939: (InitProducerId2Pc, as_written),
+    1289: (TxnShareAcknowledge, translate_shares.txn_share_acknowledge),
+}
 
 
 def _range(schema: Schema) -> tuple[int, int]:
@@ -50,144 +139,20 @@ def _range(schema: Schema) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def _api(request: Schema, response: Schema, translate: Translate, highest: int = 99) -> Api:
-    low, high = _range(request)
-    return Api(request, response, low, min(high, highest), translate)
+def _make_served(kind: type[Message], translate: Translate) -> ServedApi:
+    row = API_OF[kind]
+    assert row.request_bytes is not None, f"{row.name} has no bytes"
+    each = (row_of(row.kafka_name, v).request_bytes for v in range(row.version + 1))
+    kinds = tuple(kind for kind in each if kind is not None)
+    return ServedApi(row, _range(row.request_bytes.schema)[0], row.version, kinds, translate)
 
 
-_t, _r, _g, _c = translate_transactions, translate_records, translate_groups, translate_cluster
-_s, _o = translate_shares, translate_operators
-APIS: dict[int, Api] = {
-    each.request.key: each
-    for each in (
-        _api(produce.PRODUCE_REQUEST, produce.PRODUCE_RESPONSE, hint_leaders(_r.produce, 10)),
-        _api(fetch.FETCH_REQUEST, fetch.FETCH_RESPONSE, hint_leaders(_r.fetch, 16)),
-        _api(
-            list_offsets.LIST_OFFSETS_REQUEST, list_offsets.LIST_OFFSETS_RESPONSE, _r.list_offsets
-        ),
-        _api(metadata.METADATA_REQUEST, metadata.METADATA_RESPONSE, _c.metadata),
-        _api(
-            offset_commit.OFFSET_COMMIT_REQUEST,
-            offset_commit.OFFSET_COMMIT_RESPONSE,
-            _g.offset_commit,
-        ),
-        _api(
-            offset_fetch.OFFSET_FETCH_REQUEST, offset_fetch.OFFSET_FETCH_RESPONSE, _g.offset_fetch
-        ),
-        _api(
-            coordinators.FIND_COORDINATOR_REQUEST,
-            coordinators.FIND_COORDINATOR_RESPONSE,
-            _c.find_coordinator,
-        ),
-        _api(classic_groups.JOIN_GROUP_REQUEST, classic_groups.JOIN_GROUP_RESPONSE, _g.join_group),
-        _api(classic_groups.SYNC_GROUP_REQUEST, classic_groups.SYNC_GROUP_RESPONSE, _g.sync_group),
-        _api(classic_groups.HEARTBEAT_REQUEST, classic_groups.HEARTBEAT_RESPONSE, _g.heartbeat),
-        _api(
-            classic_groups.LEAVE_GROUP_REQUEST, classic_groups.LEAVE_GROUP_RESPONSE, _g.leave_group
-        ),
-        # Version 6 is KIP-939's, which brokers announce only if a setting enables it.
-        _api(
-            producer_ids.INIT_PRODUCER_ID_REQUEST,
-            producer_ids.INIT_PRODUCER_ID_RESPONSE,
-            _t.init_producer_id,
-            5,
-        ),
-        _api(
-            added_partitions.ADD_PARTITIONS_TO_TXN_REQUEST,
-            added_partitions.ADD_PARTITIONS_TO_TXN_RESPONSE,
-            _t.add_partitions,
-        ),
-        _api(
-            added_partitions.ADD_OFFSETS_TO_TXN_REQUEST,
-            added_partitions.ADD_OFFSETS_TO_TXN_RESPONSE,
-            _t.add_offsets,
-        ),
-        _api(ends.END_TXN_REQUEST, ends.END_TXN_RESPONSE, _t.end_txn),
-        _api(
-            offset_commit.TXN_OFFSET_COMMIT_REQUEST,
-            offset_commit.TXN_OFFSET_COMMIT_RESPONSE,
-            _t.txn_offset_commit,
-        ),
-        _api(
-            membership.CONSUMER_GROUP_HEARTBEAT_REQUEST,
-            membership.CONSUMER_GROUP_HEARTBEAT_RESPONSE,
-            _g.consumer_group_heartbeat,
-        ),
-        _api(
-            membership.SHARE_GROUP_HEARTBEAT_REQUEST,
-            membership.SHARE_GROUP_HEARTBEAT_RESPONSE,
-            _s.share_group_heartbeat,
-        ),
-        _api(
-            share_fetch.SHARE_FETCH_REQUEST,
-            share_fetch.SHARE_FETCH_RESPONSE,
-            hint_leaders(_s.share_fetch, 0),
-        ),
-        _api(
-            acknowledgements.SHARE_ACKNOWLEDGE_REQUEST,
-            acknowledgements.SHARE_ACKNOWLEDGE_RESPONSE,
-            hint_leaders(_s.share_acknowledge, 0),
-        ),
-        _api(
-            share_admin.SHARE_GROUP_DESCRIBE_REQUEST,
-            share_admin.SHARE_GROUP_DESCRIBE_RESPONSE,
-            _s.share_group_describe,
-        ),
-        _api(
-            share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_REQUEST,
-            share_admin.DESCRIBE_SHARE_GROUP_OFFSETS_RESPONSE,
-            _o.describe_share_group_offsets,
-        ),
-        _api(
-            admin.LIST_TRANSACTIONS_REQUEST, admin.LIST_TRANSACTIONS_RESPONSE, _o.list_transactions
-        ),
-        _api(
-            admin.DESCRIBE_TRANSACTIONS_REQUEST,
-            admin.DESCRIBE_TRANSACTIONS_RESPONSE,
-            _o.describe_transactions,
-        ),
-        _api(
-            admin.DESCRIBE_PRODUCERS_REQUEST,
-            admin.DESCRIBE_PRODUCERS_RESPONSE,
-            _o.describe_producers,
-        ),
-        _api(
-            ends.WRITE_TXN_MARKERS_REQUEST,
-            ends.WRITE_TXN_MARKERS_RESPONSE,
-            _o.write_txn_markers,
-        ),
-        _api(group_admin.LIST_GROUPS_REQUEST, group_admin.LIST_GROUPS_RESPONSE, _o.list_groups),
-        _api(
-            group_admin.DESCRIBE_GROUPS_REQUEST,
-            group_admin.DESCRIBE_GROUPS_RESPONSE,
-            _o.describe_groups,
-        ),
-        _api(
-            group_admin.CONSUMER_GROUP_DESCRIBE_REQUEST,
-            group_admin.CONSUMER_GROUP_DESCRIBE_RESPONSE,
-            _o.consumer_group_describe,
-        ),
-        _api(acls.DESCRIBE_ACLS_REQUEST, acls.DESCRIBE_ACLS_RESPONSE, _o.describe_acls),
-    )
-}
-# What a draft adds, by the number of its KIP; brokers announce it only on request. The other drafts have no request that
-# could be announced: KIP-1310's session is the client's alone, and KIP-1309 gives its request no key.
-DRAFTS: dict[int, Api] = {
-    939: _api(
-        producer_ids.INIT_PRODUCER_ID_REQUEST,
-        producer_ids.INIT_PRODUCER_ID_RESPONSE,
-        _t.init_producer_id,
-    ),
-    1289: _api(
-        acknowledgements.TXN_SHARE_ACKNOWLEDGE_REQUEST,
-        acknowledgements.TXN_SHARE_ACKNOWLEDGE_RESPONSE,
-        _s.txn_share_acknowledge,
-    ),
-}
+APIS: dict[int, ServedApi] = {kind.API_KEY: _make_served(kind, SERVED[kind]) for kind in SERVED}
+DRAFTS: dict[int, ServedApi] = {kip: _make_served(*pair) for kip, pair in SERVED_DRAFTS.items()}
 API_VERSIONS_RANGE = _range(translate_cluster.API_VERSIONS_REQUEST)
 
 
-def apis_with(drafts: Iterable[int]) -> dict[int, Api]:
+def apis_with(drafts: Iterable[int]) -> dict[int, ServedApi]:
     """Return the requests that are served, by key: those of Kafka 4.4.0 and those of some drafts.
 
     Raises:
@@ -201,11 +166,11 @@ def apis_with(drafts: Iterable[int]) -> dict[int, Api]:
             raise ValueError(
                 f"the drafts whose requests can be served are {known}, by their numbers; {kip!r} is none of them"
             )
-        found[api.request.key] = api
+        found[api.row.key] = api
     return found
 
 
-def announced(apis: Mapping[int, Api]) -> tuple[tuple[int, int, int], ...]:
+def announced(apis: Mapping[int, ServedApi]) -> tuple[tuple[int, int, int], ...]:
     """Return (key, lowest, highest version) of every request, in the order of the keys."""
     found = [(key, api.lowest, api.highest) for key, api in apis.items()]
     found.append((translate_cluster.API_VERSIONS, *API_VERSIONS_RANGE))

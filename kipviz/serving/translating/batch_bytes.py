@@ -16,7 +16,9 @@ from struct import Struct as Layout
 from kipviz.brokers.logs.partition_log import PartitionLog
 from kipviz.messages.wire.batches import encode_batch
 from kipviz.messages.wire.codec import unsigned_varint
+from kipviz.messages.wire.decoding import ProducedBatch
 from kipviz.recordings.files.segments import LoggedBatch, batches
+from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import COMMIT, Batch, DataRecord
 from kipviz.records.crc32c import crc32c
 
@@ -42,6 +44,30 @@ def batch_in(data: bytes) -> LoggedBatch:
 def records_of(batch: LoggedBatch) -> tuple[DataRecord, ...]:
     """Return a batch's records as the model keeps them: their values as text, a long one by its start and checksum."""
     return tuple(DataRecord(_text(each.value)) for each in batch.records)
+
+
+class ReadBatches:
+    """The batches of one Produce request, each decoded once."""
+
+    def __init__(self) -> None:
+        self._found: dict[bytes, LoggedBatch | None] = {}
+
+    def logged(self, data: bytes) -> LoggedBatch | None:
+        """Return the one batch of a partition, None for anything else."""
+        if data not in self._found:
+            try:
+                self._found[data] = batch_in(data)
+            except (RecordingError, ValueError):
+                self._found[data] = None
+        return self._found[data]
+
+    def read(self, data: bytes) -> ProducedBatch | None:
+        """Return what the model has of the one batch of a partition, None for anything else."""
+        found = self.logged(data)
+        if found is None:
+            return None
+        producer = (found.producer_id, found.producer_epoch, found.base_sequence)
+        return ProducedBatch(*producer, found.transactional, records_of(found))
 
 
 def _text(value: bytes | None) -> str:

@@ -6,27 +6,37 @@ ShareFetch and ShareAcknowledge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from kipviz.brokers.context import NOBODY
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.serving.translating.reply_context import HOST, Asked, Desk, Replies
+from kipviz.serving.translating.reply_context import (
+    HOST,
+    Asked,
+    ClientRequest,
+    Desk,
+    Replies,
+    Translate,
+)
 
-Translate = Callable[[Struct, int, Desk], Asked]
 MOVED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.FENCED_LEADER_EPOCH)
 
 
 def hint_leaders(translate: Translate, lowest: int) -> Translate:
     """Return a translation whose answers name the leaders of partitions that have moved, from a version on."""
 
-    def translate_hinting(said: Struct, version: int, desk: Desk) -> Asked:
-        asked = translate(said, version, desk)
+    def translate_hinting(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+        asked = translate(request, messages)
 
         def answer(replies: Replies) -> Struct | None:
             found = asked.answer(replies)
-            return found if found is None or version < lowest else _add_leaders(found, desk)
+            return (
+                found
+                if found is None or request.version < lowest
+                else _add_leaders(found, request.desk)
+            )
 
         return replace(asked, answer=answer)
 

@@ -1,4 +1,4 @@
-"""The context in which a request is answered, besides the model's replies: names, ids, ports, bytes."""
+"""The context in which a request is answered, besides the model's replies, and the answer that is the reply itself."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from kipviz.brokers.context import Image
 from kipviz.cluster.world import World
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
+from kipviz.messages.wire.decoding import Incoming
+from kipviz.messages.wire.frame import KINDS
+from kipviz.messages.wire.kind import Around
 from kipviz.serving.timing.group_times import GroupTimes
 from kipviz.serving.timing.transaction_times import Moments
-from kipviz.serving.translating.batch_bytes import KeptBatches
+from kipviz.serving.translating.batch_bytes import KeptBatches, ReadBatches
 
 HOST = "127.0.0.1"
 Replies = tuple[Message, ...]
@@ -41,8 +44,31 @@ class Desk:
         name = struct.get("Name") or struct.get("Topic")
         if name:
             return str(name)
-        asked = struct.get("TopicId", "")
-        return next((topic for topic, known in self.image.topic_ids.items() if known == asked), "")
+        return self.name_topic(struct.get("TopicId", ""))
+
+    def name_topic(self, topic_id: str) -> str:
+        """Return the name of the topic with an id, "" for an unknown one."""
+        ids = self.image.topic_ids
+        return next((topic for topic, known in ids.items() if known == topic_id), "")
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """A client's request: its fields in Kafka's names, its header's version and client id, and where it is answered.
+
+    `batches` has the batches of a Produce that have been decoded.
+    """
+
+    said: Struct
+    version: int
+    client_id: str
+    desk: Desk
+    batches: ReadBatches = field(default_factory=ReadBatches)
+
+    @property
+    def incoming(self) -> Incoming:
+        """What the decoding needs besides the fields."""
+        return Incoming(self.version, self.client_id, self.desk.name_topic, self.batches.read)
 
 
 @dataclass(frozen=True)
@@ -58,3 +84,25 @@ class Asked:
     ready: Callable[[], bool] | None = None
     wait_ms: int = 0
     is_answered: bool = True
+
+
+# Makes what is asked of the model from a request and its messages, as its row decodes them.
+Translate = Callable[[ClientRequest, tuple[Message, ...]], Asked]
+
+
+def as_written(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Send the message, and answer with the fields that the model's own brokers encode."""
+    (message,) = messages
+
+    def answer(replies: Replies) -> Struct:
+        (told,) = replies
+        around = Around(tuple(request.desk.image.topic_ids.items()), message)
+        kind = KINDS[type(told)]
+        top = {
+            path.partition(".")[2]: value
+            for path, (value, _) in kind.defaults.items()
+            if path.count(".") == 1
+        }
+        return top | kind.fill(told, around)
+
+    return Asked((message,), answer)

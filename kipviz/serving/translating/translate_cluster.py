@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable
 
 from kipviz.brokers.context import NOBODY
-from kipviz.messages.cluster.coordinators import FindCoordinator, FindCoordinatorResponse
+from kipviz.messages.apis.cluster.coordinators import GROUP, OF_SEVERAL_KEYS, TRANSACTION
+from kipviz.messages.cluster.coordinators import FindCoordinatorResponse
 from kipviz.messages.cluster.features import Features
 from kipviz.messages.cluster.metadata import Metadata, MetadataResponse
 from kipviz.messages.errors import Errors
+from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
 from kipviz.records.placement import (
@@ -23,13 +25,13 @@ from kipviz.records.placement import (
     topic_of,
 )
 from kipviz.serving.translating.further_errors import FurtherErrors
-from kipviz.serving.translating.reply_context import HOST, Asked, Desk, Replies
+from kipviz.serving.translating.reply_context import HOST, Asked, ClientRequest, Desk, Replies
 from kipviz.settings.broker_configs import TRANSACTION_VERSION
 
 API_VERSIONS = 18
 CLUSTER_ID = "kipviz-simulated-cluster"
-# FindCoordinatorRequest.CoordinatorType
-GROUP, TRANSACTION, SHARE = 0, 1, 2
+# FindCoordinatorRequest.CoordinatorType.SHARE
+SHARE = 2
 
 API_VERSIONS_REQUEST = Schema(
     "ApiVersionsRequest",
@@ -144,16 +146,14 @@ def api_versions(announced: Iterable[tuple[int, int, int]], features: Features) 
     }
 
 
-def metadata(said: Struct, version: int, desk: Desk) -> Asked:
+def metadata(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Answer a Metadata request: the model has the topic ids, the cluster's image has the rest."""
-    topics = said["Topics"]
-    everything = topics is None or (version == 0 and not topics)
-    known = desk.image.topic_ids
-    if everything:
-        names = tuple(known.keys())
-    else:
-        names = tuple(dict.fromkeys(filter(None, (desk.topic_named(t) for t in topics))))
-    unknown = () if everything else tuple(t["TopicId"] for t in topics if not desk.topic_named(t))
+    (message,) = messages
+    topics, desk = request.said["Topics"], request.desk
+    if topics is None or (request.version == 0 and not topics):
+        # The model's request names its topics.
+        message, topics = Metadata(tuple(desk.image.topic_ids.keys())), ()
+    unknown = tuple(t["TopicId"] for t in topics if not desk.topic_named(t))
 
     def answer(replies: Replies) -> Struct:
         (told,) = replies
@@ -170,7 +170,7 @@ def metadata(said: Struct, version: int, desk: Desk) -> Asked:
             "ErrorCode": told.error,
         }
 
-    return Asked((Metadata(names),), answer)
+    return Asked((message,), answer)
 
 
 def _topic(name: str, topic_id: str, error: Errors, desk: Desk) -> Struct:
@@ -200,11 +200,11 @@ def _partition(partition: str, desk: Desk) -> Struct:
     }
 
 
-def find_coordinator(said: Struct, version: int, desk: Desk) -> Asked:
+def find_coordinator(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Answer FindCoordinator: the model answers for transactional ids, the image for groups."""
-    keys = said["CoordinatorKeys"] if version >= 4 else (said["Key"],)
+    said, desk, several = request.said, request.desk, request.version >= OF_SEVERAL_KEYS
+    keys = said["CoordinatorKeys"] if several else (said["Key"],)
     kind = said.get("KeyType", GROUP)
-    asked = tuple(FindCoordinator(key) for key in keys) if kind == TRANSACTION else ()
 
     def answer(replies: Replies) -> Struct:
         if kind == TRANSACTION:
@@ -217,9 +217,9 @@ def find_coordinator(said: Struct, version: int, desk: Desk) -> Asked:
         else:
             told = [(Errors.INVALID_REQUEST, NOBODY) for _ in keys]
         found = tuple(_node(key, *each, desk) for key, each in zip(keys, told, strict=True))
-        return {"Coordinators": found} if version >= 4 else found[0]
+        return {"Coordinators": found} if several else found[0]
 
-    return Asked(asked, answer)
+    return Asked(messages, answer)
 
 
 def _node(key: str, error: Errors, node: int, desk: Desk) -> Struct:

@@ -6,84 +6,38 @@ Source: KafkaApis.handleJoinGroupRequest and those beside it.
 
 from __future__ import annotations
 
-from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups.classic_groups import LEAVES_TOGETHER
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.classic_groups import (
-    Assigned,
-    Heartbeat,
-    JoinGroup,
-    JoinGroupResponse,
-    LeaveGroup,
-    Leaver,
-    SyncGroup,
-)
+from kipviz.messages.groups.classic_groups import JoinGroupResponse, LeaveGroup
 from kipviz.messages.groups.groups import (
     NAMES_TOPICS,
     OF_SEVERAL_GROUPS,
     FetchedGroup,
-    OffsetCommit,
-    OffsetCommitResponse,
     OffsetFetch,
-    OffsetFetchGroup,
     OffsetFetchResponse,
 )
-from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
+from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
-from kipviz.messages.wire.codec import Struct, WireError
-from kipviz.messages.wire.frame import KINDS
-from kipviz.messages.wire.kind import Around
-from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
-from kipviz.records.fields import FieldsError
-from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
-from kipviz.serving.translating.translate_transactions import committed, offsets_in
+from kipviz.messages.wire.codec import Struct
+from kipviz.serving.translating.reply_context import (
+    Asked,
+    ClientRequest,
+    Desk,
+    Refused,
+    Replies,
+    as_written,
+)
 
 
-def as_written(message: Message, desk: Desk) -> Asked:
-    """Send the message, and answer with the fields that the model's own brokers encode."""
-
-    def answer(replies: Replies) -> Struct:
-        (told,) = replies
-        around = Around(tuple(desk.image.topic_ids.items()), message)
-        kind = KINDS[type(told)]
-        top = {
-            path.partition(".")[2]: value
-            for path, (value, _) in kind.defaults.items()
-            if path.count(".") == 1
-        }
-        return top | kind.fill(told, around)
-
-    return Asked((message,), answer)
-
-
-def offset_commit(said: Struct, version: int, desk: Desk) -> Asked:
-    """Commit offsets outside a transaction."""
-    offsets, unknown = offsets_in(said["Topics"], desk)
-    message = OffsetCommit(
-        said["GroupId"],
-        said.get("MemberId", ""),
-        said.get("GenerationIdOrMemberEpoch", -1),
-        offsets,
-        said.get("GroupInstanceId") or "",
-    )
-
-    def answer(replies: Replies) -> Struct:
-        errors = dict(unknown)
-        for told in replies:
-            assert isinstance(told, OffsetCommitResponse)
-            own = {each.partition: each.error for each in told.refused}
-            errors |= {o.partition: own.get(o.partition, told.error) for o in offsets}
-        return committed(said["Topics"], errors, desk)
-
-    return Asked((message,) if offsets else (), answer)
-
-
-def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
+def offset_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Fetch committed offsets: of the named partitions, or all of a group."""
+    (whole,) = messages
+    assert isinstance(whole, OffsetFetch)
+    said, version, desk = request.said, request.version, request.desk
     groups = said["Groups"] if version >= OF_SEVERAL_GROUPS else (said,)
-    stable = bool(said.get("RequireStable", False))
-    asked = [_group_asked(group, desk) for group in groups]
-    messages = tuple(
-        OffsetFetch((each,), stable, min(version, NAMES_TOPICS) if all_of_it else version)
+    asked = whole.groups
+    each_group = tuple(
+        whole.but(groups=(each,), version=min(version, NAMES_TOPICS) if all_of_it else version)
         for each in asked
         if (all_of_it := each.partitions is None) or each.partitions
     )
@@ -97,21 +51,7 @@ def offset_fetch(said: Struct, version: int, desk: Desk) -> Asked:
         )
         return {"Groups": found} if version >= OF_SEVERAL_GROUPS else found[0]
 
-    return Asked(messages, answer)
-
-
-def _group_asked(group: Struct, desk: Desk) -> OffsetFetchGroup:
-    """Return one group of the request; topics with unknown ids are left out."""
-    if group["Topics"] is None:
-        return OffsetFetchGroup(group["GroupId"])
-    partitions = tuple(
-        f"{known}-{index}"
-        for topic in group["Topics"]
-        if (known := desk.topic_named(topic))
-        for index in topic["PartitionIndexes"]
-    )
-    member = (group.get("MemberId") or "", group.get("MemberEpoch", -1))
-    return OffsetFetchGroup(group["GroupId"], partitions, *member)
+    return Asked(each_group, answer)
 
 
 def _encode_group(asked: Struct, reply: Message | None, version: int, desk: Desk) -> Struct:
@@ -153,105 +93,43 @@ def _offset(index: int, error: Errors, offset: int) -> Struct:
     }
 
 
-def join_group(said: Struct, version: int, desk: Desk, client_id: str = "") -> Asked:
-    """Join the next generation of a classic group."""
-    if said["ProtocolType"] != PROTOCOL_TYPE or not said["Protocols"]:
-        raise Refused(
-            f"the model's classic groups are of consumers, not of {said['ProtocolType']!r}"
-        )
-    try:
-        subscription = read_subscription(said["Protocols"][0]["Metadata"])
-    except (WireError, FieldsError, ValueError) as wrong:
-        raise Refused(f"the subscription of a consumer cannot be read: {wrong}") from wrong
-    message = JoinGroup(
-        said["GroupId"],
-        said["MemberId"],
-        client_id,
-        subscription,
-        said.get("GroupInstanceId") or "",
-        tuple(each["Name"] for each in said["Protocols"]),
-    )
-    asked = as_written(message, desk)
+def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Join the next generation of a classic group; the member's time limits are kept beside the model."""
+    asked = as_written(request, messages)
+    said, groups = request.said, request.desk.groups
     times = (said["SessionTimeoutMs"], said.get("RebalanceTimeoutMs", -1))
     if said["MemberId"]:
-        desk.groups.ask(said["GroupId"], said["MemberId"], *times)
+        groups.ask(said["GroupId"], said["MemberId"], *times)
 
     def answer(replies: Replies) -> Struct | None:
         (told,) = replies
         assert isinstance(told, JoinGroupResponse)
-        desk.groups.ask(said["GroupId"], told.member_id, *times)
+        groups.ask(said["GroupId"], told.member_id, *times)
         return asked.answer(replies)
 
     return Asked(asked.messages, answer)
 
 
-def sync_group(said: Struct, version: int, desk: Desk) -> Asked:
-    """Send the assignment of a generation, or ask for it."""
-    try:
-        given = tuple(
-            Assigned(each["MemberId"], read_assignment(each["Assignment"]))
-            for each in said["Assignments"]
-        )
-    except (WireError, FieldsError, ValueError) as wrong:
-        raise Refused(f"the assignment of a consumer cannot be read: {wrong}") from wrong
-    name = said.get("ProtocolName")
-    more = {"protocol": name} if name else {}
-    message = SyncGroup(
-        said["GroupId"],
-        said["GenerationId"],
-        said["MemberId"],
-        given,
-        said.get("GroupInstanceId") or "",
-        **more,
-    )
-    return as_written(message, desk)
-
-
-def heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
-    """Send the heartbeat of a member of a classic group."""
-    identity = (said["GroupId"], said["GenerationId"], said["MemberId"])
-    return as_written(Heartbeat(*identity, said.get("GroupInstanceId") or ""), desk)
-
-
-def leave_group(said: Struct, version: int, desk: Desk) -> Asked:
-    """Remove members from a classic group."""
-    if version >= 3:
-        leavers = [Leaver(m["MemberId"], m.get("GroupInstanceId") or "") for m in said["Members"]]
-    else:
-        leavers = [Leaver(said["MemberId"])]
-    if not leavers:
+def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Remove members from a classic group; before version 3 the error of the one member is that of the response."""
+    (message,) = messages
+    assert isinstance(message, LeaveGroup)
+    if not message.members:
         raise Refused("a LeaveGroup names at least one member here")
-    asked = as_written(LeaveGroup(said["GroupId"], tuple(leavers)), desk)
+    asked = as_written(request, messages)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
-        if version < 3 and found is not None and found.get("Members"):
+        if request.version < LEAVES_TOGETHER and found is not None and found.get("Members"):
             found["ErrorCode"] = found["ErrorCode"] or found["Members"][0]["ErrorCode"]
         return found
 
     return Asked(asked.messages, answer)
 
 
-def consumer_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
-    """Send the heartbeat of a KIP-848 member, with its subscription and its partitions."""
-    owned = said["TopicPartitions"]
-    topics, regex = said["SubscribedTopicNames"], said.get("SubscribedTopicRegex")
-    topic, *further = topics or ("",)
-    if topics == () and regex is None:
-        regex = ""
-    message = ConsumerGroupHeartbeat(
-        said["GroupId"],
-        said["MemberId"],
-        said["MemberEpoch"],
-        topic,
-        None if owned is None else tuple(sorted(_partitions(owned, desk))),
-        said["InstanceId"] or "",
-        tuple(further),
-        regex,
-        said["RackId"] or "",
-    )
-    return as_written(message, desk)
-
-
-def _partitions(topics: tuple[Struct, ...], desk: Desk) -> list[str]:
-    return [f"{desk.topic_named(t)}-{i}" for t in topics for i in t["Partitions"]]
+def describe(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
+    """Describe groups of any kind: at least one."""
+    (message,) = messages
+    if not named_groups(message):
+        raise Refused("a request about groups names at least one group here")
+    return as_written(request, messages)

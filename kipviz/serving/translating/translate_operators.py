@@ -1,48 +1,42 @@
-"""An operator's requests: transactions, producers, groups, share groups' offsets, ACLs, and the abort marker.
+"""The requests of operators whose answers are not just the model's reply.
 
-Source: KafkaApis.handleListTransactionsRequest and those beside it (KIP-664, KIP-518, KIP-1226, KIP-140).
+Source: KafkaApis.handleListTransactionsRequest and those beside it (KIP-664, KIP-1226).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from kipviz.messages.apis.cluster import acls
-from kipviz.messages.cluster.acls import AclFilter, DescribeAcls
-from kipviz.messages.groups.group_admin import ConsumerGroupDescribe, DescribeGroups, ListGroups
-from kipviz.messages.shares.share_admin import DescribeShareGroupOffsets
+from kipviz.messages.message import Message
 from kipviz.messages.transactions.admin import (
-    DescribeProducers,
     DescribeProducersResponse,
-    DescribeTransactions,
     DescribeTransactionsResponse,
     ListTransactions,
 )
-from kipviz.messages.transactions.transactions import TxnMarker, WriteTxnMarkers
+from kipviz.messages.transactions.transactions import WriteTxnMarkers
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.frame import KINDS
 from kipviz.messages.wire.kind import Around
 from kipviz.records.batches import NO_TIMESTAMP
-from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
-from kipviz.serving.translating.translate_groups import as_written
+from kipviz.serving.translating.reply_context import (
+    Asked,
+    ClientRequest,
+    Desk,
+    Refused,
+    Replies,
+    as_written,
+)
 
 
-def list_transactions(said: Struct, version: int, desk: Desk) -> Asked:
+def list_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """List the transactional ids that the broker coordinates."""
-    duration = said.get("DurationFilter", -1)
-    if duration >= 0:
+    (message,) = messages
+    assert isinstance(message, ListTransactions)
+    if message.duration_ms >= 0:
         raise Refused("the served cluster's model has no time: ListTransactions takes no duration")
-    message = ListTransactions(
-        tuple(said["StateFilters"]),
-        tuple(said["ProducerIdFilters"]),
-        said.get("TransactionalIdPattern") or "",
-    )
-    return as_written(message, desk)
+    return as_written(request, messages)
 
 
-def describe_transactions(said: Struct, version: int, desk: Desk) -> Asked:
+def describe_transactions(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Describe transactional ids, one after the other."""
-    messages = tuple(DescribeTransactions(name) for name in said["TransactionalIds"])
 
     def answer(replies: Replies) -> Struct:
         states: list[Struct] = []
@@ -50,7 +44,7 @@ def describe_transactions(said: Struct, version: int, desk: Desk) -> Asked:
             assert isinstance(told, DescribeTransactionsResponse)
             began = told.start_timestamp_ms
             if not told.error and began == NO_TIMESTAMP:
-                began = desk.moments.began(told.transactional_id)
+                began = request.desk.moments.began(told.transactional_id)
             timed = told.but(start_timestamp_ms=began)
             states += KINDS[type(told)].fill(timed, Around())["TransactionStates"]
         return {
@@ -60,13 +54,13 @@ def describe_transactions(said: Struct, version: int, desk: Desk) -> Asked:
     return Asked(messages, answer)
 
 
-def describe_producers(said: Struct, version: int, desk: Desk) -> Asked:
+def describe_producers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Describe the producers in partitions' logs."""
-    places = [(t["Name"], i) for t in said["Topics"] for i in t["PartitionIndexes"]]
-    messages = tuple(DescribeProducers(f"{name}-{index}") for name, index in places)
+    topics, desk = request.said["Topics"], request.desk
+    places = [(t["Name"], i) for t in topics for i in t["PartitionIndexes"]]
 
     def answer(replies: Replies) -> Struct:
-        rows: dict[str, list[Struct]] = {t["Name"]: [] for t in said["Topics"]}
+        rows: dict[str, list[Struct]] = {t["Name"]: [] for t in topics}
         for (name, index), told in zip(places, replies, strict=True):
             assert isinstance(told, DescribeProducersResponse)
             rows[name].append(_producers(told, index, desk))
@@ -96,53 +90,20 @@ def _producers(told: DescribeProducersResponse, index: int, desk: Desk) -> Struc
     }
 
 
-def write_txn_markers(said: Struct, version: int, desk: Desk) -> Asked:
+def write_txn_markers(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Write markers, with which an operator aborts a hanging transaction; brokers send them inside the model."""
-    if not said["Markers"]:
+    (message,) = messages
+    assert isinstance(message, WriteTxnMarkers)
+    if not message.markers:
         raise Refused("a WriteTxnMarkers has at least one marker here")
-    markers = tuple(
-        TxnMarker(
-            each["ProducerId"],
-            each["ProducerEpoch"],
-            each["TransactionResult"],
-            tuple(f"{t['Name']}-{i}" for t in each["Topics"] for i in t["PartitionIndexes"]),
-            each["CoordinatorEpoch"],
-            each.get("TransactionVersion", 0),
-        )
-        for each in said["Markers"]
-    )
-    return as_written(WriteTxnMarkers(markers), desk)
+    return as_written(request, messages)
 
 
-def list_groups(said: Struct, version: int, desk: Desk) -> Asked:
-    """List the groups that the broker coordinates."""
-    states, types = said.get("StatesFilter", ()), said.get("TypesFilter", ())
-    return as_written(ListGroups(tuple(states), tuple(types)), desk)
-
-
-def describe_groups(said: Struct, version: int, desk: Desk) -> Asked:
-    """Describe groups of the classic protocol."""
-    return as_written(DescribeGroups(_decode_groups(said["Groups"])), desk)
-
-
-def consumer_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
-    """Describe groups of KIP-848."""
-    return as_written(ConsumerGroupDescribe(_decode_groups(said["GroupIds"])), desk)
-
-
-def _decode_groups(groups: tuple[str, ...]) -> tuple[str, ...]:
-    if not groups:
-        raise Refused("a request about groups names at least one group here")
-    return groups
-
-
-def describe_share_group_offsets(said: Struct, version: int, desk: Desk) -> Asked:
+def describe_share_group_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Return the start offsets of share groups; a group without topics means all of its topics."""
-    messages = tuple(
-        DescribeShareGroupOffsets(group["GroupId"], tuple(_partitions(group)))
-        for group in said["Groups"]
-    )
-    around = Around(tuple(desk.image.topic_ids.items()))
+    if any(group["Topics"] == () for group in request.said["Groups"]):
+        raise Refused("DescribeShareGroupOffsets names topics, or null for all of them")
+    around = Around(tuple(request.desk.image.topic_ids.items()))
 
     def answer(replies: Replies) -> Struct:
         found: list[Struct] = []
@@ -151,33 +112,3 @@ def describe_share_group_offsets(said: Struct, version: int, desk: Desk) -> Aske
         return {"Groups": tuple(found)}
 
     return Asked(messages, answer)
-
-
-def _partitions(group: Struct) -> Iterator[str]:
-    if group["Topics"] == ():
-        raise Refused("DescribeShareGroupOffsets names topics, or null for all of them")
-    for topic in group["Topics"] or ():
-        yield from (f"{topic['TopicName']}-{index}" for index in topic["Partitions"])
-
-
-_ALLOW = {acls.ANY: None, acls.ALLOW: True, acls.DENY: False}
-
-
-def describe_acls(said: Struct, version: int, desk: Desk) -> Asked:
-    """List the ACLs that match a filter."""
-    try:
-        wanted = AclFilter(
-            _any_or(acls.RESOURCE_NAMES, said["ResourceTypeFilter"]),
-            said["ResourceNameFilter"] or "",
-            acls.PATTERN_NAMES[said.get("PatternTypeFilter", acls.PATTERNS["LITERAL"])],
-            said["PrincipalFilter"] or "",
-            _any_or(acls.OPERATION_NAMES, said["Operation"]),
-            _ALLOW[said["PermissionType"]],
-        )
-    except KeyError as number:
-        raise Refused(f"a filter of ACLs has the number {number}, which the model lacks") from None
-    return as_written(DescribeAcls(wanted), desk)
-
-
-def _any_or(names: dict[int, str], number: int) -> str:
-    return "" if number == acls.ANY else names[number]

@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kipviz.messages.errors import Errors
-from kipviz.messages.logs.list_offsets import BY_TIME, ListOffsets, ListOffsetsResponse
+from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import (
     Fetch,
-    FetchPartition,
     FetchResponse,
-    PartitionProduceData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
@@ -25,16 +23,13 @@ from kipviz.messages.logs.producing import (
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
-from kipviz.recordings.recording_error import RecordingError
 from kipviz.records.batches import Batch
-from kipviz.serving.translating.batch_bytes import batch_in, readable, records_of
+from kipviz.serving.translating.batch_bytes import readable, records_of
 from kipviz.serving.translating.further_errors import FurtherErrors
-from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
+from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
 
 # The errors for a batch that no log would accept, or without bytes, and for acks that no request may have (Errors).
 ALLOWED_ACKS = (-1, 0, 1)
-RECORDS_MAX = 500  # max.poll.records
-TIMESTAMPS = (-1, -2)
 
 
 @dataclass(frozen=True)
@@ -49,43 +44,40 @@ class _Part:
     batch: LoggedBatch | None = None
 
 
-def _parts(said: Struct, desk: Desk) -> Iterator[_Part]:
-    for place, topic in enumerate(said["TopicData"]):
-        name = desk.topic_named(topic)
+def _parts(request: ClientRequest) -> Iterator[_Part]:
+    for place, topic in enumerate(request.said["TopicData"]):
+        name = request.desk.topic_named(topic)
         for each in topic["PartitionData"]:
             index, data = each["Index"], each["Records"] or b""
             if not name:
                 yield _Part(place, index, "", Errors.UNKNOWN_TOPIC_ID)
                 continue
-            try:
-                batch = batch_in(data)
-            except (RecordingError, ValueError):
+            batch = request.batches.logged(data)
+            if batch is None:
                 yield _Part(place, index, f"{name}-{index}", FurtherErrors.CORRUPT_MESSAGE)
-                continue
-            yield _Part(place, index, f"{name}-{index}", Errors.NONE, data, batch)
+            else:
+                yield _Part(place, index, f"{name}-{index}", Errors.NONE, data, batch)
 
 
-def produce(said: Struct, version: int, desk: Desk) -> Asked:
+def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Append batches; their bytes are kept, so that a consumer reads the same bytes.
 
     With acks=0 there is no response; an error closes the connection. Source: KafkaApis.handleProduceRequest,
     ReplicaManager.isValidRequiredAcks.
     """
-    parts = tuple(_parts(said, desk))
-    name = said["TransactionalId"] or ""
+    (message,) = messages
+    assert isinstance(message, Produce)
+    said, parts = request.said, tuple(_parts(request))
     if said["Acks"] not in ALLOWED_ACKS:
         parts = tuple(
             replace(p, error=p.error or FurtherErrors.INVALID_REQUIRED_ACKS, batch=None)
             for p in parts
         )
-    data = tuple(_data(part.partition, part.batch) for part in parts if part.batch is not None)
-    transactional = any(part.batch is not None and part.batch.transactional for part in parts)
+    sent = any(part.batch is not None for part in parts)
     for part in parts:
         if part.batch is not None:
-            batch = _batch(part.batch, transactional=transactional and bool(name))
-            desk.kept.arrive(part.partition, batch, part.data)
-    # Below transaction version 2 a client adds its partitions itself: Produce 11 and below.
-    message = Produce(name if transactional else "", data, version)
+            batch = _batch(part.batch, transactional=bool(message.transactional_id))
+            request.desk.kept.arrive(part.partition, batch, part.data)
 
     def answer(replies: Replies) -> Struct | None:
         told: dict[str, PartitionProduceResponse] = {}
@@ -94,7 +86,7 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
             told |= {each.partition: each for each in reply.partition_responses}
         for part in parts:
             if part.partition in told and told[part.partition].error is Errors.NONE:
-                _keep(part, told[part.partition].base_offset, desk)
+                _keep(part, told[part.partition].base_offset, request.desk)
         results = tuple(_results(said, parts, told))
         if said["Acks"] != 0:
             return {"Responses": results}
@@ -105,12 +97,7 @@ def produce(said: Struct, version: int, desk: Desk) -> Asked:
                     raise Refused(f"a batch with acks=0 is rejected with error code {code}")
         return None
 
-    return Asked((message,) if data else (), answer, is_answered=said["Acks"] != 0)
-
-
-def _data(partition: str, batch: LoggedBatch) -> PartitionProduceData:
-    producer = (batch.producer_id, batch.producer_epoch)
-    return PartitionProduceData(partition, *producer, batch.base_sequence, records_of(batch))
+    return Asked((message,) if sent else (), answer, is_answered=said["Acks"] != 0)
 
 
 def _batch(batch: LoggedBatch, *, transactional: bool) -> Batch:
@@ -167,9 +154,12 @@ class _Wanted:
     bytes_max: int
 
 
-def fetch(said: Struct, version: int, desk: Desk) -> Asked:
+def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Read records: the model checks the request, the kept batches have the bytes."""
-    committed = bool(said.get("IsolationLevel", 0))
+    (message,) = messages
+    assert isinstance(message, Fetch)
+    said, desk = request.said, request.desk
+    committed = message.read_committed
     wanted = tuple(
         _Wanted(
             place,
@@ -207,10 +197,8 @@ def fetch(said: Struct, version: int, desk: Desk) -> Asked:
             topics.append(named | {"Partitions": tuple(found)})
         return {"Responses": tuple(topics)}
 
-    partitions = tuple(FetchPartition(each.partition, each.offset) for each in known)
-    message = Fetch(partitions, RECORDS_MAX, committed, wait=False)
-    wait_ms = said["MaxWaitMs"] if said["MinBytes"] > 0 else 0
-    return Asked((message,) if known else (), answer, ready, wait_ms)
+    wait_ms = said["MaxWaitMs"] if message.wait else 0
+    return Asked((message.but(wait=False),) if known else (), answer, ready, wait_ms)
 
 
 def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
@@ -248,20 +236,10 @@ def _encode_fetched(
     }
 
 
-def list_offsets(said: Struct, version: int, desk: Desk) -> Asked:
+def list_offsets(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Answer where partitions start or end."""
-    committed = bool(said.get("IsolationLevel", 0))
-    places: list[tuple[str, int]] = []
-    messages: list[Message] = []
-    for topic in said["Topics"]:
-        for each in topic["Partitions"]:
-            time = each["Timestamp"]
-            if time < min(TIMESTAMPS):
-                raise Refused(f"ListOffsets for {time}: allowed are -1, -2 or a time")
-            partition = f"{topic['Name']}-{each['PartitionIndex']}"
-            places.append((topic["Name"], each["PartitionIndex"]))
-            kind, at = (time, -1) if time in TIMESTAMPS else (BY_TIME, time)
-            messages.append(ListOffsets(partition, kind, committed, timestamp_ms=at))
+    topics = request.said["Topics"]
+    places = tuple((t["Name"], p["PartitionIndex"]) for t in topics for p in t["Partitions"])
 
     def answer(replies: Replies) -> Struct:
         told = {}
@@ -273,13 +251,13 @@ def list_offsets(said: Struct, version: int, desk: Desk) -> Asked:
                 "Timestamp": reply.timestamp_ms,
                 "Offset": reply.offset,
             }
-        topics = tuple(
+        found = tuple(
             {
                 "Name": t["Name"],
                 "Partitions": tuple(told[t["Name"], p["PartitionIndex"]] for p in t["Partitions"]),
             }
-            for t in said["Topics"]
+            for t in topics
         )
-        return {"Topics": topics}
+        return {"Topics": found}
 
-    return Asked(tuple(messages), answer)
+    return Asked(messages, answer)

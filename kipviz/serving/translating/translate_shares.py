@@ -8,86 +8,66 @@ Source: KafkaApis.handleShareFetchRequest and those beside it, SharePartitionMan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition, Status
 from kipviz.messages.apis.api import Role
 from kipviz.messages.errors import Errors
-from kipviz.messages.shares.share_admin import ShareGroupDescribe
+from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import (
-    AcknowledgementBatch,
     AcknowledgeType,
     AcquiredRecords,
-    PartitionAcknowledgements,
     ShareAcknowledge,
     ShareFetch,
     ShareFetchResponse,
-    TxnPartitionAcknowledgements,
     TxnShareAcknowledge,
 )
-from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.wire.codec import Struct
 from kipviz.records.placement import index_of, share_partition_key, topic_of
 from kipviz.records.share_group_state import RecordState
 from kipviz.serving.translating.batch_bytes import readable
-from kipviz.serving.translating.reply_context import Asked, Desk, Refused, Replies
-from kipviz.serving.translating.translate_groups import as_written
+from kipviz.serving.translating.reply_context import (
+    Asked,
+    ClientRequest,
+    Desk,
+    Refused,
+    Replies,
+    as_written,
+)
 
 BYTES_MAX = 50 * 1024 * 1024  # of fetch.max.bytes, for a version without a limit for each partition
 OFFSETS_MAX = (
     100_000  # the maximum number of offsets that one request acknowledges with their own types
 )
+_TYPES = frozenset(AcknowledgeType)
 
 
-def share_group_heartbeat(said: Struct, version: int, desk: Desk) -> Asked:
+def share_group_heartbeat(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Join a share group, stay in it, or leave it."""
-    topics = said["SubscribedTopicNames"] or ("",)
+    topics = request.said["SubscribedTopicNames"] or ()
     if len(topics) > 1:
         raise Refused(
             f"a member of the model's share groups can subscribe to only one topic, not {topics}"
         )
-    message = ShareGroupHeartbeat(said["GroupId"], said["MemberId"], said["MemberEpoch"], topics[0])
-    return as_written(message, desk)
+    return as_written(request, messages)
 
 
-def share_group_describe(said: Struct, version: int, desk: Desk) -> Asked:
-    """Describe share groups."""
-    groups = said["GroupIds"]
-    if not groups:
-        raise Refused("a ShareGroupDescribe names at least one group here")
-    return as_written(ShareGroupDescribe(tuple(groups)), desk)
+def _check_types(topics: Iterable[Struct] | None) -> None:
+    """Check that every acknowledgement batch has one type, or one for each of its offsets.
 
-
-def _acknowledgements(part: Struct) -> tuple[AcknowledgementBatch, ...]:
-    """Return the acknowledgements of a partition; separate types for each offset become separate batches.
-
-    Source: AcknowledgementBatch: one type applies to the whole batch, otherwise there is one for each offset.
+    Raises:
+        Refused: if one has not, or a number is no type.
     """
-    found: list[AcknowledgementBatch] = []
-    for each in part["AcknowledgementBatches"]:
-        first, last, types = each["FirstOffset"], each["LastOffset"], each["AcknowledgeTypes"]
-        try:
-            kinds = [AcknowledgeType(number) for number in types]
-        except ValueError as wrong:
-            raise Refused(f"a record is not acknowledged so: {wrong}") from None
-        if len(kinds) == 1:
-            found.append(AcknowledgementBatch(first, last, kinds[0]))
-        elif len(kinds) == last - first + 1 <= OFFSETS_MAX:
-            runs = zip(range(first, last + 1), kinds, strict=True)
-            found += [AcknowledgementBatch(offset, offset, kind) for offset, kind in runs]
-        else:
-            raise Refused(f"{len(kinds)} types acknowledge the offsets {first} to {last}")
-    return tuple(found)
-
-
-def _parts(said: Struct, desk: Desk) -> Iterator[PartitionAcknowledgements]:
-    """Yield each partition that a request names, with its acknowledgements."""
-    for topic in said["Topics"] or ():
-        name = desk.topic_named(topic)
-        for part in topic["Partitions"]:
-            if name:
-                partition = f"{name}-{part['PartitionIndex']}"
-                yield PartitionAcknowledgements(partition, _acknowledgements(part))
+    parts = (part for topic in topics or () for part in topic["Partitions"])
+    for batch in (batch for part in parts for batch in part["AcknowledgementBatches"]):
+        first, last, types = batch["FirstOffset"], batch["LastOffset"], batch["AcknowledgeTypes"]
+        for number in types:
+            if number not in _TYPES:
+                raise Refused(
+                    f"a record is not acknowledged so: {number} is not an AcknowledgeType"
+                )
+        if len(types) != 1 and not len(types) == last - first + 1 <= OFFSETS_MAX:
+            raise Refused(f"{len(types)} types acknowledge the offsets {first} to {last}")
 
 
 def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
@@ -109,47 +89,31 @@ def _unknown(said: Struct, desk: Desk, **more: bytes) -> tuple[Struct, ...]:
     )
 
 
-def share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
+def share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Acknowledge records that a member holds; epoch -1 closes its session, too."""
-    who = (said["GroupId"] or "", said["MemberId"] or "")
-    parts = tuple(_parts(said, desk))
-    message = ShareAcknowledge(*who, said["ShareSessionEpoch"], parts)
-    asked = as_written(message, desk)
+    (message,) = messages
+    assert isinstance(message, ShareAcknowledge)
+    _check_types(request.said["Topics"])
+    asked = as_written(request, messages)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
         assert found is not None
-        lost = () if found["ErrorCode"] else _unknown(said, desk)
+        lost = () if found["ErrorCode"] else _unknown(request.said, request.desk)
         return found | {"Responses": found["Responses"] + lost}
 
     return Asked(asked.messages, answer)
 
 
-def txn_share_acknowledge(said: Struct, version: int, desk: Desk) -> Asked:
+def txn_share_acknowledge(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Stage acknowledgements of a share group in a transaction (KIP-1289, a draft)."""
-    parts = tuple(
-        TxnPartitionAcknowledgements(
-            f"{desk.topic_named(topic)}-{part['PartitionIndex']}",
-            _acknowledgements(part),
-            tuple((each["Offset"], each["DeliveryCount"]) for each in part.get("Deliveries", ())),
-        )
-        for topic in said["Topics"]
-        for part in topic["Partitions"]
-        if desk.topic_named(topic)
-    )
-    unknown = _unknown(said, desk)
-    if not parts:
+    (message,) = messages
+    assert isinstance(message, TxnShareAcknowledge)
+    _check_types(request.said["Topics"])
+    unknown = _unknown(request.said, request.desk)
+    if not message.partitions:
         return Asked((), lambda _: {"ErrorCode": Errors.NONE, "Responses": unknown})
-    message = TxnShareAcknowledge(
-        said["TransactionalId"] or "",
-        said["GroupId"],
-        said["ProducerId"],
-        said["ProducerEpoch"],
-        said["MemberId"],
-        said["MemberEpoch"],
-        parts,
-    )
-    asked = as_written(message, desk)
+    asked = as_written(request, messages)
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
@@ -169,29 +133,14 @@ def _in_sessions(who: tuple[str, str], desk: Desk) -> tuple[str, ...]:
     )
 
 
-def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
+def share_fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Read records of a share session's partitions, and acknowledge earlier ones."""
-    parts = tuple(_parts(said, desk))
-    forgotten = tuple(
-        f"{desk.topic_named(topic)}-{index}"
-        for topic in said["ForgottenTopicsData"] or ()
-        for index in topic["Partitions"]
-        if desk.topic_named(topic)
-    )
-    who = (said["GroupId"] or "", said["MemberId"] or "")
-    mode = said.get("ShareAcquireMode", 0)
-    if mode not in (0, 1):
-        raise Refused(f"ShareAcquireMode must be 0 or 1, not {mode}")
-    message = ShareFetch(
-        *who,
-        said["ShareSessionEpoch"],
-        parts,
-        said["MaxRecords"],
-        acquire_mode=mode,
-        wait=False,
-        forgotten=forgotten,
-    )
-    asked = as_written(message, desk)
+    (message,) = messages
+    assert isinstance(message, ShareFetch)
+    _check_types(request.said["Topics"])
+    said, desk = request.said, request.desk
+    who = (message.group_id, message.member_id)
+    asked = as_written(request, (message.but(wait=False),))
 
     def answer(replies: Replies) -> Struct | None:
         found = asked.answer(replies)
@@ -211,7 +160,7 @@ def share_fetch(said: Struct, version: int, desk: Desk) -> Asked:
         there = _of_session(who, message, desk)
         return not there or any(_has(who[0], p, desk) for p in there)
 
-    given = any(part.acknowledgements for part in parts)
+    given = any(part.acknowledgements for part in message.partitions)
     waits = said["ShareSessionEpoch"] >= 0 and said["MaxRecords"] > 0 and not given
     return Asked(asked.messages, answer, ready, said["MaxWaitMs"] if waits else 0)
 

@@ -12,7 +12,12 @@ from kipviz.messages.cluster.features import Features
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import decode_head
 from kipviz.messages.wire.frame import REQUEST_HEADER, header_version
-from kipviz.serving.translating.apis import API_VERSIONS_RANGE, Api, announced, answer_frame
+from kipviz.serving.translating.apis import (
+    API_VERSIONS_RANGE,
+    ServedApi,
+    announced,
+    answer_frame,
+)
 from kipviz.serving.translating.translate_cluster import (
     API_VERSIONS_REQUEST,
     API_VERSIONS_RESPONSE,
@@ -33,7 +38,7 @@ class Met:
 
 
 def answer_versions(
-    frame: bytes, version: int, broker: int, apis: Mapping[int, Api], features: Features
+    frame: bytes, version: int, broker: int, apis: Mapping[int, ServedApi], features: Features
 ) -> Met:
     """Answer ApiVersions; a version that is too new gets an answer of version 0 with an error (KIP-511).
 

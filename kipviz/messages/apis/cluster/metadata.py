@@ -9,7 +9,7 @@ from kipviz.messages.cluster import metadata as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
-from kipviz.messages.wire.decoding import Incoming, NotModelledError
+from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
 from kipviz.messages.wire.schema import ZERO_ID, Field, Schema
 
@@ -88,9 +88,8 @@ def _encode_request(m: model.Metadata, around: Around) -> Struct:
 
 
 def _decode_request(fields: Struct, incoming: Incoming) -> tuple[model.Metadata, ...]:
-    if fields["Topics"] is None:
-        raise NotModelledError("a Metadata of the model names its topics")
-    topics = dict.fromkeys(map(incoming.topic_of, fields["Topics"]))
+    """Return the request with the topics that it names; null, which means all of them, names none."""
+    topics = dict.fromkeys(map(incoming.topic_of, fields["Topics"] or ()))
     return (model.Metadata(tuple(filter(None, topics))),)
 
 

@@ -14,7 +14,7 @@ from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import classic_groups as model
-from kipviz.messages.wire.codec import Encoded, Struct, Writer, decode_head, encode
+from kipviz.messages.wire.codec import Encoded, Struct, WireError, Writer, decode_head, encode
 from kipviz.messages.wire.decoding import Incoming, NotModelledError
 from kipviz.messages.wire.kind import Around, Kind, RequestKind, indexes
 from kipviz.messages.wire.schema import Field, Schema
@@ -296,11 +296,15 @@ def _decode_join(fields: Struct, incoming: Incoming) -> tuple[model.JoinGroup, .
     if fields["ProtocolType"] != PROTOCOL_TYPE or not protocols:
         kind = fields["ProtocolType"]
         raise NotModelledError(f"the model's classic groups are of consumers, not of {kind!r}")
+    try:
+        subscription = read_subscription(protocols[0]["Metadata"])
+    except WireError as wrong:
+        raise NotModelledError(f"the subscription of a consumer cannot be read: {wrong}") from wrong
     message = model.JoinGroup(
         fields["GroupId"],
         fields["MemberId"],
         incoming.client_id,
-        read_subscription(protocols[0]["Metadata"]),
+        subscription,
         _decode_instance(fields),
         tuple(each["Name"] for each in protocols),
     )
@@ -347,14 +351,18 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
 
 
 def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
+    try:
+        given = tuple(
+            model.Assigned(each["MemberId"], read_assignment(each["Assignment"]))
+            for each in fields["Assignments"]
+        )
+    except WireError as wrong:
+        raise NotModelledError(f"the assignment of a consumer cannot be read: {wrong}") from wrong
     message = model.SyncGroup(
         fields["GroupId"],
         fields["GenerationId"],
         fields["MemberId"],
-        tuple(
-            model.Assigned(each["MemberId"], read_assignment(each["Assignment"]))
-            for each in fields["Assignments"]
-        ),
+        given,
         _decode_instance(fields),
         fields.get("ProtocolName") or RANGE,
     )

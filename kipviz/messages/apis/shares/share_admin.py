@@ -281,7 +281,9 @@ def _decode_describe_offsets(
 ) -> tuple[model.DescribeShareGroupOffsets, ...]:
     """Return a message for each group."""
     return tuple(
-        model.DescribeShareGroupOffsets(group["GroupId"], incoming.partitions_of(group["Topics"]))
+        model.DescribeShareGroupOffsets(
+            group["GroupId"], incoming.partitions_of(group["Topics"] or ())
+        )
         for group in fields["Groups"]
     )
 

@@ -158,7 +158,7 @@ def _share_fetch(m: model.ShareFetch, around: Around) -> Struct:
 def _decode_share_fetch(fields: Struct, incoming: Incoming) -> tuple[model.ShareFetch, ...]:
     mode, most = fields.get("ShareAcquireMode", model.BATCH_OPTIMIZED), fields["MaxRecords"]
     if mode not in (model.BATCH_OPTIMIZED, model.RECORD_LIMIT):
-        raise NotModelledError(f"ShareAcquireMode is 0 or 1, not {mode}")
+        raise NotModelledError(f"ShareAcquireMode must be 0 or 1, not {mode}")
     message = model.ShareFetch(
         fields["GroupId"] or "",
         fields["MemberId"] or "",
@@ -168,7 +168,7 @@ def _decode_share_fetch(fields: Struct, incoming: Incoming) -> tuple[model.Share
         mode,
         # A request for no records does not wait, whatever it asks for.
         most == 0 or fields["MaxWaitMs"] > 0,
-        incoming.partitions_of(fields["ForgottenTopicsData"]),
+        incoming.partitions_of(fields.get("ForgottenTopicsData", ())),
     )
     return (message,)
 
