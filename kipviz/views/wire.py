@@ -12,7 +12,7 @@ from typing import Any
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
-from kipviz.messages.shares.share_groups import AcknowledgeType, TxnShareAcknowledge
+from kipviz.messages.shares.share_groups import AcknowledgeType
 from kipviz.messages.wire.frame import (
     COUNTED,
     KINDS,
@@ -36,12 +36,6 @@ HEADER_NOTES = {
     "RequestHeader.CorrelationId": COUNTED,
     "ResponseHeader.CorrelationId": COUNTED,
     "RequestHeader.ClientId": NAMED,
-}
-# Notes on one kind of message.
-NOTES: dict[type[Message], dict[str, str]] = {
-    TxnShareAcknowledge: {
-        "RequestHeader.RequestApiKey": "the draft's; Kafka has given 93 to another request since"
-    },
 }
 # The names of numbers, by the field that contains them.
 NAMES = {
@@ -99,7 +93,7 @@ def _kind(kind: type[Message], version: int) -> Part:
     header = f"header, version {header_version(schema, version)}"
     notes = {
         **HEADER_NOTES,
-        **NOTES.get(kind, {}),
+        **KINDS[kind].notes,
         header_of(schema).name: header,
         schema.name: f"body, version {version}",
         **{path: source for path, (_, source) in KINDS[kind].defaults.items()},

@@ -66,12 +66,14 @@ class Kind:
 
     `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not have, and its
     source: a setting's name or a few words. `inside` are examples of the content of bytes fields, by the field's name.
+    `notes` are sentences for a reader of the bytes, by path; a path may begin with the header's name.
     """
 
     schema: Schema
     fill: Callable[[Any, Around], Struct]
     defaults: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     inside: Mapping[str, Encoded] = field(default_factory=dict)
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -431,7 +431,12 @@ APIS: tuple[Api, ...] = (
         request=model.TxnShareAcknowledge,
         response=model.TxnShareAcknowledgeResponse,
         request_bytes=RequestKind(
-            TXN_SHARE_ACKNOWLEDGE_REQUEST, _txn_acknowledge, decode=_decode_txn_acknowledge
+            TXN_SHARE_ACKNOWLEDGE_REQUEST,
+            _txn_acknowledge,
+            notes={
+                "RequestHeader.RequestApiKey": "the draft's; Kafka has given 93 to another request since"
+            },
+            decode=_decode_txn_acknowledge,
         ),
         response_bytes=Kind(TXN_SHARE_ACKNOWLEDGE_RESPONSE, _txn_acknowledged),
         role=Role.SHARE_PARTITION_LEADER,
