@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.messages.groups.classic_groups import LeaveGroup
 from kipviz.recordings.followed_members import joining, sharing
 from kipviz.recordings.judging.accept_shares import (
     AcceptShare,
@@ -81,7 +82,7 @@ def test_what_a_member_cannot_be_followed_past_is_set_aside_as_in_one_process(
         raise AssertionError("no such member")
 
     evidence = of_recording(HERE / "kafka-4.4.0" / "classic-static")
-    monkeypatch.setitem(joining.HANDLERS, "LEAVE_GROUP", fails)
+    monkeypatch.setitem(joining.HANDLERS, LeaveGroup, fails)
     one = of_evidence(evidence)
     assert any("no such member" in reason for _, reason, _ in one.cannot_judge)
     assert in_shares(evidence, 3) == one

@@ -22,7 +22,7 @@ from kipviz.cluster.world import RoleKey
 from kipviz.messages.apis.catalogue import API_OF
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC
 from kipviz.messages.errors import Errors
-from kipviz.messages.groups.classic_groups import HeartbeatResponse
+from kipviz.messages.groups.classic_groups import Heartbeat, HeartbeatResponse
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.logs.producing import Produce
 from kipviz.messages.message import Message
@@ -83,7 +83,7 @@ def every_heartbeat_is_well(patch: Patch) -> None:
     def faulty(me: Any, request: Any, reply_to: ReplyTo, on: Context) -> Effects:
         return Effects(me, replies=(Reply(reply_to, HeartbeatResponse(Errors.NONE)),))
 
-    patch.setitem(joining.HANDLERS, "HEARTBEAT", faulty)
+    patch.setitem(joining.HANDLERS, Heartbeat, faulty)
 
 
 def everybody_may_commit(patch: Patch) -> None:

@@ -164,7 +164,7 @@ def test_a_request_that_lacks_a_field_is_a_row_of_its_own() -> None:
     acceptor = Acceptor(evidence.but(exchanges=(*wire[:number], other, *wire[number + 1 :])))
     assert number not in {asked.number for asked in acceptor.compare_all()}
     assert acceptor.why_not(number).startswith(f"Request {number} is not SYNC_GROUP version ")
-    assert "'memberId'" in acceptor.why_not(number)
+    assert "'generationId'" in acceptor.why_not(number)
 
 
 def test_a_group_whose_log_is_a_generation_ahead_has_lost_members_since_their_last_request() -> (

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kipviz.messages.apis.shares.acknowledgements import decode_batches
 from kipviz.messages.errors import Errors
 from kipviz.recordings.answer_mutations import changed
 from kipviz.recordings.followed_members import sharing
-from kipviz.recordings.followed_members.share_answer_text import STATES, acknowledgements_of
+from kipviz.recordings.followed_members.share_answer_text import STATES
 from kipviz.recordings.followed_members.share_requests import MEMBERS
 from kipviz.recordings.judging.accept import Acceptor
 from kipviz.recordings.recorded import Exchange
@@ -131,8 +132,8 @@ def test_a_type_that_does_not_exist_is_judged_like_any_other_request() -> None:
     ],
 )
 def test_types_are_one_for_all_offsets_or_one_for_each(types, renews, kinds) -> None:
-    batch = {"firstOffset": 5, "lastOffset": 7, "acknowledgeTypes": types}
-    found = acknowledgements_of((batch,), renews=renews)
+    batch = {"FirstOffset": 5, "LastOffset": 7, "AcknowledgeTypes": types}
+    found = decode_batches((batch,), renewing=renews)
     assert [(b.first, b.last, b.type.name) for b in found] == kinds
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kipviz.core.table import Table
+from kipviz.messages.groups.classic_groups import LeaveGroup
 from kipviz.recordings.followed_members import joining
 from kipviz.recordings.judging.not_judged import KNOWN
 from kipviz.recordings.judging.report import Report, of_evidence
@@ -141,7 +142,7 @@ def test_a_request_that_the_model_cannot_handle_is_a_row_and_the_others_are_judg
     evidence = of_recording(RELEASE / "classic-static")
     leaving = [n for n, x in enumerate(evidence.exchanges) if x.api == "LEAVE_GROUP"]
     assert leaving
-    monkeypatch.setitem(joining.HANDLERS, "LEAVE_GROUP", fails)
+    monkeypatch.setitem(joining.HANDLERS, LeaveGroup, fails)
     told = of_evidence(evidence)
     rows = [reason for api, reason, _ in told.cannot_judge if api == "LEAVE_GROUP"]
     assert (

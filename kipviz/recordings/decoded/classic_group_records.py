@@ -10,11 +10,14 @@ Source: GroupMetadataValue, ConsumerProtocolSubscription and -Assignment among K
 
 from __future__ import annotations
 
-from kipviz.messages.apis.groups.classic_groups import ASSIGNMENT, PROTOCOL_TYPE, SUBSCRIPTION
-from kipviz.messages.wire.codec import Struct, WireError, decode, decode_head
+from kipviz.messages.apis.groups.classic_groups import (
+    PROTOCOL_TYPE,
+    read_assignment,
+    read_subscription,
+)
+from kipviz.messages.wire.codec import Struct, WireError, decode
 from kipviz.messages.wire.schema import Field, Schema, covers
 from kipviz.records.classic_groups import (
-    NO_GENERATION,
     GroupMetadataRecord,
     MemberMetadata,
     Subscription,
@@ -48,8 +51,6 @@ GROUP_METADATA_VALUE = Schema(
         ),
     ),
 )
-# The newest known version of what consumers send each other.
-NEWEST = 3
 
 
 def read_group(group: str, value: bytes) -> GroupMetadataRecord:
@@ -79,38 +80,3 @@ def _member(said: Struct, *, consumers: bool) -> MemberMetadata:
         read_assignment(said["assignment"]) if consumers else (),
         said.get("groupInstanceId") or "",
     )
-
-
-def read_subscription(data: bytes) -> Subscription:
-    """Decode a member's subscription, which it sends to the leader of its group.
-
-    Raises:
-        WireError: if it is damaged.
-    """
-    told = _between_consumers(SUBSCRIPTION, data)
-    owned = _partitions(told.get("OwnedPartitions"))
-    generation = told.get("GenerationId", NO_GENERATION)
-    topic, *further = told.get("Topics") or ("",)
-    return Subscription(topic, owned, generation, tuple(further))
-
-
-def read_assignment(data: bytes) -> tuple[str, ...]:
-    """Decode the assignment of a member by the leader.
-
-    Raises:
-        WireError: if it is damaged.
-    """
-    return _partitions(_between_consumers(ASSIGNMENT, data).get("AssignedPartitions"))
-
-
-def _between_consumers(schema: Schema, data: bytes) -> Struct:
-    """Decode a structure after its version; a newer one is read as far as it is known."""
-    if not data:
-        return {}
-    version = int.from_bytes(data[:2], "big", signed=True)
-    told, _ = decode_head(schema, min(max(version, 0), NEWEST), data, 2)
-    return told
-
-
-def _partitions(topics: tuple[Struct, ...] | None) -> tuple[str, ...]:
-    return tuple(f"{each['Topic']}-{at}" for each in topics or () for at in each["Partitions"])

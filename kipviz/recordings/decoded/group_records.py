@@ -9,9 +9,10 @@ Source: ConsumerGroup*Key/Value and ShareGroup*Key/Value among Kafka's message d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from kipviz.core.values import Value
+from kipviz.messages.shares.share_membership import subscription_text
 from kipviz.recordings.decoded.classic_group_records import read_group
 from kipviz.records.consumer_offsets import (
     GROUP_METADATA,
@@ -163,15 +164,7 @@ def _share_subscription(fields: Fields, group: str, member: str) -> Value:
     fields.nullable_string("the rack")
     topics = _client_and_topics(fields)
     _end(fields, "the subscription")
-    return ShareGroupMemberRecord(group, member, subscribed(topics))
-
-
-def subscribed(topics: Iterable[str]) -> str:
-    """Return the subscription of a share group's member as the model stores it: one text.
-
-    Kafka stores a set: order and repeated names make no difference. No topic name contains a comma.
-    """
-    return ",".join(sorted(set(topics)))
+    return ShareGroupMemberRecord(group, member, subscription_text(topics))
 
 
 def _client_and_topics(fields: Fields) -> tuple[str, ...]:

@@ -7,7 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kipviz.core.values import Value
-from kipviz.messages.apis.groups.classic_groups import PROTOCOL_TYPE
+from kipviz.messages.apis.groups.classic_groups import (
+    LEAVES_TOGETHER,
+    PROTOCOL_TYPE,
+    read_assignment,
+    read_subscription,
+)
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.classic_groups import (
     NO_MEMBER,
@@ -23,13 +28,12 @@ from kipviz.messages.groups.classic_groups import (
     SyncGroupResponse,
 )
 from kipviz.messages.message import Message
-from kipviz.recordings.decoded.classic_group_records import read_assignment, read_subscription
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, error_name
+from kipviz.recordings.replayed_roles.request_fields import decoded
 from kipviz.records.classic_groups import Subscription
 
-# From this version on a LeaveGroup has a list of members (KIP-345).
-LEAVES_TOGETHER = 3
+JOINS = "JOIN_GROUP"
 
 
 class Asking(Value, frozen=True):
@@ -75,28 +79,42 @@ def asked_of(exchange: Exchange) -> Iterator[Asking]:
     Raises:
         KeyError, TypeError, ValueError: if it lacks a field of its version.
     """
-    said, api = exchange.request, exchange.api
-    group = said["groupId"]
-    if api == "LEAVE_GROUP":
-        together = exchange.version >= LEAVES_TOGETHER
-        for member in said["members"] if together else (said,):
-            yield Asking(api, group, member["memberId"], member.get("groupInstanceId") or "")
+    api = exchange.api
+    if api == JOINS and _is_not_of_consumers(exchange):
+        said = exchange.request
+        base = Asking(api, said["groupId"], said["memberId"], said.get("groupInstanceId") or "")
+        yield base.but(client_id=exchange.client, named=exchange.response["memberId"])
         return
-    base = Asking(api, group, said["memberId"], said.get("groupInstanceId") or "")
-    if api == "JOIN_GROUP":
-        yield base.but(
-            client_id=exchange.client,
-            subscription=_subscription(said),
-            named=exchange.response["memberId"],
-        )
-    elif api == "SYNC_GROUP":
-        given = tuple(
-            Assigned(each["memberId"], _assigned(each["assignment"]))
-            for each in said["assignments"]
-        )
-        yield base.but(generation=said["generationId"], given=given)
-    else:
-        yield base.but(generation=said["generationId"])
+    (message,) = decoded(exchange, {})
+    match message:
+        case JoinGroup():
+            yield Asking(
+                api,
+                message.group_id,
+                message.member_id,
+                message.instance_id,
+                message.client_id,
+                subscription=message.subscription,
+                named=exchange.response["memberId"],
+            )
+        case SyncGroup():
+            who = (message.group_id, message.member_id, message.instance_id)
+            given = message.assignments
+            yield Asking(api, *who, generation=message.generation, given=given)
+        case Heartbeat():
+            who = (message.group_id, message.member_id, message.instance_id)
+            yield Asking(api, *who, generation=message.generation)
+        case LeaveGroup():
+            for member in message.members:
+                yield Asking(api, message.group_id, member.member_id, member.instance_id)
+        case _:
+            raise AssertionError(api)
+
+
+def _is_not_of_consumers(exchange: Exchange) -> bool:
+    """Return whether a member has a subscription that the model does not read."""
+    said = exchange.request
+    return said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]
 
 
 def recorded_of(exchange: Exchange, asking: Asking) -> Said:
@@ -183,13 +201,6 @@ def _member_subscription(member: Any) -> tuple[str, tuple[str, ...]]:
 def _decode_subscription(metadata: str) -> tuple[str, tuple[str, ...]]:
     said = read_subscription(base64.b64decode(metadata))
     return (said.topic, said.owned)
-
-
-def _subscription(said: Any) -> Subscription:
-    """Return a member's subscription for the first assignor that it names."""
-    if said["protocolType"] != PROTOCOL_TYPE or not said["protocols"]:
-        return Subscription("")
-    return read_subscription(base64.b64decode(said["protocols"][0]["metadata"]))
 
 
 def _assigned(data: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ version of JoinGroup before 4, which get no id to return with; which of several 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from typing import Any
 
@@ -22,6 +22,7 @@ from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.membership import classic_membership
 from kipviz.brokers.membership.classic_group import ClassicGroup
+from kipviz.cluster.dispatch import HANDLERS
 from kipviz.cluster.world import RoleKey, World, role_at
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -40,12 +41,6 @@ from kipviz.records.placement import CONSUMER_OFFSETS
 
 NO_TIMES: Mapping[str, tuple[int, ...]] = {}
 JOINING = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP")
-HANDLERS: dict[str, Callable[..., Effects]] = {
-    "JOIN_GROUP": classic_membership.on_join_group,
-    "SYNC_GROUP": classic_membership.on_sync_group,
-    "HEARTBEAT": classic_membership.on_heartbeat,
-    "LEAVE_GROUP": classic_membership.on_leave_group,
-}
 # The number of unseen events that may happen between two recorded ones.
 UNSEEN_MAX, UNSEEN_BEFORE = 3, 2
 # Requests within so many ms may have arrived in the other order: their times are rounded.
@@ -272,7 +267,7 @@ class Joining:
             to = ReplyTo(exchange.client, on.broker, number * MOST_MEMBERS + place)
             before = _members(coordinator, group)
             with handling(number):
-                done = HANDLERS[exchange.api](coordinator, message, to, on)
+                done = HANDLERS[type(message)](coordinator, message, to, on)
                 way = self._apply_effects(way, shard, done, on, stored=stored)
             new = [m for m in _members(way.coordinators[shard], group) if m not in before]
             if asking.member_id == NO_MEMBER and new and asking.is_named_well:

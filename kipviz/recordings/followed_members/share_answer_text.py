@@ -12,22 +12,22 @@ from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.shares.share_groups import (
     AcknowledgementBatch,
-    AcknowledgeType,
     FetchedPartition,
     PartitionAcknowledgements,
     ShareAcknowledge,
     ShareAcknowledgeResponse,
     ShareFetch,
-    batches_of_each,
 )
 from kipviz.messages.shares.share_state import (
     ReadShareGroupState,
     ReadShareGroupStateResponse,
+    WriteShareGroupState,
     WriteShareGroupStateResponse,
 )
-from kipviz.recordings.judging.questions import state_batches_of, write_of
+from kipviz.recordings.judging.questions import list_by_key, state_batches_of
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles.answer_text import Said, by_id, error_name, error_named
+from kipviz.recordings.replayed_roles.request_fields import decoded
 from kipviz.records.batches import Batch
 
 STATES = ("READ_SHARE_GROUP_STATE", "WRITE_SHARE_GROUP_STATE")
@@ -81,47 +81,34 @@ def _letter(record: Any) -> tuple[str, tuple[tuple[str, str], ...]]:
     return record.value, record.headers
 
 
-def message_of(
-    exchange: Exchange,
+def member_request(exchange: Exchange, names: Mapping[str, str]) -> ShareFetch | ShareAcknowledge:
+    """Return a request of a member in the model's form, with all partitions that it names.
+
+    Raises:
+        KeyError, TypeError, ValueError: if the request lacks a field of its version.
+    """
+    (message,) = decoded(exchange, names)
+    assert isinstance(message, ShareFetch | ShareAcknowledge)
+    return message
+
+
+def about_partition(
+    message: ShareFetch | ShareAcknowledge,
     partition: str,
     acknowledgements: tuple[AcknowledgementBatch, ...],
     most: int,
 ) -> ShareFetch | ShareAcknowledge:
-    """Return a request of a member in the model's form, about one of its partitions."""
-    said = exchange.request
-    who = (said["groupId"], said["memberId"], said["shareSessionEpoch"])
+    """Return a request of a member about one of the partitions of its session."""
     parts = (PartitionAcknowledgements(partition, acknowledgements),)
-    if exchange.api == "SHARE_ACKNOWLEDGE":
-        return ShareAcknowledge(*who, parts)
-    mode = said.get("shareAcquireMode", 0)
-    return ShareFetch(*who, parts, most, mode)
+    if isinstance(message, ShareAcknowledge):
+        return message.but(partitions=parts)
+    return message.but(partitions=parts, max_records=most, wait=True, forgotten=())
 
 
 def asked_partition(message: ShareFetch | ShareAcknowledge) -> str:
-    """Return the partition that a request of `message_of` is about."""
+    """Return the partition that a request of `about_partition` is about."""
     (only,) = message.partitions
     return only.partition
-
-
-def acknowledgements_of(
-    batches: Iterable[Any], *, renews: bool
-) -> tuple[AcknowledgementBatch, ...]:
-    """Return acknowledgement batches; one type for all of a batch, or one for each of its offsets.
-
-    An invalid type is UNKNOWN, and so is RENEW in a request that does not renew (IsRenewAck, since version 2). A batch
-    whose types do not fit its offsets has the one type UNKNOWN: it is rejected in the same way. Source:
-    KafkaApis.validateAcknowledgementBatches.
-    """
-    found: list[AcknowledgementBatch] = []
-    for batch in batches:
-        first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
-        kinds = tuple(_type_of(byte, renews=renews) for byte in types)
-        if len(kinds) > 1 and len(kinds) == last - first + 1:
-            found += batches_of_each(zip(range(first, last + 1), kinds, strict=True))
-        else:
-            kind = kinds[0] if len(kinds) == 1 else AcknowledgeType.UNKNOWN
-            found.append(AcknowledgementBatch(first, last, kind))
-    return tuple(found)
 
 
 def renews(exchange: Exchange) -> bool:
@@ -139,11 +126,6 @@ def asks_beside_renewal(exchange: Exchange) -> bool:
     return any(exchange.request.get(field, 0) for field in ASKS_FOR_RECORDS)
 
 
-def _type_of(byte: int, *, renews: bool) -> AcknowledgeType:
-    highest = AcknowledgeType.RENEW if renews else AcknowledgeType.REJECT
-    return AcknowledgeType(byte) if 0 <= byte <= highest else AcknowledgeType.UNKNOWN
-
-
 def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
     """Return the requests of each key's leader to the share coordinator, in the order of arrival."""
     found: dict[str, list[Told]] = {}
@@ -152,31 +134,20 @@ def told_of(exchanges: tuple[Exchange, ...]) -> dict[str, tuple[Told, ...]]:
         exchange = exchanges[number]
         if exchange.api not in STATES:
             continue
-        group = exchange.request["groupId"]
-        answers = {
-            (t["topicId"], p["partition"]): p
-            for t in exchange.response["results"]
-            for p in t["partitions"]
-        }
-        for topic in exchange.request["topics"]:
-            for one in topic["partitions"]:
-                place = (topic["topicId"], one["partition"])
-                key = f"{group}:{place[0]}:{place[1]}"
-                pair = _asked_and_answered(exchange.api, key, one, answers[place])
-                told = Told(number, *pair, received_ms=exchange.received_ms)
-                found.setdefault(key, []).append(told)
+        for message, answer in list_by_key(exchange, {}):
+            pair = (message, _answer_of(message, answer))
+            told = Told(number, *pair, received_ms=exchange.received_ms)
+            found.setdefault(message.key, []).append(told)
     return {key: tuple(told) for key, told in found.items()}
 
 
-def _asked_and_answered(api: str, key: str, one: Any, answer: Any) -> tuple[Message, Message]:
+def _answer_of(message: Message, answer: Any) -> Message:
     error = error_named(answer["errorCode"])
-    if api == "WRITE_SHARE_GROUP_STATE":
-        return write_of(key, one), WriteShareGroupStateResponse(error, key)
+    if isinstance(message, WriteShareGroupState):
+        return WriteShareGroupStateResponse(error, message.key)
+    assert isinstance(message, ReadShareGroupState)
     told = (answer["stateEpoch"], answer["startOffset"], state_batches_of(answer["stateBatches"]))
-    return (
-        ReadShareGroupState(key, one["leaderEpoch"]),
-        ReadShareGroupStateResponse(error, key, *told),
-    )
+    return ReadShareGroupStateResponse(error, message.key, *told)
 
 
 def same_request(recorded: Any, ours: Any) -> bool:

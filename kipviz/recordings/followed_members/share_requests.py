@@ -10,17 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kipviz.messages.errors import Errors
+from kipviz.messages.shares.share_groups import ShareFetch
 from kipviz.recordings.followed_members.share_answer_text import (
-    acknowledgements_of,
+    about_partition,
     asks_beside_renewal,
     count_of,
-    message_of,
+    member_request,
     parts_of,
     recorded_of,
-    renews,
 )
 from kipviz.recordings.recorded import Exchange
-from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name, partitions_of
+from kipviz.recordings.replayed_roles.answer_text import Asked, Said, error_name
 from kipviz.recordings.request_context.admission import Admission
 
 MEMBERS = ("SHARE_FETCH", "SHARE_ACKNOWLEDGE")
@@ -50,8 +50,9 @@ class MemberRequests:
                 continue
             said = exchange.request
             member = (said["groupId"], said["memberId"])
-            named = parts_of(said["topics"], self._names)
-            gone = partitions_of(said.get("forgottenTopicsData", ()), self._names)
+            asked = member_request(exchange, self._names)
+            named = {part.partition: part.acknowledgements for part in asked.partitions}
+            gone = asked.forgotten if isinstance(asked, ShareFetch) else ()
             before = () if said["shareSessionEpoch"] == 0 else sessions.get(member, ())
             now = tuple(p for p in dict.fromkeys((*before, *named)) if p not in gone)
             if asks_beside_renewal(exchange):
@@ -65,13 +66,10 @@ class MemberRequests:
             order = sorted(now, key=lambda p: p not in told)
             if now and not self._not_allowed(number, now):
                 messages = tuple(
-                    message_of(
-                        exchange,
+                    about_partition(
+                        asked,
                         partition,
-                        acknowledgements_of(
-                            named.get(partition, {}).get("acknowledgementBatches", ()),
-                            renews=renews(exchange),
-                        ),
+                        named.get(partition, ()),
                         self._room(exchange, partition),
                     )
                     for partition in order

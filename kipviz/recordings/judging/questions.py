@@ -1,8 +1,9 @@
 """Recorded requests and answers as the model's messages: one question for each part with an answer.
 
 A request may have several subjects (partitions, groups, transactions), each with its own answer, and the model's
-messages have one. `ASKED` has for each API how an exchange is decoded, and which part of the model's reply is compared
-with it. Fields without a decision of the protocol are left out: `uncompared_fields.LEFT_OUT`.
+messages have one or several. Its row decodes the request (`request_fields`); `ASKED` has for each API its parts, each
+with the recorded answer, and which part of the model's reply is compared with that. Fields without a decision of the
+protocol are left out: `uncompared_fields.LEFT_OUT`.
 """
 
 from __future__ import annotations
@@ -10,28 +11,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kipviz.messages.apis.shares.state_batches import STATE_BATCHES, decode_states
+from kipviz.messages.apis.transactions.added_partitions import LAST_OF_A_CLIENT
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.groups import (
-    GroupOffset,
+    OF_SEVERAL_GROUPS,
     OffsetCommit,
     OffsetCommitResponse,
+    OffsetFetch,
     OffsetFetchResponse,
     TxnOffsetCommit,
     TxnOffsetCommitResponse,
-    fetch_offset,
 )
 from kipviz.messages.groups.membership import ConsumerGroupHeartbeat, ConsumerGroupHeartbeatResponse
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_of_response
 from kipviz.messages.shares.share_membership import ShareGroupHeartbeat, ShareGroupHeartbeatResponse
 from kipviz.messages.shares.share_state import (
-    DeleteShareGroupState,
-    InitializeShareGroupState,
-    ReadShareGroupState,
     ReadShareGroupStateResponse,
-    ReadShareGroupStateSummary,
     ReadShareGroupStateSummaryResponse,
-    WriteShareGroupState,
+    ShareStateMessage,
 )
 from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxn,
@@ -41,13 +40,10 @@ from kipviz.messages.transactions.transactions import (
     EndTxnResponse,
     InitProducerId,
     InitProducerIdResponse,
-    TxnMarker,
-    TxnPartitions,
     WriteTxnMarkers,
     WriteTxnMarkersResponse,
 )
 from kipviz.messages.transactions.two_phase import InitProducerId2Pc, InitProducerId2PcResponse
-from kipviz.recordings.decoded.group_records import subscribed
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
     Compared,
@@ -62,26 +58,24 @@ from kipviz.recordings.replayed_roles.answer_text import (
     with_more,
 )
 from kipviz.recordings.replayed_roles.operators import OF_OPERATORS
-from kipviz.records.share_group_state import RecordState, StateBatch
+from kipviz.recordings.replayed_roles.request_fields import decoded, fields_in_log
+from kipviz.records.placement import share_partition_key
+from kipviz.records.share_group_state import StateBatch
 
 # -- transactions ------------------------------------------------------------------------------
 
 
 def _init_producer_id(x: Exchange, names: Names) -> Taken:
-    said, answer = x.request, x.response
-    name = said["transactionalId"]
-    asked = (name, said["transactionTimeoutMs"], said["producerId"], said["producerEpoch"])
-    message: Message = InitProducerId(*asked, version=x.version)
+    (message,) = decoded(x, names)
+    answer = x.response
     identity = [("producer id", answer["producerId"]), ("epoch", answer["producerEpoch"])]
-    if x.version >= InitProducerId2Pc.VERSION:
-        message = InitProducerId2Pc(
-            *asked, enable_2pc=said["enable2Pc"], keep_prepared_txn=said["keepPreparedTxn"]
-        )
+    if isinstance(message, InitProducerId2Pc):
         identity += [
             ("ongoing producer id", answer["ongoingTxnProducerId"]),
             ("ongoing epoch", answer["ongoingTxnProducerEpoch"]),
         ]
-    yield name or "nobody", message, with_more(answer["errorCode"], *identity)
+    assert isinstance(message, InitProducerId)
+    yield message.transactional_id or "nobody", message, with_more(answer["errorCode"], *identity)
 
 
 def _identity(
@@ -98,26 +92,19 @@ def _identity(
 
 def _add_partitions(x: Exchange, names: Names) -> Taken:
     """Yield one transaction at a time: up to version 3 there is one, a client's."""
-    said, answer = x.request, x.response
-    if x.version <= 3:
-        partitions = partitions_of(said["v3AndBelowTopics"], names)
-        asked = TxnPartitions(
-            said["v3AndBelowTransactionalId"],
-            said["v3AndBelowProducerId"],
-            said["v3AndBelowProducerEpoch"],
-            partitions,
-        )
-        told = _added(0, answer["resultsByTopicV3AndBelow"], partitions)
-        yield asked.transactional_id, AddPartitionsToTxn((asked,), x.version), told
+    (message,) = decoded(x, names)
+    assert isinstance(message, AddPartitionsToTxn)
+    answer = x.response
+    if x.version <= LAST_OF_A_CLIENT:
+        (only,) = message.transactions
+        told = _added(0, answer["resultsByTopicV3AndBelow"], only.partitions)
+        yield only.transactional_id, message, told
         return
     found = {r["transactionalId"]: r["topicResults"] for r in answer["resultsByTransaction"]}
-    for one in said["transactions"]:
-        name = one["transactionalId"]
-        partitions = partitions_of(one["topics"], names)
-        identity = (one["producerId"], one["producerEpoch"])
-        asked = TxnPartitions(name, *identity, partitions, one["verifyOnly"])
-        told = _added(answer["errorCode"], found.get(name, ()), partitions)
-        yield name, AddPartitionsToTxn((asked,), x.version), told
+    for one in message.transactions:
+        name = one.transactional_id
+        told = _added(answer["errorCode"], found.get(name, ()), one.partitions)
+        yield name, message.but(transactions=(one,)), told
 
 
 def _added(code: int, results: Plain, partitions: tuple[str, ...]) -> Said:
@@ -139,44 +126,33 @@ def _added_partitions(reply: AddPartitionsToTxnResponse) -> Said:
 
 
 def _add_offsets(x: Exchange, names: Names) -> Taken:
-    said = x.request
-    name = said["transactionalId"]
-    identity = (said["producerId"], said["producerEpoch"])
-    message = AddOffsetsToTxn(name, *identity, said["groupId"], x.version)
-    yield name, message, only(x.response["errorCode"])
+    (message,) = decoded(x, names)
+    assert isinstance(message, AddOffsetsToTxn)
+    yield message.transactional_id, message, only(x.response["errorCode"])
 
 
 def _end_txn(x: Exchange, names: Names) -> Taken:
-    said, answer = x.request, x.response
-    name = said["transactionalId"]
-    identity = (said["producerId"], said["producerEpoch"], said["committed"])
-    message = EndTxn(name, *identity, x.version)
+    (message,) = decoded(x, names)
+    assert isinstance(message, EndTxn)
+    answer = x.response
     # Below version 5 the answer has no identity.
     more = (answer.get("producerId", -1), answer.get("producerEpoch", -1))
     told = (("producer id", more[0]), ("epoch", more[1]))
-    yield name, message, with_more(answer["errorCode"], *told)
+    yield message.transactional_id, message, with_more(answer["errorCode"], *told)
 
 
 def _write_markers(x: Exchange, names: Names) -> Taken:
     answers = {m["producerId"]: m["topics"] for m in x.response["markers"]}
-    for marker in x.request["markers"]:
-        topics = marker["topics"]
-        partitions = tuple(f"{t['name']}-{p}" for t in topics for p in t["partitionIndexes"])
-        told_to_end = TxnMarker(
-            marker["producerId"],
-            marker["producerEpoch"],
-            marker["transactionResult"],
-            partitions,
-            marker["coordinatorEpoch"],
-            marker.get("transactionVersion", 0),
-        )
+    (message,) = decoded(x, names)
+    assert isinstance(message, WriteTxnMarkers)
+    for marker in message.markers:
         told = sorted(
             (f"{t['name']}-{p['partitionIndex']}", error_name(p["errorCode"]))
-            for t in answers.get(told_to_end.producer_id, ())
+            for t in answers.get(marker.producer_id, ())
             for p in t["partitions"]
         )
-        about, message = f"producer id {told_to_end.producer_id}", WriteTxnMarkers((told_to_end,))
-        yield about, message, (("results", tuple(told)),)
+        said = (("results", tuple(told)),)
+        yield f"producer id {marker.producer_id}", message.but(markers=(marker,)), said
 
 
 def _results(reply: WriteTxnMarkersResponse) -> Said:
@@ -186,38 +162,14 @@ def _results(reply: WriteTxnMarkersResponse) -> Said:
 # -- regular groups ----------------------------------------------------------------------------
 
 
-def _txn_offset_commit(x: Exchange, names: Names) -> Taken:
-    said = x.request
-    message = TxnOffsetCommit(
-        said["transactionalId"],
-        said["groupId"],
-        said["producerId"],
-        said["producerEpoch"],
-        *_member(said),
-        _offsets(said["topics"], names),
-        x.version,
-    )
-    yield said["groupId"], message, _per_partition(x.response["topics"], names)
-
-
-def _offset_commit(x: Exchange, names: Names) -> Taken:
-    said = x.request
-    message = OffsetCommit(said["groupId"], *_member(said), _offsets(said["topics"], names))
-    yield said["groupId"], message, _per_partition(x.response["topics"], names)
-
-
-def _member(said: Plain) -> tuple[str, int]:
-    """Return member id and epoch; until 4.4 Kafka named the field after the classic protocol alone."""
-    epoch = said.get("generationIdOrMemberEpoch", said.get("generationId", -1))
-    return said.get("memberId", ""), epoch
-
-
-def _offsets(topics: Plain, names: Names) -> tuple[GroupOffset, ...]:
-    return tuple(
-        GroupOffset(f"{named(t, names)}-{p['partitionIndex']}", p["committedOffset"])
-        for t in topics
-        for p in t["partitions"]
-    )
+def _commit_offsets(x: Exchange, names: Names) -> Taken:
+    (message,) = decoded(x, names)
+    assert isinstance(message, OffsetCommit | TxnOffsetCommit)
+    # The instance id is not compared, and a recording has the ids of its topics at its end.
+    message = message.but(instance_id="")
+    if isinstance(message, TxnOffsetCommit):
+        message = message.but(topic_ids=())
+    yield message.group_id, message, _per_partition(x.response["topics"], names)
 
 
 def _per_partition(topics: Plain, names: Names) -> Said:
@@ -240,25 +192,21 @@ def _each_offset(
 
 def _offset_fetch(x: Exchange, names: Names) -> Taken:
     """Yield one partition of one group at a time; before version 8 there is one group."""
-    said, answer = x.request, x.response
-    groups, answers = ([said], [answer]) if x.version < 8 else (said["groups"], answer["groups"])
-    for group, told in zip(groups, answers, strict=True):
+    (message,) = decoded(x, names)
+    assert isinstance(message, OffsetFetch)
+    answers = [x.response] if x.version < OF_SEVERAL_GROUPS else x.response["groups"]
+    for group, told in zip(message.groups, answers, strict=True):
         own = {
             f"{named(t, names)}-{p['partitionIndex']}": p
             for t in told["topics"]
             for p in t["partitions"]
         }
-        for topic in group["topics"] or ():
-            for index in topic["partitionIndexes"]:
-                partition = f"{named(topic, names)}-{index}"
-                member = (group.get("memberId") or "", group.get("memberEpoch", -1))
-                stable = bool(said.get("requireStable", False))
-                message = fetch_offset(group["groupId"], partition, stable, *member, x.version)
-                yield (
-                    f"{group['groupId']} {partition}",
-                    message,
-                    _fetched_answer(told, own.get(partition)),
-                )
+        for partition in group.partitions or ():
+            yield (
+                f"{group.group_id} {partition}",
+                message.but(groups=(group.but(partitions=(partition,)),)),
+                _fetched_answer(told, own.get(partition)),
+            )
 
 
 def _fetched_answer(group: Plain, one: Plain) -> Said:
@@ -280,24 +228,8 @@ def _read_offset(reply: OffsetFetchResponse) -> Said:
 
 
 def _group_heartbeat(x: Exchange, names: Names) -> Taken:
-    said = x.request
-    owned = said["topicPartitions"]
-    topics, regex = said["subscribedTopicNames"], said["subscribedTopicRegex"]
-    topic, *further = topics or ("",)
-    if topics == () and regex is None:
-        # An empty list subscribes to nothing; without a list the subscription stays unchanged.
-        regex = ""
-    message = ConsumerGroupHeartbeat(
-        said["groupId"],
-        said["memberId"],
-        said["memberEpoch"],
-        topic,
-        None if owned is None else tuple(sorted(partitions_of(owned, names))),
-        said["instanceId"] or "",
-        tuple(further),
-        regex,
-        said["rackId"] or "",
-    )
+    (message,) = decoded(x, names)
+    assert isinstance(message, ConsumerGroupHeartbeat)
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
 
@@ -311,12 +243,8 @@ def _share_heartbeat(x: Exchange, names: Names) -> Taken:
     several, none_any_more = len(set(topics or ())) > 1, topics == () and said["memberEpoch"] > 0
     if error == 0 and (several or none_any_more):
         return
-    message = ShareGroupHeartbeat(
-        said["groupId"],
-        said["memberId"],
-        said["memberEpoch"],
-        subscribed(topics or ()),
-    )
+    (message,) = decoded(x, names)
+    assert isinstance(message, ShareGroupHeartbeat)
     yield f"{message.group_id} {message.member_id}", message, _heartbeat_answer(x.response, names)
 
 
@@ -340,34 +268,29 @@ def _membership(
 # -- the state of share groups -----------------------------------------------------------------
 
 
-def _list_by_key(x: Exchange) -> Iterator[tuple[str, Plain, Plain]]:
-    """Yield (key, question, answer) for every share-partition of a request."""
+def list_by_key(x: Exchange, names: Names) -> Iterator[tuple[Any, Plain]]:
+    """Yield (message, answer) for every share-partition of a request to a share coordinator."""
     group = x.request["groupId"]
     answers = {
-        (t["topicId"], p["partition"]): p for t in x.response["results"] for p in t["partitions"]
+        share_partition_key(group, t["topicId"], p["partition"]): p
+        for t in x.response["results"]
+        for p in t["partitions"]
     }
-    for topic in x.request["topics"]:
-        for one in topic["partitions"]:
-            place = (topic["topicId"], one["partition"])
-            yield f"{group}:{place[0]}:{place[1]}", one, answers[place]
+    for message in decoded(x, names):
+        assert isinstance(message, ShareStateMessage)
+        yield message, answers[message.key]
 
 
-def _initialize_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _list_by_key(x):
-        message = InitializeShareGroupState(key, one["stateEpoch"], one["startOffset"])
-        yield key, message, only(told["errorCode"])
-
-
-def _delete_state(x: Exchange, names: Names) -> Taken:
-    for key, _, told in _list_by_key(x):
-        yield key, DeleteShareGroupState(key), only(told["errorCode"])
+def _change_state(x: Exchange, names: Names) -> Taken:
+    for message, told in list_by_key(x, names):
+        yield message.key, message, only(told["errorCode"])
 
 
 def _read_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _list_by_key(x):
+    for message, told in list_by_key(x, names):
         yield (
-            key,
-            ReadShareGroupState(key, one["leaderEpoch"]),
+            message.key,
+            message,
             with_more(
                 told["errorCode"],
                 ("state epoch", told["stateEpoch"]),
@@ -390,7 +313,7 @@ def _state(reply: ReadShareGroupStateResponse) -> Said:
 
 
 def _read_summary(x: Exchange, names: Names) -> Taken:
-    for key, _, told in _list_by_key(x):
+    for message, told in list_by_key(x, names):
         said = with_more(
             told["errorCode"],
             ("state epoch", told["stateEpoch"]),
@@ -398,7 +321,7 @@ def _read_summary(x: Exchange, names: Names) -> Taken:
             ("start offset", told["startOffset"]),
             ("delivery complete", told.get("deliveryCompleteCount", -1)),
         )
-        yield key, ReadShareGroupStateSummary(key), said
+        yield message.key, message, said
 
 
 def _summary(reply: ReadShareGroupStateSummaryResponse) -> Said:
@@ -413,32 +336,9 @@ def _summary(reply: ReadShareGroupStateSummaryResponse) -> Said:
     )
 
 
-def _write_state(x: Exchange, names: Names) -> Taken:
-    for key, one, told in _list_by_key(x):
-        message = write_of(key, one)
-        yield key, message, only(told["errorCode"])
-
-
-def write_of(key: str, one: Plain) -> WriteShareGroupState:
-    """Return a state write of a share-partition leader as the model has it."""
-    return WriteShareGroupState(
-        key,
-        one["stateEpoch"],
-        one["leaderEpoch"],
-        one["startOffset"],
-        one.get("deliveryCompleteCount", -1),
-        state_batches_of(one["stateBatches"]),
-    )
-
-
 def state_batches_of(batches: Plain) -> tuple[StateBatch, ...]:
     """Return recorded state batches as the model has them."""
-    return tuple(
-        StateBatch(
-            b["firstOffset"], b["lastOffset"], RecordState(b["deliveryState"]), b["deliveryCount"]
-        )
-        for b in batches
-    )
+    return decode_states(fields_in_log(STATE_BATCHES.fields, each) for each in batches)
 
 
 def _batches(batches: tuple[StateBatch, ...]) -> tuple[tuple[int, int, str, int], ...]:
@@ -453,7 +353,7 @@ def _reply(read: Callable[[Any], Said]) -> Callable[[Any, Any], Said]:
     return lambda _, reply: read(reply)
 
 
-# For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
+# For each API: the parts of an exchange, and which part of (the model's message, its reply) is compared.
 ASKED: dict[str, Compared] = {
     "INIT_PRODUCER_ID": (_init_producer_id, _reply(_identity)),
     "ADD_PARTITIONS_TO_TXN": (
@@ -463,16 +363,16 @@ ASKED: dict[str, Compared] = {
     "ADD_OFFSETS_TO_TXN": (_add_offsets, _reply(_error)),
     "END_TXN": (_end_txn, _reply(_identity)),
     "WRITE_TXN_MARKERS": (_write_markers, _reply(_results)),
-    "TXN_OFFSET_COMMIT": (_txn_offset_commit, _each_offset),
-    "OFFSET_COMMIT": (_offset_commit, _each_offset),
+    "TXN_OFFSET_COMMIT": (_commit_offsets, _each_offset),
+    "OFFSET_COMMIT": (_commit_offsets, _each_offset),
     "OFFSET_FETCH": (_offset_fetch, _reply(_read_offset)),
     "CONSUMER_GROUP_HEARTBEAT": (_group_heartbeat, _reply(_membership)),
     "SHARE_GROUP_HEARTBEAT": (_share_heartbeat, _reply(_membership)),
-    "INITIALIZE_SHARE_GROUP_STATE": (_initialize_state, _reply(_error)),
-    "DELETE_SHARE_GROUP_STATE": (_delete_state, _reply(_error)),
+    "INITIALIZE_SHARE_GROUP_STATE": (_change_state, _reply(_error)),
+    "DELETE_SHARE_GROUP_STATE": (_change_state, _reply(_error)),
     "READ_SHARE_GROUP_STATE": (_read_state, _reply(_state)),
     "READ_SHARE_GROUP_STATE_SUMMARY": (_read_summary, _reply(_summary)),
-    "WRITE_SHARE_GROUP_STATE": (_write_state, _reply(_error)),
+    "WRITE_SHARE_GROUP_STATE": (_change_state, _reply(_error)),
     **OF_OPERATORS,
 }
 

@@ -18,12 +18,11 @@ from kipviz.recordings.followed_members.join_answer_text import recorded_of as j
 from kipviz.recordings.followed_members.joining import JOINING
 from kipviz.recordings.followed_members.share_answer_text import (
     STATES,
-    acknowledgements_of,
+    about_partition,
     count_of,
-    message_of,
+    member_request,
     parts_of,
     recorded_of,
-    renews,
     told_of,
 )
 from kipviz.recordings.followed_members.share_requests import MEMBERS
@@ -31,7 +30,6 @@ from kipviz.recordings.judging.handling import LACKS, reason
 from kipviz.recordings.judging.questions import questions
 from kipviz.recordings.recorded import Exchange
 from kipviz.recordings.replayed_roles import leaders
-from kipviz.recordings.replayed_roles.answer_text import partitions_of
 from kipviz.recordings.replayed_roles.fetching import taken_apart
 from kipviz.recordings.request_context.appends import PRODUCE, Appends
 
@@ -123,11 +121,10 @@ def _take_member_apart(exchange: Exchange, names: Mapping[str, str]) -> None:
     for who in ("groupId", "memberId"):
         if wrong := why_no_value(said[who], str, who):
             raise TypeError(wrong)
-    partitions_of(said.get("forgottenTopicsData", ()), names)
-    named = parts_of(said["topics"], names)
+    asked = member_request(exchange, names)
+    named = {part.partition: part.acknowledgements for part in asked.partitions}
     told = parts_of(exchange.response["responses"], names)
     most = said.get("maxRecords", said.get("batchSize", 0)) - sum(map(count_of, told.values()))
     for partition in (*named, *told):
-        batches = named.get(partition, {}).get("acknowledgementBatches", ())
-        message_of(exchange, partition, acknowledgements_of(batches, renews=renews(exchange)), most)
+        about_partition(asked, partition, named.get(partition, ()), most)
         recorded_of(exchange, partition, names, [])

@@ -17,6 +17,7 @@ from kipviz.messages.shares.share_admin import (
     ShareGroupDescribe,
     ShareGroupDescribeResponse,
 )
+from kipviz.messages.shares.share_membership import subscription_text
 from kipviz.messages.transactions.admin import (
     DescribeProducers,
     DescribeProducersResponse,
@@ -25,7 +26,6 @@ from kipviz.messages.transactions.admin import (
     ListTransactions,
     ListTransactionsResponse,
 )
-from kipviz.recordings.decoded.group_records import subscribed
 from kipviz.recordings.recorded import Exchange, Plain
 from kipviz.recordings.replayed_roles.answer_text import (
     Compared,
@@ -36,6 +36,7 @@ from kipviz.recordings.replayed_roles.answer_text import (
     partitions_of,
     with_more,
 )
+from kipviz.recordings.replayed_roles.request_fields import decoded
 from kipviz.records.transaction_state import TransactionState
 
 # -- transactions ------------------------------------------------------------------------------
@@ -74,12 +75,11 @@ def _word(state: TransactionState) -> str:
 
 
 def _list_transactions(x: Exchange, names: Names) -> Taken:
-    said, answer = x.request, x.response
-    message = ListTransactions(
-        tuple(said["stateFilters"]),
-        tuple(said["producerIdFilters"]),
-        said.get("transactionalIdPattern") or "",
-    )
+    (message,) = decoded(x, names)
+    answer = x.response
+    assert isinstance(message, ListTransactions)
+    # A duration is not compared: a request log does not show when a transaction began.
+    message = message.but(duration_ms=-1)
     listed = tuple(
         sorted(
             (t["transactionalId"], t["producerId"], t["transactionState"])
@@ -98,14 +98,15 @@ def _list_answer(message: ListTransactions, reply: ListTransactionsResponse) -> 
 
 def _describe_producers(x: Exchange, names: Names) -> Taken:
     answers = {
-        (t["name"], p["partitionIndex"]): p for t in x.response["topics"] for p in t["partitions"]
+        f"{t['name']}-{p['partitionIndex']}": p
+        for t in x.response["topics"]
+        for p in t["partitions"]
     }
-    for topic in x.request["topics"]:
-        for index in topic["partitionIndexes"]:
-            partition = f"{topic['name']}-{index}"
-            told = answers.get((topic["name"], index))
-            said = (("error", "no answer"),) if told is None else _active(told)
-            yield partition, DescribeProducers(partition), said
+    for message in decoded(x, names):
+        assert isinstance(message, DescribeProducers)
+        told = answers.get(message.partition)
+        said = (("error", "no answer"),) if told is None else _active(told)
+        yield message.partition, message, said
 
 
 def _active(told: Plain) -> Said:
@@ -139,7 +140,7 @@ def _describe_group(x: Exchange, names: Names) -> Taken:
             (
                 m["memberId"],
                 m["memberEpoch"],
-                subscribed(m["subscribedTopicNames"]),
+                subscription_text(m["subscribedTopicNames"]),
                 tuple(sorted(partitions_of(m["assignment"]["topicPartitions"], names))),
             )
             for m in told["members"]
@@ -172,10 +173,9 @@ def _group_described(message: ShareGroupDescribe, reply: ShareGroupDescribeRespo
 
 def _describe_offsets(x: Exchange, names: Names) -> Taken:
     answers = {told["groupId"]: told for told in x.response["groups"]}
-    for group in x.request["groups"]:
-        name, wanted = group["groupId"], group["topics"]
-        partitions = tuple(f"{t['topicName']}-{p}" for t in wanted or () for p in t["partitions"])
-        told = answers[name]
+    for message in decoded(x, names):
+        assert isinstance(message, DescribeShareGroupOffsets)
+        told = answers[message.group_id]
         offsets = sorted(
             (
                 f"{topic['topicName']}-{p['partitionIndex']}",
@@ -188,7 +188,7 @@ def _describe_offsets(x: Exchange, names: Names) -> Taken:
             for p in topic["partitions"]
         )
         said = with_more(told["errorCode"], ("offsets", tuple(offsets)))
-        yield name, DescribeShareGroupOffsets(name, partitions), said
+        yield message.group_id, message, said
 
 
 def _offsets_described(
@@ -201,19 +201,16 @@ def _offsets_described(
 
 
 def _alter_offsets(x: Exchange, names: Names) -> Taken:
-    said, answer = x.request, x.response
-    starts = tuple(
-        (f"{t['topicName']}-{p['partitionIndex']}", p["startOffset"])
-        for t in said["topics"]
-        for p in t["partitions"]
-    )
+    (message,) = decoded(x, names)
+    answer = x.response
+    assert isinstance(message, AlterShareGroupOffsets)
     results = sorted(
         (f"{t['topicName']}-{p['partitionIndex']}", error_name(p["errorCode"]))
         for t in answer["responses"]
         for p in t["partitions"]
     )
     told = with_more(answer["errorCode"], ("results", tuple(results)))
-    yield said["groupId"], AlterShareGroupOffsets(said["groupId"], starts), told
+    yield message.group_id, message, told
 
 
 def _offsets_altered(
@@ -225,12 +222,12 @@ def _offsets_altered(
 
 def _delete_offsets(x: Exchange, names: Names) -> Taken:
     """Yield one topic at a time; an error of the whole group applies to every topic."""
-    said, answer = x.request, x.response
+    answer = x.response
     answers = {t["topicName"]: t["errorCode"] for t in answer["responses"]}
-    for topic in said["topics"]:
-        name = topic["topicName"]
-        told = with_more(answer["errorCode"], ("topic", error_name(answers.get(name, 0))))
-        yield said["groupId"], DeleteShareGroupOffsets(said["groupId"], name), told
+    for message in decoded(x, names):
+        assert isinstance(message, DeleteShareGroupOffsets)
+        error = error_name(answers.get(message.topic, 0))
+        yield message.group_id, message, with_more(answer["errorCode"], ("topic", error))
 
 
 def _offsets_deleted(
@@ -241,8 +238,10 @@ def _offsets_deleted(
 
 def _delete_groups(x: Exchange, names: Names) -> Taken:
     answers = {r["groupId"]: r["errorCode"] for r in x.response["results"]}
-    for group in x.request["groupsNames"]:
-        yield group, DeleteGroups((group,)), with_more(answers[group])
+    (message,) = decoded(x, names)
+    assert isinstance(message, DeleteGroups)
+    for group in message.groups_names:
+        yield group, message.but(groups_names=(group,)), with_more(answers[group])
 
 
 def _groups_deleted(message: DeleteGroups, reply: DeleteGroupsResponse) -> Said:
@@ -252,7 +251,7 @@ def _groups_deleted(message: DeleteGroups, reply: DeleteGroupsResponse) -> Said:
 # The state of a group of which nothing is known.
 UNKNOWN_STATE = ""
 
-# For each API: how an exchange is decoded, and which part of (the model's message, its reply) is compared.
+# For each API: the parts of an exchange, and which part of (the model's message, its reply) is compared.
 OF_OPERATORS: dict[str, Compared] = {
     "DESCRIBE_TRANSACTIONS": (_describe_transactions, _describe_answer),
     "LIST_TRANSACTIONS": (_list_transactions, _list_answer),

@@ -350,7 +350,12 @@ def _sync(m: model.SyncGroup, around: Around) -> Struct:
     }
 
 
+def _decode_identity(fields: Struct) -> tuple[str, int, str]:
+    return fields["GroupId"], fields["GenerationId"], fields["MemberId"]
+
+
 def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
+    member = _decode_identity(fields)
     try:
         given = tuple(
             model.Assigned(each["MemberId"], read_assignment(each["Assignment"]))
@@ -359,9 +364,7 @@ def _decode_sync(fields: Struct, _: Incoming) -> tuple[model.SyncGroup, ...]:
     except WireError as wrong:
         raise NotModelledError(f"the assignment of a consumer cannot be read: {wrong}") from wrong
     message = model.SyncGroup(
-        fields["GroupId"],
-        fields["GenerationId"],
-        fields["MemberId"],
+        *member,
         given,
         _decode_instance(fields),
         fields.get("ProtocolName") or RANGE,
@@ -390,8 +393,7 @@ def _beat(m: model.Heartbeat, around: Around) -> Struct:
 
 
 def _decode_beat(fields: Struct, _: Incoming) -> tuple[model.Heartbeat, ...]:
-    identity = (fields["GroupId"], fields["GenerationId"], fields["MemberId"])
-    return (model.Heartbeat(*identity, _decode_instance(fields)),)
+    return (model.Heartbeat(*_decode_identity(fields), _decode_instance(fields)),)
 
 
 def _leave(m: model.LeaveGroup, around: Around) -> Struct:
