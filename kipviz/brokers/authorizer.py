@@ -8,8 +8,8 @@ NOT MODELLED: hosts; the time until each broker learns of a change. Brokers are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, assert_never
+from collections.abc import Iterable
+from typing import TypeAlias, assert_never
 
 from kipviz.core.values import Value
 from kipviz.messages.apis.catalogue import api_of
@@ -171,12 +171,20 @@ def _topics(m: NamesTopics) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(topic_of, partitions)))
 
 
-NAMES: dict[Resource, Callable[[Any], tuple[str, ...]]] = {
-    R.TRANSACTIONAL_ID: named_transactions,
-    R.GROUP: named_groups,
-    R.TOPIC: _topics,
-    R.CLUSTER: lambda _: (CLUSTER_NAME,),
-}
+def named_resources(message: Message, resource: Resource) -> tuple[str, ...]:
+    """Return the resources of one type that a request names."""
+    match resource:
+        case R.TRANSACTIONAL_ID:
+            return named_transactions(message)
+        case R.GROUP:
+            return named_groups(message)
+        case R.TOPIC:
+            assert isinstance(message, NamesTopics), message
+            return _topics(message)
+        case R.CLUSTER:
+            return (CLUSTER_NAME,)
+        case _:
+            assert_never(resource)
 
 
 def principal_of(source: str) -> str:
@@ -225,7 +233,7 @@ def refusal(
     if acls is None:
         return Errors.NONE
     for need in needs_of(message):
-        names = () if need.hides else NAMES[need.resource](message)
+        names = () if need.hides else named_resources(message, need.resource)
         lacking = _lacking(acls, source, need, _drop_nameless(names, need, nameless))
         if lacking and need.operation is Op.IDEMPOTENT_WRITE and _writes_somewhere(acls, source):
             continue
@@ -245,7 +253,8 @@ def kept_out(
         return ()
     asked = (need for need in needs_of(message) if need.each)
     named = (
-        (need, _drop_nameless(NAMES[need.resource](message), need, nameless)) for need in asked
+        (need, _drop_nameless(named_resources(message, need.resource), need, nameless))
+        for need in asked
     )
     found = (_lacking(acls, source, need, names) for need, names in named)
     return tuple(name for names in found for name in names)
@@ -258,7 +267,7 @@ def not_attempted(acls: tuple[Acl, ...] | None, source: str, message: Message) -
     """
     if acls is None or not isinstance(message, AddPartitionsToTxn):
         return ()
-    lacking = _lacking(acls, source, WRITE_ADDED, NAMES[R.TOPIC](message))
+    lacking = _lacking(acls, source, WRITE_ADDED, named_resources(message, R.TOPIC))
     asked = (p for each in message.transactions for p in each.partitions)
     return tuple(p for p in asked if topic_of(p) not in lacking)
 

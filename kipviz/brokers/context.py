@@ -84,6 +84,10 @@ class Image(Part, frozen=True, cache_hash=True):
         found = self.leaders.get(partition)
         return found.leader if found else NOBODY
 
+    def any_led(self) -> str:
+        """Return a partition that has a leader, the first one of all, or ""."""
+        return next((p for p, held in self.leaders.items() if held.leader != NOBODY), "")
+
     def has_enough_replicas(self, partition: str) -> bool:
         """Return whether a partition has min.insync.replicas replicas in sync.
 

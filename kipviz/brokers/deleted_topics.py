@@ -10,7 +10,7 @@ topic named by name gets UNKNOWN_TOPIC_OR_PARTITION, if the sender may use a top
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 from kipviz.brokers.checks import Check, compare
 from kipviz.brokers.context import Context, Image
@@ -18,15 +18,20 @@ from kipviz.brokers.groups import offset_topics
 from kipviz.brokers.rules import BrokerRules
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
+from kipviz.messages.logs.list_offsets import ListOffsets
 from kipviz.messages.logs.producing import Fetch, PartitionProduceData, Produce
 from kipviz.messages.message import Message
 from kipviz.messages.shares.share_groups import ShareAcknowledge, ShareFetch
+from kipviz.messages.transactions.admin import DescribeProducers
 from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     TxnPartitionsResult,
     refused_partitions,
 )
 from kipviz.records.placement import topic_of
+
+# The requests that name one partition, by name or by its topic's id.
+OfOnePartition: TypeAlias = ListOffsets | DescribeProducers
 
 
 def lost_partitions(partitions: tuple[str, ...], image: Image) -> tuple[str, ...]:
@@ -41,13 +46,12 @@ def nameless(message: Message, image: Image, rules: BrokerRules) -> tuple[str, .
     """
     if not _by_id(message):
         return offset_topics.unknown_ids(message, image, rules)
-    said: Any = message
     if isinstance(message, Produce):
         topics = tuple(topic_of(batch.partition) for batch in message.partition_data)
     elif isinstance(message, Fetch | ShareAcknowledge | ShareFetch):
         topics = tuple(topic_of(part.partition) for part in message.partitions)
     else:
-        topics = (topic_of(said.partition),)
+        topics = (topic_of(_partition_of(message)),)
     return tuple(topic for topic in dict.fromkeys(topics) if topic not in image.topic_ids)
 
 
@@ -68,8 +72,12 @@ def error_of(message: Message, image: Image) -> Errors:
         return Errors.NONE if several else fetch_error(message, partitions[0].partition, image)
     if not api_of(message).by_name:
         return Errors.NONE
-    partition: str = message.partition  # type: ignore[attr-defined]
-    return _missing_error(partition, image, by_id=False)
+    return _missing_error(_partition_of(message), image, by_id=False)
+
+
+def _partition_of(message: Message) -> str:
+    assert isinstance(message, OfOnePartition), message
+    return message.partition
 
 
 def produce_error(request: Produce, batch: PartitionProduceData, image: Image) -> Errors:

@@ -6,8 +6,7 @@ requests (`brokers.handling`): a new request changes nothing here, a new role is
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, assert_never
+from typing import assert_never
 
 from kipviz.brokers import acl_administration, kafka_apis
 from kipviz.brokers.context import NOBODY, Context, Effects, Image, MarkersOf, ReplyTo
@@ -72,14 +71,16 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.clients import kinds
 from kipviz.clients.application import Application
 from kipviz.cluster.world import BrokerRole, Envelope, RoleKey, role_as, role_key
-from kipviz.messages.apis.api import Role, Shard
+from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import APIS
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster.topic_creation import CreateTopicsResponse
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import ListGroups
-from kipviz.messages.groups.several_groups import groups_of, names_several
-from kipviz.messages.logs.producing import Fetch, Produce, ProduceResponse
+from kipviz.messages.groups.several_groups import names_several
+from kipviz.messages.logs.producing import ProduceResponse
 from kipviz.messages.message import Message
+from kipviz.messages.parts import has_several_parts
 from kipviz.messages.shares.share_state import (
     InitializeShareGroupState,
     InitializeShareGroupStateResponse,
@@ -88,13 +89,12 @@ from kipviz.messages.shares.share_state import (
     TellShareGroupStateResponse,
 )
 from kipviz.messages.transactions.transactions import (
-    AddPartitionsToTxn,
     AddPartitionsToTxnResponse,
     InitProducerId,
     TxnPartitionsResult,
     with_error,
 )
-from kipviz.records.placement import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from kipviz.records.placement import SHARE_GROUP_STATE
 
 SHARES = Role.SHARE_PARTITION_LEADER
 DEAD_LETTERS = "dlq"
@@ -131,77 +131,12 @@ HANDLERS: dict[type[Message], Handler] = handlers_of(
 )
 
 
-def _by_transactional_id(m: Any, image: Image) -> str:
-    return image.home_of_transactions(m.transactional_id)
-
-
-def _by_first_transaction(m: Any, image: Image) -> str:
-    return image.home_of_transactions(m.transactions[0].transactional_id)
-
-
-def _by_anybody(m: Any, image: Image) -> str:
-    led = (p for p, held in image.leaders.items() if held.leader != NOBODY)
-    return next(led, "")
-
-
-def _by_group(m: Any, image: Image) -> str:
-    return image.home_of(CONSUMER_OFFSETS, m.group_id)
-
-
-def _by_first_group(m: Any, image: Image) -> str:
-    return image.home_of(CONSUMER_OFFSETS, groups_of(m)[0])
-
-
-def _by_key(m: Any, image: Image) -> str:
-    return image.home_of(SHARE_GROUP_STATE, m.key)
-
-
-def _by_partition(m: Any, image: Image) -> str:
-    partition: str = m.partition
-    return partition
-
-
-def _by_first_of_partitions(m: Any, image: Image) -> str:
-    partition: str = m.partitions[0].partition
-    return partition
-
-
-def _by_name_or_anybody(m: Any, image: Image) -> str:
-    return _by_anybody(m, image) if m.transactional_id is None else _by_transactional_id(m, image)
-
-
-def _by_first_part(m: Produce | Fetch, image: Image) -> str:
-    parts = m.partition_data if isinstance(m, Produce) else m.partitions
-    return parts[0].partition
-
-
-def _by_first_partition(m: Any, image: Image) -> str:
-    partition: str = m.markers[0].partitions[0]
-    return partition
-
-
-def _by_broker(m: Any, image: Image) -> str:
-    raise AssertionError(f"{type(m).__name__} is for a broker, whatever that leads")
-
-
-# How a request names the partition whose leader it is for.
-PARTITION_BY: dict[Shard, Callable[[Any, Image], str]] = {
-    Shard.TRANSACTIONAL_ID: _by_name_or_anybody,
-    Shard.TRANSACTIONS: _by_first_transaction,
-    Shard.GROUP: _by_group,
-    Shard.GROUPS: _by_first_group,
-    Shard.KEY: _by_key,
-    Shard.PARTITION: _by_partition,
-    Shard.PARTITIONS: _by_first_part,
-    Shard.ONE_LEADER: _by_first_of_partitions,
-    Shard.FIRST_PARTITION: _by_first_partition,
-    Shard.ANY: _by_anybody,
-    Shard.BROKER: _by_broker,
-}
-PARTITION_OF = {api.request: PARTITION_BY[api.shard] for api in APIS}
+# The partition whose leader a request is for.
+PARTITION_OF = {api.request: api.shard.partition for api in APIS}
 # Requests that a broker serves whatever it leads, and those for its only share-partition leader.
 FRONT_DESK = frozenset(api.request for api in APIS if api.role is Role.KAFKA_APIS)
 OF_SHARE_LEADERS = frozenset(api.request for api in APIS if api.role is Role.SHARE_PARTITION_LEADER)
+# Requests that may be for KafkaApis instead of one role.
 _PARTED = frozenset(
     api.request
     for api in APIS
@@ -224,13 +159,7 @@ def _is_parted(message: Message) -> bool:
     """Return whether KafkaApis handles a request that is usually for one role: without a name, or in several parts."""
     if isinstance(message, InitProducerId) and message.transactional_id is None:
         return True
-    if isinstance(message, AddPartitionsToTxn):
-        return len(message.transactions) > 1
-    if isinstance(message, Produce):
-        return len(message.partition_data) > 1
-    if isinstance(message, Fetch):
-        return len(message.partitions) > 1
-    return names_several(message)
+    return has_several_parts(message) or names_several(message)
 
 
 def addressee(message: Message, image: Image) -> str:

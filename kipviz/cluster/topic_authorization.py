@@ -6,8 +6,8 @@ them to the response with TOPIC_AUTHORIZATION_FAILED. KIPS: KIP-11.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar, assert_never
 
 from kipviz.brokers.context import Image
 from kipviz.cluster.world import Envelope, ServedInParts
@@ -38,6 +38,7 @@ from kipviz.messages.logs.producing import (
     ProduceResponse,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.parts import PartResults, count_results, has_several_parts
 from kipviz.messages.shares.share_admin import (
     AlterShareGroupOffsets,
     AlterShareGroupOffsetsResponse,
@@ -59,8 +60,6 @@ from kipviz.messages.transactions.transactions import (
 )
 from kipviz.records.placement import CONSUMER_OFFSETS, topic_of
 
-# The responses that may be for one part of a request.
-OF_PARTS = (ProduceResponse, FetchResponse, WriteTxnMarkersResponse, AddPartitionsToTxnResponse)
 REFUSED = Errors.TOPIC_AUTHORIZATION_FAILED
 
 # What a request names for a partition.
@@ -74,6 +73,9 @@ P = TypeVar(
 
 # The result for a partition of a request that is served in parts.
 R = TypeVar("R", PartitionProduceResponse, PartitionData)
+
+# A response for one part of a request.
+A = TypeVar("A", bound=PartResults)
 
 
 def narrowed(message: Message, image: Image) -> Message:
@@ -135,53 +137,46 @@ def gathered(serving: Envelope, answer: Message) -> tuple[Envelope, Message | No
     handleWriteTxnMarkersRequest, handleAddPartitionsToTxnRequest.
     """
     request = serving.message
-    assert isinstance(answer, OF_PARTS), answer
-    if not _in_parts(request) or _in_parts(answer):
+    assert isinstance(answer, PartResults), answer
+    if not has_several_parts(request) or count_results(answer) > 1:
         return serving, answer
     before = serving.answers if isinstance(serving, ServedInParts) else ()
-    place = (serving.message, serving.role, serving.shard, serving.tag, serving.refused)
-    serving = ServedInParts(*place, (*before, answer))
-    if isinstance(request, WriteTxnMarkers):
-        return serving, _of_markers(request, serving.answers)
-    if isinstance(request, AddPartitionsToTxn):
-        return serving, _of_transactions(request, serving.answers)
-    if isinstance(request, Fetch):
-        return serving, _of_fetched(request, serving.answers, serving.refused)
-    assert isinstance(request, Produce)
-    return serving, _of_batches(request, serving.answers, serving.refused)
+    answers, refused = (*before, answer), serving.refused
+    serving = ServedInParts(request, serving.role, serving.shard, serving.tag, refused, answers)
+    match request:
+        case WriteTxnMarkers():
+            return serving, _of_markers(request, answers)
+        case AddPartitionsToTxn():
+            return serving, _of_transactions(request, answers)
+        case Fetch():
+            return serving, _of_fetched(request, answers, refused)
+        case Produce():
+            return serving, _of_batches(request, answers, refused)
+        case _:
+            assert_never(request)
 
 
-def _in_parts(message: Message) -> bool:
-    """Return whether a request has several parts, each with a result of its own, or a response the results of several."""
-    if isinstance(message, WriteTxnMarkers | WriteTxnMarkersResponse):
-        return len(message.markers) > 1
-    if isinstance(message, AddPartitionsToTxn):
-        return len(message.transactions) > 1
-    if isinstance(message, AddPartitionsToTxnResponse):
-        return len(message.results) > 1
-    if isinstance(message, ProduceResponse):
-        return len(message.partition_responses) > 1
-    if isinstance(message, FetchResponse):
-        return len(message.responses) > 1
-    if isinstance(message, Fetch):
-        return len(message.partitions) > 1
-    return isinstance(message, Produce) and len(message.partition_data) > 1
+def _all_of(kind: type[A], answers: tuple[PartResults, ...]) -> Iterator[A]:
+    """Return the responses for the parts of one request, which are of one kind."""
+    for answer in answers:
+        assert isinstance(answer, kind), answer
+        yield answer
 
 
 def _of_batches(
-    request: Produce, answers: tuple[Any, ...], refused: tuple[str, ...]
+    request: Produce, answers: tuple[PartResults, ...], refused: tuple[str, ...]
 ) -> Message | None:
     """Return the response with the results of all authorized batches, in the request's order, once all are there."""
-    found = (result for answer in answers for result in answer.partition_responses)
+    found = (r for each in _all_of(ProduceResponse, answers) for r in each.partition_responses)
     results = _order_results(request.partition_data, tuple(found), refused)
     return None if results is None else ProduceResponse(results, request.correlation_id)
 
 
 def _of_fetched(
-    request: Fetch, answers: tuple[Any, ...], refused: tuple[str, ...]
+    request: Fetch, answers: tuple[PartResults, ...], refused: tuple[str, ...]
 ) -> Message | None:
     """Return the response with the results of all authorized partitions, in the request's order, once all are there."""
-    found = (result for answer in answers for result in answer.responses)
+    found = (r for each in _all_of(FetchResponse, answers) for r in each.responses)
     results = _order_results(request.partitions, tuple(found), refused)
     return None if results is None else FetchResponse(results)
 
@@ -199,17 +194,21 @@ def _order_results(
     return tuple(there[partition] for partition in asked)
 
 
-def _of_markers(request: WriteTxnMarkers, answers: tuple[Any, ...]) -> Message | None:
+def _of_markers(request: WriteTxnMarkers, answers: tuple[PartResults, ...]) -> Message | None:
     """Return the response with the results of all markers, in the request's order, once all are there."""
-    there = {result.producer_id: result for answer in answers for result in answer.markers}
+    markers = (r for each in _all_of(WriteTxnMarkersResponse, answers) for r in each.markers)
+    there = {result.producer_id: result for result in markers}
     if len(there) < len(request.markers):
         return None
     return WriteTxnMarkersResponse(tuple(there[each.producer_id] for each in request.markers))
 
 
-def _of_transactions(request: AddPartitionsToTxn, answers: tuple[Any, ...]) -> Message | None:
+def _of_transactions(
+    request: AddPartitionsToTxn, answers: tuple[PartResults, ...]
+) -> Message | None:
     """Return the response for all transactions of a request, in its order, once all results are there."""
-    there = {result.transactional_id: result for answer in answers for result in answer.results}
+    added = (r for each in _all_of(AddPartitionsToTxnResponse, answers) for r in each.results)
+    there = {result.transactional_id: result for result in added}
     if len(there) < len(request.transactions):
         return None
     results = (there[each.transactional_id] for each in request.transactions)
@@ -220,8 +219,8 @@ def add_topic_errors(answer: Message, request: Message, topics: tuple[str, ...])
     """Return the response to a request with an error for each of the unauthorized topics."""
     match answer:
         case OffsetCommitResponse() | TxnOffsetCommitResponse():
-            asked: Any = request
-            out = (o.partition for o in asked.offsets if topic_of(o.partition) in topics)
+            assert isinstance(request, OffsetCommit | TxnOffsetCommit)
+            out = (o.partition for o in request.offsets if topic_of(o.partition) in topics)
             refused = tuple(RefusedOffset(partition, REFUSED) for partition in out)
             return answer.but(refused=(*refused, *answer.refused))
         case MetadataResponse():

@@ -70,6 +70,7 @@ from kipviz.messages.events import (
     TimePassed,
 )
 from kipviz.messages.message import Message
+from kipviz.messages.parts import has_results
 from kipviz.records.batches import NO_TIMESTAMP, Batch
 
 
@@ -266,7 +267,7 @@ class Turn:
         if connection is None or serving is None or connection.incarnation != to.incarnation:
             return
         message = reply.message
-        if isinstance(message, topic_authorization.OF_PARTS):
+        if has_results(message):
             serving, whole = topic_authorization.gathered(serving, message)
             if whole is None:
                 held = connection.but(serving=serving)

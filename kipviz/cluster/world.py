@@ -27,6 +27,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Part, Value
 from kipviz.messages.apis.api import Role, leading_role
 from kipviz.messages.message import Message
+from kipviz.messages.parts import PartResults
 from kipviz.records.batches import NO_TIMESTAMP
 
 RoleKey = tuple[int, str, str]
@@ -49,7 +50,7 @@ class Envelope(Value, frozen=True):
 class ServedInParts(Envelope, frozen=True):
     """A request of several partitions or transactions, some of which have their result, and others not yet."""
 
-    answers: tuple[Message, ...] = ()
+    answers: tuple[PartResults, ...] = ()
 
 
 class Connection(Part, frozen=True):

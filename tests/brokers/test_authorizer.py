@@ -382,8 +382,8 @@ def test_every_request_that_needs_a_right_to_topics_is_one_that_names_its_topics
     ],
 )
 def test_a_heartbeat_needs_the_right_to_every_topic_that_it_names(asked, named):
-    assert a.NAMES[a.R.TOPIC](asked) == named
+    assert a.named_resources(asked, a.R.TOPIC) == named
 
 
-def _needs_of(api: catalogue.Api) -> tuple[a.Need, ...]:
+def _needs_of(api: catalogue.AnyApi) -> tuple[a.Need, ...]:
     return (*api.needs, *(need for case in api.cases for need in case.needs))

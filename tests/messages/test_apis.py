@@ -21,26 +21,15 @@ from kipviz.brokers.transactions.transaction_state_manager import TransactionCoo
 from kipviz.cluster.dispatch import HANDLERS
 from kipviz.core.values import fingerprint
 from kipviz.designs.options.options import STATUSES
-from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
+from kipviz.messages.apis.api import NO_RELEASE, AnyApi, Role
 from kipviz.messages.apis.catalogue import API_OF, APIS, refused
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster.metadata import Metadata
 from kipviz.messages.cluster.releases import EVERYTHING, NAMES, RELEASES
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered
 from tests.messages.found import messages
 from tests.scenarios.story import played
-
-# What a request has to say where its shard is taken from it.
-FIELD_OF = {
-    Shard.TRANSACTIONAL_ID: "transactional_id",
-    Shard.TRANSACTIONS: "transactions",
-    Shard.GROUP: "group_id",
-    Shard.KEY: "key",
-    Shard.PARTITIONS: "partition_data or partitions",
-    Shard.ONE_LEADER: "partitions",
-    Shard.FIRST_PARTITION: "markers",
-}
-
 
 # What the handlers of a role have as their first parameter.
 ROLES = {
@@ -59,7 +48,7 @@ def may_have(handler: Handler, role: type) -> bool:
     return me is Any or role in (get_args(me) or (me,))
 
 
-def missing(api: Api) -> Iterator[str]:
+def missing(api: AnyApi) -> Iterator[str]:
     """Say what an API lacks; nothing if it is whole."""
     handler = HANDLERS.get(api.request)
     if handler is None:
@@ -85,9 +74,6 @@ def missing(api: Api) -> Iterator[str]:
         shipped = need.status == "shipped"
         if shipped and need.operation not in SUPPORTED[need.resource]:
             yield f"no ACL gives {need.operation} on {need.resource}"
-    field = FIELD_OF.get(api.shard, "")
-    if field and not {*field.split(" or ")} & {*api.request.__struct_fields__}:
-        yield f"its shard is a {api.shard}, and the request has no {field}"
     if api.since and api.since not in (*NAMES, NO_RELEASE):
         yield f"since {api.since!r}: {', '.join(NAMES)} and NO_RELEASE are allowed"
     if not set(dict(api.newest)) <= set(NAMES):
@@ -95,7 +81,7 @@ def missing(api: Api) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
-def test_an_api_has_its_row_its_handler_its_bytes_and_its_names(api: Api) -> None:
+def test_an_api_has_its_row_its_handler_its_bytes_and_its_names(api: AnyApi) -> None:
     assert not list(missing(api)), f"{api.name}: {'; '.join(missing(api))}"
 
 
@@ -176,7 +162,7 @@ def test_a_release_lacks_what_came_later_and_the_newest_knows_every_shipped_requ
         assert api.status != "shipped" or api.name not in lacks["4.4"], api.name
 
 
-@pytest.mark.parametrize("lost", ["handler", "bytes", "clause", "shard", "another role"])
+@pytest.mark.parametrize("lost", ["handler", "bytes", "clause", "another role"])
 def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
     lost: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,10 +176,8 @@ def test_an_api_that_is_added_by_half_is_named_with_what_it_lacks(
             api = dataclasses.replace(api, response_bytes=None)
         case "clause":
             api = dataclasses.replace(api, clause="")
-        case "another role":
-            api = dataclasses.replace(api, role=Role.GROUP_COORDINATOR)
         case _:
-            api = dataclasses.replace(api, shard=Shard.KEY)
+            api = dataclasses.replace(api, role=Role.GROUP_COORDINATOR)
     (said,) = missing(api)
     assert lost in said
 

@@ -18,7 +18,7 @@ from kipviz.checking.single_run.seeded_run import Task
 from kipviz.cluster.model import ClusterModel
 from kipviz.core.model import Event
 from kipviz.core.traces.trace import Node
-from kipviz.messages.apis.api import NO_RELEASE, Api, Role
+from kipviz.messages.apis.api import NO_RELEASE, AnyApi, Role
 from kipviz.messages.apis.catalogue import API_OF, APIS
 from kipviz.messages.apis.legal_errors import errors_in, places_in
 from kipviz.messages.error_names import UNMODELLED_ERRORS
@@ -89,7 +89,7 @@ Found = tuple[str, str, Errors]
 ROWS = {api.name: api for api in APIS}
 
 
-def found_in(api: Api, response: Message, request: Message | None) -> Iterator[Found]:
+def found_in(api: AnyApi, response: Message, request: Message | None) -> Iterator[Found]:
     """The errors of a response, at the places where its bytes have them."""
     kind = KINDS[type(response)]
     filled = kind.fill(response, Around(request=request))
@@ -97,7 +97,7 @@ def found_in(api: Api, response: Message, request: Message | None) -> Iterator[F
         yield api.name, place, Errors(code)
 
 
-def answered(events: Iterator[Event]) -> Iterator[tuple[Api, Message, Message | None]]:
+def answered(events: Iterator[Event]) -> Iterator[tuple[AnyApi, Message, Message | None]]:
     """The responses of a run, each with the row of its request and the request."""
     waiting: dict[tuple[str, int], list[Message]] = defaultdict(list)
     for event in events:
@@ -121,7 +121,7 @@ def errors_of(path: list[Node]) -> Iterator[Found]:
         yield from found_in(api, response, request)
 
 
-def decided(model: ClusterModel, path: list[Node]) -> Iterator[tuple[Api, Errors]]:
+def decided(model: ClusterModel, path: list[Node]) -> Iterator[tuple[AnyApi, Errors]]:
     """The errors to which the checks of a step led or could have led, for the request that arrived in it."""
     for before, node in pairwise(path):
         arrived = [e for e in node.events if isinstance(e, MessageDelivered) and e.way == "request"]
@@ -190,7 +190,7 @@ def illegal(found: frozenset[Found]) -> list[str]:
 
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
-def test_a_row_has_the_places_of_its_schema_and_names_errors_of_kafka(api: Api) -> None:
+def test_a_row_has_the_places_of_its_schema_and_names_errors_of_kafka(api: AnyApi) -> None:
     assert api.response_bytes is not None
     assert [each.place for each in api.errors] == list(places_in(api.response_bytes.schema.fields))
     names = {*Errors.__members__, *UNMODELLED_ERRORS.values()}
@@ -201,7 +201,7 @@ def test_a_row_has_the_places_of_its_schema_and_names_errors_of_kafka(api: Api) 
         assert not {error.name for error in each.errors} & set(each.never_given), each.place
 
 
-def rejections(api: Api) -> Iterator[Errors]:
+def rejections(api: AnyApi) -> Iterator[Errors]:
     """What a request is rejected with before its handler sees it: a release that lacks it, a right, a leader elsewhere."""
     if api.since not in ("", NO_RELEASE) or api.newest or api.only_with_shares:
         yield Errors.UNSUPPORTED_VERSION
@@ -215,7 +215,7 @@ def rejections(api: Api) -> Iterator[Errors]:
 
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
-def test_a_row_names_what_its_request_is_rejected_with(api: Api) -> None:
+def test_a_row_names_what_its_request_is_rejected_with(api: AnyApi) -> None:
     named = {error for each in api.errors for error in each.errors}
     assert set(rejections(api)) <= named
 

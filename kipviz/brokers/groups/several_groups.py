@@ -18,6 +18,7 @@ from kipviz.brokers.local_calls import AskedOfOne
 from kipviz.messages.apis.api import Role
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.errors import Errors
+from kipviz.messages.groups.groups import FetchedGroup
 from kipviz.messages.groups.several_groups import (
     GroupResult,
     GroupsResponse,
@@ -110,7 +111,10 @@ def _results(pending: PendingGroups) -> Checks:
         for each in pending.answers
         for named in (
             (each.group_id, each.error),
-            *((offset.partition, offset.error) for offset in getattr(each, "offsets", ())),
+            *(
+                (offset.partition, offset.error)
+                for offset in (each.offsets if isinstance(each, FetchedGroup) else ())
+            ),
         )
     ]
     return tuple(

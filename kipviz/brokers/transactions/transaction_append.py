@@ -24,6 +24,7 @@ from kipviz.core.table import Table
 from kipviz.core.values import Value
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import TransactionDecided, TransactionMoved
+from kipviz.messages.message import Message
 from kipviz.messages.message_errors import with_error
 from kipviz.messages.transactions.transactions import (
     AddOffsetsToTxnResponse,
@@ -321,7 +322,7 @@ def answers_of(wait: PendingAppend, known: TransactionMetadata) -> tuple[Reply, 
     init = InitProducerId2PcResponse if wait.two_phase else InitProducerIdResponse
     match wait.answer:
         case "init":
-            answer: Any = init(Errors.NONE, known.producer_id, known.producer_epoch)
+            answer: Message = init(Errors.NONE, known.producer_id, known.producer_epoch)
         case "fence":
             answer = init(Errors.CONCURRENT_TRANSACTIONS)
         case "keep":

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Generic, TypeVar
 
 from kipviz.core.values import WrittenEnum
 from kipviz.messages.apis.legal_errors import LegalErrors
 from kipviz.messages.apis.rights import Need
+from kipviz.messages.apis.shards import ShardBy
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 from kipviz.messages.wire.kind import Kind, RequestKind
@@ -23,6 +24,13 @@ from kipviz.records.placement import (
 
 # A proposal whose requests no release supports, not even one that ships other drafts.
 NO_RELEASE = "no release"
+
+# The request and the response of a row. A row is asked only about its own messages, so a row of any API is an
+# `Api[Message, Message]`.
+Q_co = TypeVar("Q_co", bound=Message, covariant=True)
+A_co = TypeVar("A_co", bound=Message, covariant=True)
+# The request of a case, or a class above it.
+C_contra = TypeVar("C_contra", contravariant=True)
 
 
 class Role(WrittenEnum):
@@ -54,41 +62,17 @@ def leading_role(partition: str) -> Role:
     return COORDINATOR_OF.get(topic_of(partition), Role.PARTITION_LEADER)
 
 
-class Shard(StrEnum):
-    """The partition whose leader a request is sent to.
-
-    `TRANSACTIONAL_ID`, `GROUP` and `KEY` (of a share-partition) are keys of partitions in the coordinators' topics;
-    `TRANSACTIONS` and `GROUPS` are several such keys, and with more than one KafkaApis passes each to its coordinator.
-    `PARTITION` is the partition that the request names; `PARTITIONS` are several, and with more than one KafkaApis
-    passes each to its leader; `ONE_LEADER` are several that one broker leads. `FIRST_PARTITION` is the first one of its
-    markers. `ANY` is any partition: every broker serves the request. `BROKER` means the broker that its sender
-    addresses, whatever it names.
-    """
-
-    TRANSACTIONAL_ID = "transactional id"
-    TRANSACTIONS = "transactions"
-    GROUP = "group"
-    GROUPS = "groups"
-    KEY = "key"
-    PARTITION = "partition"
-    PARTITIONS = "partitions"
-    ONE_LEADER = "partitions of one leader"
-    FIRST_PARTITION = "first partition"
-    ANY = "any"
-    BROKER = "broker"
-
-
 @dataclass(frozen=True)
-class Case:
+class Case(Generic[C_contra]):
     """A version or a flag of a request that needs other rights; `applies` recognizes such a request."""
 
     name: str
-    applies: Callable[[Any], bool]
+    applies: Callable[[C_contra], bool]
     needs: tuple[Need, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Api:
+class Api(Generic[Q_co, A_co]):
     """One API: a request, its response, and the facts about them that are not behaviour.
 
     `request_bytes` and `response_bytes` are the two schemas, each with the function that fills it, and the request's with
@@ -105,15 +89,15 @@ class Api:
     it succeeds, a leader may append a batch or a record to its log for it.
     """
 
-    request: type[Message]
-    response: type[Message]
-    request_bytes: RequestKind | None = None
-    response_bytes: Kind | None = None
+    request: type[Q_co]
+    response: type[A_co]
+    request_bytes: RequestKind[Q_co] | None = None
+    response_bytes: Kind[A_co] | None = None
     role: Role
-    shard: Shard
+    shard: ShardBy[Q_co]
     needs: tuple[Need, ...]
-    cases: tuple[Case, ...] = ()
-    refusal: Callable[[Any, Errors], Message]
+    cases: tuple[Case[Q_co], ...] = ()
+    refusal: Callable[[Q_co, Errors], A_co]
     errors: tuple[LegalErrors, ...] = ()
     clause: str
     kafka: str
@@ -156,7 +140,7 @@ class Api:
         """Whether a release ships it ("shipped"), a KIP proposes it ("draft"), or neither ("our inference")."""
         return self.request.STATUS
 
-    def rights(self, message: Message) -> tuple[Need, ...]:
+    def rights(self: AnyApi, message: Message) -> tuple[Need, ...]:
         """Return the rights that one request needs."""
         return next((case.needs for case in self.cases if case.applies(message)), self.needs)
 
@@ -168,7 +152,7 @@ class Api:
         """
         return {each.place: each for each in self.errors}[place]
 
-    def kinds(self) -> Iterator[tuple[type[Message], Kind]]:
+    def kinds(self) -> Iterator[tuple[type[Message], Kind[Message]]]:
         """Yield the request and the response with their bytes; a message without bytes is left out."""
         for message, kind in (
             (self.request, self.request_bytes),
@@ -176,3 +160,6 @@ class Api:
         ):
             if kind is not None:
                 yield message, kind
+
+
+AnyApi = Api[Message, Message]

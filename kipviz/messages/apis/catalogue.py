@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api
+from kipviz.messages.apis.api import AnyApi
 from kipviz.messages.apis.cluster import acls, coordinators, metadata, topic_creation
 from kipviz.messages.apis.groups import (
     classic_groups,
@@ -17,7 +17,7 @@ from kipviz.messages.apis.transactions import added_partitions, admin, ends, liv
 from kipviz.messages.errors import Errors
 from kipviz.messages.message import Message
 
-APIS: tuple[Api, ...] = (
+APIS: tuple[AnyApi, ...] = (
     *producer_ids.APIS,
     *added_partitions.APIS,
     *ends.APIS,
@@ -42,7 +42,7 @@ APIS: tuple[Api, ...] = (
 )
 
 
-def _by_message() -> dict[type[Message], Api]:
+def _by_message() -> dict[type[Message], AnyApi]:
     """Return the rows by message; a response of several requests has the first row that names it."""
     found = {api.request: api for api in APIS}
     for api in APIS:
@@ -50,11 +50,11 @@ def _by_message() -> dict[type[Message], Api]:
     return found
 
 
-API_OF: dict[type[Message], Api] = _by_message()
+API_OF: dict[type[Message], AnyApi] = _by_message()
 
 
-def _by_kafka_name() -> dict[str, tuple[Api, ...]]:
-    found: dict[str, list[Api]] = {}
+def _by_kafka_name() -> dict[str, tuple[AnyApi, ...]]:
+    found: dict[str, list[AnyApi]] = {}
     for api in APIS:
         found.setdefault(api.kafka_name, []).append(api)
     return {name: tuple(rows) for name, rows in found.items()}
@@ -64,7 +64,7 @@ ROWS_OF = _by_kafka_name()
 """The rows with each of Kafka's names, such as END_TXN: the row of its shipped versions, then those of drafts."""
 
 
-def row_of(kafka_name: str, version: int) -> Api:
+def row_of(kafka_name: str, version: int) -> AnyApi:
     """Return the row of a version of Kafka's API; a version that is newer than all rows has the newest row.
 
     Raises:
@@ -75,7 +75,7 @@ def row_of(kafka_name: str, version: int) -> Api:
     return next((row for row in rows if version <= row.version), newest)
 
 
-def api_of(message: Message) -> Api:
+def api_of(message: Message) -> AnyApi:
     """Return the row of a request or a response.
 
     Raises:

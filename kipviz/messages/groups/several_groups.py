@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, TypeGuard, assert_never, get_args
+from typing import TypeAlias, TypeGuard, assert_never, get_args
 
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups.group_admin import (
@@ -14,6 +14,7 @@ from kipviz.messages.groups.group_admin import (
     DescribeGroupsResponse,
 )
 from kipviz.messages.groups.groups import FetchedGroup, OffsetFetch, OffsetFetchResponse
+from kipviz.messages.message import Message
 from kipviz.messages.shares.share_admin import (
     DeletedGroup,
     DeleteGroups,
@@ -40,8 +41,8 @@ GroupResult: TypeAlias = (
     | DeletedGroup
     | FetchedGroup
 )
-ANSWERS: tuple[type[Any], ...] = get_args(GroupsResponse)
-_OF_GROUPS: frozenset[type[Any]] = frozenset(get_args(OfGroups))
+ANSWERS: tuple[type[GroupsResponse], ...] = get_args(GroupsResponse)
+_OF_GROUPS: frozenset[type[Message]] = frozenset(get_args(OfGroups))
 
 
 def groups_of(request: OfGroups) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ REQUEST_HEADER = Schema(
 )
 RESPONSE_HEADER = Schema("ResponseHeader", -1, "0-1", "1+", (Field("CorrelationId", "int32"),))
 
-KINDS: dict[type[Message], Kind] = dict(pair for api in APIS for pair in api.kinds())
+KINDS: dict[type[Message], Kind[Message]] = dict(pair for api in APIS for pair in api.kinds())
 
 # Header fields that are not modelled, and the sources of their values.
 COUNTED = "0; a client counts its requests"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kipviz.core.values import Value
 from kipviz.messages.message import Message
@@ -14,6 +14,8 @@ from kipviz.messages.wire.schema import ZERO_ID, Schema
 from kipviz.records.placement import index_of, topic_of
 
 T = TypeVar("T")
+# The message of a kind, which is filled from that message alone: any kind is a `Kind[Message]`.
+M_co = TypeVar("M_co", bound=Message, covariant=True)
 
 
 class Around(Value, frozen=True):
@@ -61,7 +63,7 @@ class Around(Value, frozen=True):
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Generic[M_co]):
     """One request or response: `fill` returns the fields that the model has.
 
     `defaults` are, by path, what Kafka's client or broker sends in a field that the model does not have, and its
@@ -70,14 +72,14 @@ class Kind:
     """
 
     schema: Schema
-    fill: Callable[[Any, Around], Struct]
+    fill: Callable[[M_co, Around], Struct]
     defaults: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     inside: Mapping[str, Encoded] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequestKind(Kind):
+class RequestKind(Kind[M_co]):
     """A request, which can also be decoded: `decode` is the inverse of `fill`.
 
     It returns the model's messages for the fields of one request. There are several if Kafka's request has an array

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import acls as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -258,7 +259,7 @@ def _encode_deleted(m: model.DeleteAclsResponse, _: Around) -> Struct:
     return {"FilterResults": results}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.DescribeAcls,
         response=model.DescribeAclsResponse,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, OnlyRecorded, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import coordinators as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -76,7 +77,7 @@ def _encode_response(m: model.FindCoordinatorResponse, around: Around) -> Struct
     return {"Coordinators": (found,)}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.FindCoordinator,
         response=model.FindCoordinatorResponse,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import metadata as model
 from kipviz.messages.errors import Errors
-from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.decoding import Incoming
 from kipviz.messages.wire.kind import Around, Kind, RequestKind
@@ -109,12 +109,12 @@ def _unknown(topic: model.TopicId) -> Errors:
     return Errors.NONE if topic.topic_id else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _metadata_refused(request: model.Metadata, error: Errors) -> Message:
+def _metadata_refused(request: model.Metadata, error: Errors) -> model.MetadataResponse:
     topics = tuple(model.TopicId(topic, "", error) for topic in request.topics)
     return model.MetadataResponse(Errors.NONE, topics)
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.Metadata,
         response=model.MetadataResponse,

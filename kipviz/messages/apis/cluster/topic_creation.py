@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.rights import Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.cluster import topic_creation as model
 from kipviz.messages.errors import Errors
 from kipviz.messages.wire.codec import Struct
@@ -110,14 +111,14 @@ def _encode_response(m: model.CreateTopicsResponse, around: Around) -> Struct:
     return {"Topics": ({"Name": m.topic, "TopicId": topic_id, "ErrorCode": m.error},)}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.CreateTopics,
         response=model.CreateTopicsResponse,
         request_bytes=RequestKind(CREATE_TOPICS_REQUEST, _create, decode=_decode_create),
         response_bytes=Kind(CREATE_TOPICS_RESPONSE, _encode_response),
         role=Role.KAFKA_APIS,
-        shard=Shard.PARTITION,
+        shard=Shard.BROKER,
         needs=(
             Need(
                 Operation.CREATE,

@@ -6,12 +6,13 @@ Members' metadata and assignments are bytes to the broker: a version, and a stru
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import COORDINATOR, OF_A_GROUP_ALONE, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import classic_groups as model
 from kipviz.messages.wire.codec import Encoded, Struct, WireError, Writer, decode_head, encode
@@ -275,7 +276,12 @@ def _decode_partitions(topics: tuple[Struct, ...] | None) -> tuple[str, ...]:
 # -- from the model to fields ---------------------------------------------------------------------
 
 
-def _instance(m: Any) -> Struct:
+class _NamesInstance(Protocol):
+    @property
+    def instance_id(self) -> str: ...
+
+
+def _instance(m: _NamesInstance) -> Struct:
     return {"GroupInstanceId": m.instance_id} if m.instance_id else {}
 
 
@@ -426,7 +432,7 @@ EXAMPLE = ("src-0",)
 _SUBSCRIBED = {"Metadata": subscription_bytes(Subscription("src", EXAMPLE))}
 _ASSIGNED = {"Assignment": assignment_bytes(EXAMPLE)}
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.JoinGroup,
         response=model.JoinGroupResponse,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol, TypeVar
 
 from kipviz.messages.wire.codec import Struct
 from kipviz.messages.wire.kind import Around
@@ -29,7 +29,21 @@ HELD = (
 )
 
 
-def of_each(described: Callable[[Any, Around], Struct]) -> Callable[[Any, Around], Struct]:
+G = TypeVar("G")
+G_co = TypeVar("G_co", covariant=True)
+
+
+class OfGroups(Protocol[G_co]):
+    """A response with a description for each group."""
+
+    @property
+    def groups(self) -> tuple[G_co, ...]:
+        """The descriptions."""
+
+
+def of_each(
+    described: Callable[[G, Around], Struct],
+) -> Callable[[OfGroups[G], Around], Struct]:
     """Return the encoder of a response about several groups, from the encoder of one."""
     return lambda m, around: {"Groups": tuple(described(each, around) for each in m.groups)}
 

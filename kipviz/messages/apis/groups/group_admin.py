@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.groups.classic_groups import (
     EXAMPLE,
     PROTOCOL_TYPE,
@@ -26,6 +26,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import group_admin as model
 from kipviz.messages.wire.codec import Struct
@@ -290,7 +291,7 @@ _INSIDE = {
     "MemberMetadata": subscription_bytes(Subscription("src", EXAMPLE)),
     "MemberAssignment": assignment_bytes(EXAMPLE),
 }
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ListGroups,
         response=model.ListGroupsResponse,
@@ -322,7 +323,9 @@ APIS: tuple[Api, ...] = (
             lambda m, _: {"Groups": m.groups},
             decode=lambda fields, _: (model.DescribeGroups(tuple(fields["Groups"])),),
         ),
-        response_bytes=Kind(DESCRIBE_GROUPS_RESPONSE, of_each(_described_classic), inside=_INSIDE),
+        response_bytes=Kind[model.DescribeGroupsResponse](
+            DESCRIBE_GROUPS_RESPONSE, of_each(_described_classic), inside=_INSIDE
+        ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),
@@ -353,7 +356,9 @@ APIS: tuple[Api, ...] = (
             lambda m, _: {"GroupIds": m.group_ids},
             decode=lambda fields, _: (model.ConsumerGroupDescribe(tuple(fields["GroupIds"])),),
         ),
-        response_bytes=Kind(CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
+        response_bytes=Kind[model.ConsumerGroupDescribeResponse](
+            CONSUMER_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)
+        ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import OF_A_GROUP_ALONE, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC, READ_GROUP
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import membership as model
 from kipviz.messages.shares.share_membership import (
@@ -183,7 +184,7 @@ def _heartbeat_answer(
     }
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ConsumerGroupHeartbeat,
         response=model.ConsumerGroupHeartbeatResponse,

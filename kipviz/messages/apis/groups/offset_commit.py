@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import (
     FORMAT,
     METADATA_SIZE,
@@ -16,6 +16,7 @@ from kipviz.messages.apis.rights import (
     READ_GROUP,
     WRITE_ID,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import groups as model
 from kipviz.messages.groups.groups import NAMES_IDS, NAMES_MEMBER
@@ -268,7 +269,7 @@ def _encode_txn_response(m: model.OffsetCommitResponse, around: Around) -> Struc
     }
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.OffsetCommit,
         response=model.OffsetCommitResponse,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.api import Api, Case, Role
 from kipviz.messages.apis.legal_errors import (
     COORDINATOR,
     READS,
@@ -17,6 +17,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.groups import groups as model
 from kipviz.messages.groups.groups import ASKS_STABLE, NAMES_TOPICS, OF_SEVERAL_GROUPS
@@ -248,7 +249,7 @@ def _fetches_all(m: model.OffsetFetch) -> bool:
 
 OF_ALL_TOPICS = "OffsetFetch, all topics"
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.OffsetFetch,
         response=model.OffsetFetchResponse,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, Never, OnlyRecorded, at
 from kipviz.messages.apis.rights import READ_EACH
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
@@ -227,7 +228,7 @@ def batch_of(records: tuple[model.FetchedRecord, ...]) -> Encoded:
     return encode_batch(tuple((r.offset, DataRecord(r.value)) for r in records), sender_told=False)
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.Fetch,
         response=model.FetchResponse,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import DISK, FORMAT, NO_EPOCHS, UNEXPECTED, Never, at
 from kipviz.messages.apis.rights import DESCRIBE_TOPIC
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import list_offsets as model
 from kipviz.messages.wire.codec import Struct
@@ -104,7 +105,7 @@ def _encode_response(m: model.ListOffsetsResponse, _: Around) -> Struct:
     return {"Topics": ({"Name": topic_of(m.partition), "Partitions": (partition,)},)}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ListOffsets,
         response=model.ListOffsetsResponse,

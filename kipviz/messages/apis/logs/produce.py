@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.api import Api, Case, Role
 from kipviz.messages.apis.legal_errors import ACKS, DISK, FORMAT, SIZE, WAITS, Never, at
 from kipviz.messages.apis.rights import WRITE_EACH, WRITE_ID
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs import producing as model
 from kipviz.messages.wire.batches import encode_batch
@@ -170,7 +171,7 @@ def refused_in_each(request: model.Produce, error: Errors) -> model.ProduceRespo
     return model.ProduceResponse(tuple(results), request.correlation_id)
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.Produce,
         response=model.ProduceResponse,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import DISK, UNEXPECTED, WELL_FORMED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import READ_GROUP, READ_TOPIC, Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_groups as model
 from kipviz.messages.transactions.transactions import PartitionResult
@@ -395,7 +396,7 @@ def _txn_acknowledged(m: model.TxnShareAcknowledgeResponse, around: Around) -> S
     return {"ErrorCode": whole, "Responses": _results(each, around)}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ShareAcknowledge,
         response=model.ShareAcknowledgeResponse,

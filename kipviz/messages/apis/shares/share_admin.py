@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.groups.described_groups import (
     GROUPS_TO_DESCRIBE,
     HELD,
@@ -30,6 +30,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.shares import share_admin as model
 from kipviz.messages.wire.codec import Struct
@@ -373,12 +374,14 @@ def _deleted_groups(m: model.DeleteGroupsResponse, _: Around) -> Struct:
     return {"Results": tuple(results)}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ShareGroupDescribe,
         response=model.ShareGroupDescribeResponse,
         request_bytes=RequestKind(SHARE_GROUP_DESCRIBE_REQUEST, _describe, decode=_decode_describe),
-        response_bytes=Kind(SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)),
+        response_bytes=Kind[model.ShareGroupDescribeResponse](
+            SHARE_GROUP_DESCRIBE_RESPONSE, of_each(_encode_description)
+        ),
         role=Role.GROUP_COORDINATOR,
         shard=Shard.GROUPS,
         needs=(DESCRIBE_GROUP,),

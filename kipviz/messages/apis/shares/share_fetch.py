@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import DAMAGE, DISK, UNEXPECTED, at
 from kipviz.messages.apis.logs.fetch import batch_of
 from kipviz.messages.apis.rights import READ_EACH, READ_GROUP
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.acknowledgements import (
     LOCK,
     NODE_ENDPOINT,
@@ -198,7 +199,7 @@ def reject_fetch(partition: str, error: Errors) -> model.ShareFetchResponse:
     return model.ShareFetchResponse(Errors.NONE, (model.FetchedPartition(partition, error),))
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ShareFetch,
         response=model.ShareFetchResponse,

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, UNEXPECTED, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import INTER_BROKER, Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.shares.state_batches import (
     INFERRED,
     PENDING_VOTES,
@@ -390,7 +391,7 @@ AS_WRITE = (
     Need(Operation.CLUSTER_ACTION, Resource.CLUSTER, "as WriteShareGroupState", "our inference"),
 )
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ReadShareGroupState,
         response=model.ReadShareGroupStateResponse,

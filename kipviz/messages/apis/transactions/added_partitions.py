@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Case, Role, Shard
+from kipviz.messages.apis.api import Api, Case, Role
 from kipviz.messages.apis.legal_errors import WELL_FORMED, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
@@ -11,6 +11,7 @@ from kipviz.messages.apis.rights import (
     WRITE_ADDED,
     WRITE_ID,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import transactions as model
 from kipviz.messages.wire.codec import Struct
@@ -235,7 +236,7 @@ LAST_OF_A_CLIENT = 3
 OF_A_CLIENT = "AddPartitionsToTxn, versions 0-3"
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.AddPartitionsToTxn,
         response=model.AddPartitionsToTxnResponse,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import DESCRIBE_ID, READ_TOPIC, Need, Operation, Resource
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import admin as model
 from kipviz.messages.wire.codec import Struct
@@ -230,7 +231,7 @@ def _time(name: str, at_ms: int) -> Struct:
     return {} if at_ms == NO_TIMESTAMP else {name: at_ms}
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.ListTransactions,
         response=model.ListTransactionsResponse,

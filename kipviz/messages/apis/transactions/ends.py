@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import Api, Role, Shard
+from kipviz.messages.apis.api import Api, Role
 from kipviz.messages.apis.legal_errors import ACKS, DAMAGE, DISK, FORMAT, SIZE, WAITS, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR, OF_A_LEADER
 from kipviz.messages.apis.rights import (
@@ -11,6 +11,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.apis.transactions.producer_ids import identity
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import transactions as model
@@ -187,7 +188,7 @@ def _markers_refused(
     return model.WriteTxnMarkersResponse(tuple(results))
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.EndTxn,
         response=model.EndTxnResponse,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import NO_RELEASE, Api, Role, Shard
+from kipviz.messages.apis.api import NO_RELEASE, Api, Role
 from kipviz.messages.apis.legal_errors import COORDINATOR, READS, at
 from kipviz.messages.apis.rights import (
     Need,
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import liveness as model
 from kipviz.messages.wire.codec import Struct
@@ -59,7 +60,7 @@ def _encode_response(m: model.TxnHeartbeatResponse, _: Around) -> Struct:
 
 
 # Versions 0 to 3 are sent by clients, the later ones by brokers.
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.TxnHeartbeat,
         response=model.TxnHeartbeatResponse,

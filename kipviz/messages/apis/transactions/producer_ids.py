@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role, Shard
+from kipviz.messages.apis.api import NO_RELEASE, Api, Case, Role
 from kipviz.messages.apis.legal_errors import Never, at
 from kipviz.messages.apis.retries import OF_A_COORDINATOR
 from kipviz.messages.apis.rights import (
@@ -11,6 +11,7 @@ from kipviz.messages.apis.rights import (
     Operation,
     Resource,
 )
+from kipviz.messages.apis.shards import Shard
 from kipviz.messages.errors import Errors
 from kipviz.messages.transactions import group_transactions, two_phase
 from kipviz.messages.transactions import transactions as model
@@ -168,14 +169,14 @@ def identity(m: model.InitProducerIdResponse | model.EndTxnResponse, _: Around) 
 
 NAMELESS = "InitProducerId, no transactional id"
 # A producer without a transactional id; WRITE on any topic is sufficient for its identity, too.
-_NAMELESS = Case(
+_NAMELESS = Case[model.InitProducerId](
     NAMELESS,
     lambda m: m.transactional_id is None,
     (Need(Operation.IDEMPOTENT_WRITE, Resource.CLUSTER, "KafkaApis, KIP-679"),),
 )
 
 
-APIS: tuple[Api, ...] = (
+APIS = (
     Api(
         request=model.InitProducerId,
         response=model.InitProducerIdResponse,
