@@ -11,12 +11,13 @@ broker learns of it; operations and resources that no modelled request asks for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.brokers.authorizer import CLUSTER_NAME, Acl
 from kipviz.brokers.checks import Check, Checks, compare, error_of, in_order, looked_at
 from kipviz.brokers.context import Context, Effects, Reply, ReplyTo
 from kipviz.brokers.handling import takes
+from kipviz.brokers.kafka_apis import KafkaApis
 from kipviz.core.model import Event
 from kipviz.messages.apis.catalogue import refused
 from kipviz.messages.apis.rights import Operation, Resource
@@ -56,7 +57,9 @@ def acl_of(entry: AclEntry) -> Acl:
 
 
 @takes(DescribeAcls)
-def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Context) -> Effects:
+def on_describe_acls(
+    me: KafkaApis, request: DescribeAcls, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """List the ACLs that match a filter.
 
     WHEN: an operator asks. CHECKS: that the cluster has an authorizer; DESCRIBE on the cluster was checked before.
@@ -71,7 +74,9 @@ def on_describe_acls(me: Any, request: DescribeAcls, reply_to: ReplyTo, on: Cont
 
 
 @takes(CreateAcls)
-def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context) -> Effects:
+def on_create_acls(
+    me: KafkaApis, request: CreateAcls, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Create ACLs: each valid one is created, even if others are rejected.
 
     WHEN: an operator grants rights. CHECKS: that the cluster has an authorizer, that each ACL has a resource name, and
@@ -96,7 +101,9 @@ def on_create_acls(me: Any, request: CreateAcls, reply_to: ReplyTo, on: Context)
 
 
 @takes(DeleteAcls)
-def on_delete_acls(me: Any, request: DeleteAcls, reply_to: ReplyTo, on: Context) -> Effects:
+def on_delete_acls(
+    me: KafkaApis, request: DeleteAcls, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Delete every ACL that matches one of several filters.
 
     WHEN: an operator revokes rights. CHECKS: that the cluster has an authorizer; ALTER on the cluster was checked
@@ -143,11 +150,15 @@ def _entry_checks(entry: AclEntry, known: tuple[Acl, ...]) -> Iterator[Check]:
     yield Check("ACL exists", resource, acl_of(entry) in known)
 
 
-def _disabled(me: Any, request: AboutAcls, reply_to: ReplyTo, on: Context) -> Effects:
+def _disabled(
+    me: KafkaApis, request: AboutAcls, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Reject a request about ACLs in a cluster without an authorizer."""
     checks = _authorizer_checks(on)
     return _respond(me, reply_to, refused(request, error_of(checks)), checks)
 
 
-def _respond(me: Any, reply_to: ReplyTo, answer: Message, checks: Checks) -> Effects:
+def _respond(
+    me: KafkaApis, reply_to: ReplyTo, answer: Message, checks: Checks
+) -> Effects[KafkaApis]:
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

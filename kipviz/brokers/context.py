@@ -6,7 +6,7 @@ It changes nothing itself, so it can be read, tested and compared.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.checks import Check
@@ -184,7 +184,12 @@ class LocalCall(Value, frozen=True):
     message: Value
 
 
-class Effects(Value, frozen=True):
+# The state of a role, or of a part of one.
+S_co = TypeVar("S_co", covariant=True)
+S = TypeVar("S")
+
+
+class Effects(Value, Generic[S_co], frozen=True):
     """What a handler wants done: its new state and everything that the cluster is to carry out.
 
     `given_up` are (partition, offset) of records whose writer no longer waits for the replicas. `deletes` are logs of
@@ -193,7 +198,7 @@ class Effects(Value, frozen=True):
     compared, in order (see `checks`).
     """
 
-    state: Any
+    state: S_co
     appends: tuple[tuple[str, Batch], ...] = ()
     replies: tuple[Reply, ...] = ()
     requests: tuple[Request, ...] = ()
@@ -207,9 +212,13 @@ class Effects(Value, frozen=True):
     creates: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
 
-    def after(self, checks: tuple[Check, ...]) -> Effects:
+    def after(self, checks: tuple[Check, ...]) -> Effects[S_co]:
         """Return the same effects with checks that were made before them."""
         return self.but(checks=(*checks, *self.checks)) if checks else self
+
+    def with_state(self, state: S) -> Effects[S]:
+        """Return the same effects with the state of another role, such as the role of a part that changed."""
+        return self.but(state=state)  # type: ignore[return-value]  # `but` keeps the type of the former state
 
 
 class Context(Value, frozen=True):
@@ -247,7 +256,7 @@ class Context(Value, frozen=True):
         own = self.image.group_config(group_id).record_locks_max
         return own or self.settings.record_locks_max
 
-    def after(self, *parts: Effects) -> Context:
+    def after(self, *parts: Effects[object]) -> Context:
         """Return the context as it is after the effects of earlier decisions of the same handler."""
         if not parts:
             return self
@@ -259,7 +268,7 @@ class Context(Value, frozen=True):
         return self.but(logs=logs, next_producer_id=ids)
 
 
-def with_effects(state: Any, *parts: Effects) -> Effects:
+def with_effects(state: S, *parts: Effects[S]) -> Effects[S]:
     """Merge the effects of several decisions into one, with the last state."""
     # Most decisions only set a state, or are the only ones with other effects.
     parts = tuple(part for part in parts if part != Effects(part.state))
@@ -267,7 +276,7 @@ def with_effects(state: Any, *parts: Effects) -> Effects:
         return Effects(state)
     if len(parts) == 1:
         (alone,) = parts
-        return alone if alone.state is state else alone.but(state=state)
+        return alone if alone.state is state else alone.with_state(state)
     appends: tuple[tuple[str, Batch], ...] = ()
     replies: tuple[Reply, ...] = ()
     requests: tuple[Request, ...] = ()

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 from kipviz.brokers.context import Context, Effects, ReplyTo
 from kipviz.messages.message import Message
 
-# Takes a role's state, a request, where to reply, and the context; returns what is to be done.
-Handler = Callable[[Any, Any, ReplyTo, Context], Effects]
 S = TypeVar("S")
 R = TypeVar("R", bound=Message)
-Of = Callable[[S, R, ReplyTo, Context], Effects]
+Of = Callable[[S, R, ReplyTo, Context], Effects[S]]
 TAKES = "takes_requests"
+
+
+class Handler(Protocol):
+    """A handler as the dispatch calls it, with the role that the row of the request names.
+
+    That each handler takes this role and its request is seen by `takes` and by tests/messages/test_apis.py.
+    """
+
+    __name__: str
+
+    def __call__(self, role: S, message: Message, reply_to: ReplyTo, on: Context, /) -> Effects[S]:
+        """Take a role's state, a request, where to reply, and the context; return what is to be done."""
 
 
 def takes(*requests: type[R]) -> Callable[[Of[S, R]], Of[S, R]]:

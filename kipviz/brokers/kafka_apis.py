@@ -126,7 +126,9 @@ class KafkaApis(Part, frozen=True, cache_hash=True):
 
 
 @takes(Metadata)
-def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context) -> Effects:
+def on_metadata(
+    me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Return the ids of topics by name; a topic that does not exist has none.
 
     WHEN: a client looks topics up. CHECKS: nothing. DOES: nothing. ANSWERS: at once.
@@ -142,7 +144,7 @@ def on_metadata(me: KafkaApis, request: Metadata, reply_to: ReplyTo, on: Context
 @takes(FindCoordinator)
 def on_find_coordinator(
     me: KafkaApis, request: FindCoordinator, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Return the broker that coordinates a transactional id.
 
     WHEN: a client looks for the coordinator of its transactions. CHECKS: that the partition to which the id hashes has
@@ -160,7 +162,7 @@ def on_find_coordinator(
 @takes(WriteTxnMarkers)
 def on_write_txn_markers(
     me: KafkaApis, request: WriteTxnMarkers, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Pass the markers of each transaction to the roles that lead its partitions.
 
     A partition led elsewhere gets an error: NOT_LEADER_OR_FOLLOWER from a broker with a replica, otherwise the
@@ -168,7 +170,7 @@ def on_write_txn_markers(
 
     Clause: KIP-98 "WriteTxnMarkerRequest"; KafkaApis.handleWriteTxnMarkersRequest.
     """
-    parts: list[Effects] = []
+    parts: list[Effects[KafkaApis]] = []
     for place, each in enumerate(request.markers):
         at = (reply_to.source, reply_to.broker, reply_to.incarnation)
         part = _write(me, each, TicketOfPart(*at, place) if place else reply_to, on)
@@ -177,7 +179,7 @@ def on_write_txn_markers(
     return with_effects(me, *parts)
 
 
-def _write(me: KafkaApis, marker: TxnMarker, reply_to: ReplyTo, on: Context) -> Effects:
+def _write(me: KafkaApis, marker: TxnMarker, reply_to: ReplyTo, on: Context) -> Effects[KafkaApis]:
     mine = tuple(p for p in marker.partitions if on.image.leader_of(p) == on.broker)
     refused = tuple(PartitionResult(p, _not_led(p, on)) for p in marker.partitions if p not in mine)
     pending = PendingMarkers(reply_to, marker, mine, refused)
@@ -208,7 +210,7 @@ def _write(me: KafkaApis, marker: TxnMarker, reply_to: ReplyTo, on: Context) -> 
     return Effects(kept, local=(*first, *calls), checks=checks)
 
 
-def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects:
+def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effects[KafkaApis]:
     """Store one partition's result, and respond when it was the last one."""
     key = _key(done.ticket)
     pending = me.pending.get(key)
@@ -223,13 +225,13 @@ def on_marker_written(me: KafkaApis, done: MarkerWritten, on: Context) -> Effect
     return _finish(me.but(pending=me.pending.without(key)), pending, on)
 
 
-def on_marker_applied(me: KafkaApis, done: MarkerApplied, on: Context) -> Effects:
+def on_marker_applied(me: KafkaApis, done: MarkerApplied, on: Context) -> Effects[KafkaApis]:
     """Respond to a request with markers, unless share-partitions still write the outcome (outcome_write)."""
     pending = me.pending[_key(done.ticket)]
     return _waiting(me, pending.but(left=done.keys))
 
 
-def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effects:
+def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effects[KafkaApis]:
     """Store the result of one share-partition's outcome, and respond when it was the last one.
 
     A failed write fails the markers of `__share_group_state` in the request, or all markers if it has none for that
@@ -253,7 +255,7 @@ def on_outcome_written(me: KafkaApis, done: OutcomeWritten, on: Context) -> Effe
     return _waiting(me, pending.but(left=left, results=results)).after((check,))
 
 
-def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects:
+def _waiting(me: KafkaApis, pending: PendingMarkers) -> Effects[KafkaApis]:
     """Keep a request until its outcome is durable, or respond."""
     key = _key(pending.reply_to)
     if pending.left:
@@ -275,7 +277,7 @@ def _key(ticket: ReplyTo) -> str:
 @takes(ListTransactions)
 def on_list_transactions(
     me: KafkaApis, request: ListTransactions, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Ask every coordinator on this broker for its transactional ids.
 
     WHEN: an admin client asks one broker after the other. CHECKS: nothing. DOES: nothing. ANSWERS: the ids of all
@@ -289,7 +291,7 @@ def on_list_transactions(
 @takes(CreateTopics)
 def on_create_topics(
     me: KafkaApis, request: CreateTopics, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Create a topic.
 
     WHEN: a broker has dead letters for a topic that does not exist, or has no known leader. CHECKS: whether the topic
@@ -305,7 +307,9 @@ def on_create_topics(
 
 
 @takes(ListGroups)
-def on_list_groups(me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context) -> Effects:
+def on_list_groups(
+    me: KafkaApis, request: ListGroups, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Ask every coordinator on this broker for its groups, of every kind.
 
     WHEN: an admin client asks one broker after the other. CHECKS: nothing. DOES: nothing. ANSWERS: the groups of all
@@ -324,7 +328,7 @@ def _ask_here(
     on: Context,
     topic: str,
     nothing: Listed,
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Ask the coordinators of the partitions of an internal topic that this broker leads."""
     here = tuple(
         partition
@@ -341,7 +345,7 @@ def _ask_here(
     return Effects(me, local=calls, checks=checks)
 
 
-def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects:
+def on_listed(me: KafkaApis, told: ListedHere, on: Context) -> Effects[KafkaApis]:
     """Add one coordinator's list to the others, and respond when it was the last one."""
     source = told.ticket.source
     pending = me.listing[source]
@@ -385,7 +389,7 @@ def _not_led(partition: str, on: Context) -> Errors:
     return Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects:
+def _finish(me: KafkaApis, pending: PendingMarkers, on: Context) -> Effects[KafkaApis]:
     calls = _hook(pending, on, before=False)
     waits = bool(calls) and on.rules.outcome_write()
     me = me.but(pending=me.pending.set(_key(pending.reply_to), pending)) if waits else me

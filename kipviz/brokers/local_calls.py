@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard, get_args
 
 from kipviz.brokers.context import ReplyTo, Request
 from kipviz.core.values import Value
@@ -153,3 +153,9 @@ Local: TypeAlias = (
     | MarkerApplied
     | OutcomeWritten
 )
+_LOCALS: frozenset[type[Value]] = frozenset(get_args(Local))
+
+
+def is_local(message: Value) -> TypeGuard[Local]:
+    """Return whether a value is a call between roles; a `LocalCall` cannot say so, because these classes use it."""
+    return type(message) in _LOCALS

@@ -173,7 +173,9 @@ def destination(client: kinds.Client, message: Message, image: Image) -> int:
     return broker if broker != NOBODY else image.leader_of(addressee(message, image))
 
 
-def request(role: BrokerRole, message: Message, reply_to: ReplyTo, on: Context) -> Effects:
+def request(
+    role: BrokerRole, message: Message, reply_to: ReplyTo, on: Context
+) -> Effects[BrokerRole]:
     """Let a role handle a request."""
     if names_several(message):
         apis = role_as(role, KafkaApis)
@@ -184,7 +186,7 @@ def request(role: BrokerRole, message: Message, reply_to: ReplyTo, on: Context) 
 # -- calls between the roles of a broker --------------------------------------------------------
 
 
-def local(role: BrokerRole, message: Local, on: Context) -> Effects:
+def local(role: BrokerRole, message: Local, on: Context) -> Effects[BrokerRole | None]:
     """Let a role handle a call from another role on the same broker."""
     match message:
         case WriteMarker():
@@ -221,7 +223,7 @@ def local(role: BrokerRole, message: Local, on: Context) -> Effects:
             assert_never(message)
 
 
-def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects:
+def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects[BrokerRole]:
     match role:
         case PartitionLeader():
             return partition_leader.on_write_marker(role, marker, on)
@@ -235,7 +237,9 @@ def _write_marker(role: BrokerRole, marker: WriteMarker, on: Context) -> Effects
             assert_never(role)
 
 
-def _resume_role(role: BrokerRole, answer: TxnPartitionsResult, tag: str, on: Context) -> Effects:
+def _resume_role(
+    role: BrokerRole, answer: TxnPartitionsResult, tag: str, on: Context
+) -> Effects[BrokerRole]:
     """Continue what a role delayed until a coordinator answered its question about a transaction."""
     match role:
         case PartitionLeader():
@@ -274,7 +278,7 @@ def timers(role: BrokerRole, on: Context) -> tuple[RoleTimer, ...]:
             assert_never(role)
 
 
-def timer_expired(role: BrokerRole, timer: RoleTimer, on: Context) -> Effects:
+def timer_expired(role: BrokerRole, timer: RoleTimer, on: Context) -> Effects[BrokerRole]:
     """Notify a role that one of its timers expired."""
     match role:
         case TransactionCoordinator():
@@ -306,7 +310,7 @@ def delayed_requests(role: BrokerRole) -> tuple[Enlisting, ...]:
             assert_never(role)
 
 
-def on_replicated(role: BrokerRole, on: Context) -> Effects:
+def on_replicated(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
     """Notify the leader of a partition that its high watermark advanced."""
     match role:
         case PartitionLeader():
@@ -323,12 +327,12 @@ def on_replicated(role: BrokerRole, on: Context) -> Effects:
             assert_never(role)
 
 
-def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effects:
+def records_replicated(role: ShareLeader, partition: str, on: Context) -> Effects[ShareLeader]:
     """Notify the share-partition leader that its source has new records."""
     return share_partition_leader.on_replicated(role, partition, on)
 
 
-def loaded(role: BrokerRole, on: Context) -> Effects:
+def loaded(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
     """Let a coordinator read its log and become active."""
     match role:
         case TransactionCoordinator():
@@ -343,7 +347,7 @@ def loaded(role: BrokerRole, on: Context) -> Effects:
             assert_never(role)
 
 
-def resigned(role: BrokerRole, on: Context) -> Effects:
+def resigned(role: BrokerRole, on: Context) -> Effects[BrokerRole | None]:
     """Return the errors for requests that wait on a role that loses its partition."""
     match role:
         case PartitionLeader():
@@ -364,12 +368,12 @@ def _leads_no_partition(role: BrokerRole) -> AssertionError:
     return AssertionError(f"{type(role).__name__} leads no partition")
 
 
-def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects:
+def leadership_lost(role: ShareLeader, partition: str, on: Context) -> Effects[ShareLeader]:
     """Notify the share-partition leader that its source has another leader."""
     return share_partition_leader.on_leadership_lost(role, partition, on)
 
 
-def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects:
+def consumer_gone(role: ShareLeader, source: str, on: Context) -> Effects[ShareLeader]:
     """Notify the share-partition leader that a connection broke."""
     role = share_fetching.on_disconnected(staging_requests.on_disconnected(role, source), source)
     return share_partition_leader.on_disconnected(role, source, on)
@@ -385,7 +389,7 @@ def heeds_image(role: BrokerRole, partition: str, *, was_leaderless: bool) -> bo
     )
 
 
-def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> Effects:
+def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> Effects[BrokerRole]:
     """Notify a role that the controller has deleted a topic, unless it is loading its log."""
     if isinstance(role, GroupCoordinator) and not role.loading:
         return group_coordinator.on_topic_deleted(role, topic, on)
@@ -394,7 +398,7 @@ def topic_deleted(role: BrokerRole, topic: str, topic_id: str, on: Context) -> E
     return Effects(role)
 
 
-def image_changed(role: BrokerRole, on: Context) -> Effects:
+def image_changed(role: BrokerRole, on: Context) -> Effects[BrokerRole]:
     """Notify a role that a partition has a leader again; only roles that heed it (`heeds_image`) are notified."""
     match role:
         case TransactionCoordinator():
@@ -415,7 +419,7 @@ def shard_of(role: str, shard: str) -> str:
     return "" if role == SHARES else shard
 
 
-def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effects:
+def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effects[BrokerRole]:
     """Pass a response to the role that sent the request."""
     message = envelope.message
     if isinstance(message, TellShareGroupStateResponse):
@@ -448,7 +452,7 @@ def broker_response(role: BrokerRole, envelope: Envelope, on: Context) -> Effect
 
 def _resume_verified(
     role: BrokerRole, answer: AddPartitionsToTxnResponse, tag: str, on: Context
-) -> Effects:
+) -> Effects[BrokerRole]:
     """Continue the role that asked about a transaction, or all roles whose questions were batched."""
     if on.settings.asks_together:
         return add_partitions_manager.on_answered(role_as(role, KafkaApis), answer, on, tag)
@@ -456,7 +460,9 @@ def _resume_verified(
     return _resume_role(role, only, tag, on)
 
 
-def request_lost(role: BrokerRole, source: str, envelope: Envelope, on: Context) -> Effects:
+def request_lost(
+    role: BrokerRole, source: str, envelope: Envelope, on: Context
+) -> Effects[BrokerRole]:
     """Notify the role that sent a request that its connection broke, before or after the response was sent."""
     channel, message = source.partition("/")[2], envelope.message
     if channel == ADD_PARTITIONS:

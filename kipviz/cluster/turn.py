@@ -7,7 +7,6 @@ ends in the next world. It is the one mutable object below the trace, and it nev
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from kipviz.brokers.checks import Checked
 from kipviz.brokers.context import (
@@ -21,6 +20,7 @@ from kipviz.brokers.context import (
 )
 from kipviz.brokers.groups import several_groups
 from kipviz.brokers.kafka_apis import KafkaApis
+from kipviz.brokers.local_calls import is_local
 from kipviz.brokers.logs.partition_log import (
     append,
     delete_records,
@@ -43,6 +43,7 @@ from kipviz.cluster.timing import deadlines
 from kipviz.cluster.timing.clock import passed
 from kipviz.cluster.timing.timers import ages
 from kipviz.cluster.world import (
+    BrokerRole,
     Connection,
     Envelope,
     RoleKey,
@@ -166,13 +167,11 @@ class Turn:
             self._simplified,
         )
 
-    def carry_out(self, key: RoleKey, effects: Effects) -> None:
+    def carry_out(self, key: RoleKey, effects: Effects[BrokerRole | None]) -> None:
         """Carry out a handler's effects: state, log, messages, local calls, in that order."""
-        if type(effects.state) is ShareLeader:
-            if effects.state.calls:
-                effects = staging_requests.gathered(effects, self.context(key[0]))
-            if effects.state.waiting:
-                effects = share_fetching.gathered(effects, self.context(key[0]))
+        leader = effects.state
+        if type(leader) is ShareLeader and (leader.calls or leader.waiting):
+            effects = self._gather_parts(effects.with_state(leader), key[0])
         if effects.state is not None:
             self.roles = self.roles.set(key, effects.state)
         if effects.checks:
@@ -206,6 +205,14 @@ class Turn:
                 if self.image.has_enough_replicas(partition):
                     self.notify(partition)
 
+    def _gather_parts(self, done: Effects[ShareLeader], broker: int) -> Effects[ShareLeader]:
+        """Let a share-partition leader put together the results of requests in several parts."""
+        if done.state.calls:
+            done = staging_requests.gathered(done, self.context(broker))
+        if done.state.waiting:
+            done = share_fetching.gathered(done, self.context(broker))
+        return done
+
     def _dated(self, batch: Batch) -> Batch:
         """Return a batch with its time of append, if records carry timestamps."""
         if self.now_ms == NO_TIMESTAMP:
@@ -235,7 +242,8 @@ class Turn:
         key = (broker, call.role, dispatch.shard_of(call.role, call.shard))
         role = self.roles.get(key)
         if role is not None:
-            message: Any = call.message  # one of `local.Local`, whose classes use `LocalCall`
+            message = call.message
+            assert is_local(message), message
             self.carry_out(key, dispatch.local(role, message, self.context(broker)))
 
     # -- messages ------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class Desk(Generic[R]):
         )
 
     def ask(
-        self, handler: Callable[[R, M, ReplyTo, Context], Effects], request: M, source: str = ""
+        self, handler: Callable[[R, M, ReplyTo, Context], Effects[R]], request: M, source: str = ""
     ) -> Message | None:
         """Send a request to a handler and return the response, or None if there is none yet.
 
@@ -153,7 +153,7 @@ class Desk(Generic[R]):
         """The newest response."""
         return self.replies[-1][1]
 
-    def do(self, effects: Effects) -> None:
+    def do(self, effects: Effects[R]) -> None:
         """Carry out what a handler asks for, in the order of the cluster.
 
         Raises:
@@ -193,7 +193,7 @@ class Desk(Generic[R]):
         return [r.message for r in self.requests if isinstance(r.message, kind)]
 
 
-def refusals(effects: Effects) -> set[Errors]:
+def refusals(effects: Effects[object]) -> set[Errors]:
     """Return the errors in the responses of a handler."""
     messages = [reply.message for reply in effects.replies]
     found = {error_in(message) or Errors.NONE for message in messages}

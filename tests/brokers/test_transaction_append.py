@@ -34,7 +34,7 @@ OPEN = TransactionMetadata("t", 9, 4, S.ONGOING, partitions=("out-0",))
 def appended(
     answer: str, state: TransactionState = S.PREPARE_ABORT, **record: int
 ) -> PendingAppend:
-    return PendingAppend(7, record_of(OPEN, state, **record), -1, answer, TO, ("out-0",))
+    return PendingAppend(7, record_of(OPEN, state).but(**record), -1, answer, TO, ("out-0",))
 
 
 def test_a_completion_is_dated_when_its_decision_was_replicated_and_all_else_now() -> None:

@@ -77,7 +77,7 @@ UNIFORM = "uniform"
 # -- handlers ----------------------------------------------------------------------------------
 
 
-def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects:
+def on_list_here(me: GroupCoordinator, call: ListHere, on: Context) -> Effects[GroupCoordinator]:
     """Return to KafkaApis of this broker the groups that are coordinated here."""
     assert isinstance(call.request, ListGroups)
     checks = (has_loaded(me.loading), looked_at("groups known", len(known_groups(me))))
@@ -109,7 +109,7 @@ def listing(me: GroupCoordinator, request: ListGroups) -> ListGroupsResponse:
 @takes(DescribeGroups)
 def on_describe_groups(
     me: GroupCoordinator, request: DescribeGroups, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return the members of a classic group and each member's assignment.
 
     WHEN: describeClassicGroups(), and describeConsumerGroups() of a group that is not a KIP-848 group.
@@ -148,7 +148,7 @@ def on_describe_groups(
 @takes(ConsumerGroupDescribe)
 def on_consumer_group_describe(
     me: GroupCoordinator, request: ConsumerGroupDescribe, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return the members of a KIP-848 group: their epochs, current and target assignments.
 
     WHEN: describeConsumerGroups(). CHECKS: that there is such a group of this protocol, and that the sender may
@@ -217,7 +217,7 @@ def _is_there(
 @takes(DeleteGroups)
 def on_delete_groups(
     me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Delete an empty group with all its offsets.
 
     WHEN: deleteConsumerGroups(), deleteShareGroups(). CHECKS: the group exists and is empty.
@@ -256,7 +256,7 @@ def _deletable_checks(me: GroupCoordinator, group_id: str, kind: str) -> Iterato
 @takes(OffsetDelete)
 def on_offset_delete(
     me: GroupCoordinator, request: OffsetDelete, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Delete a group's offsets of some partitions, even while it consumes others.
 
     WHEN: deleteConsumerGroupOffsets(). CHECKS: the group exists; none of its members subscribes to the topic.
@@ -339,6 +339,8 @@ def _deletable(me: GroupCoordinator, group_id: str, partition: str, on: Context)
     yield compare("topics of the group", topic, tuple(read), free, Errors.GROUP_SUBSCRIBED_TO_TOPIC)
 
 
-def _respond(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _respond(
+    me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks
+) -> Effects[GroupCoordinator]:
     answer = refused(request, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

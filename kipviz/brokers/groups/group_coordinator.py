@@ -88,7 +88,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     )
 
 
-def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[GroupCoordinator]:
     """Remove the member whose timer expired, or expire unused offsets."""
     if isinstance(timer, GroupRetention | OffsetRetention):
         return group_retention.on_timer(me, timer, on)
@@ -104,7 +104,7 @@ def delays(me: GroupCoordinator) -> tuple[RoleDelay, ...]:
     return (*classic_membership.delays(me), *assignment_interval.delays(me))
 
 
-def on_delay(me: GroupCoordinator, delay: RoleDelay, on: Context) -> Effects:
+def on_delay(me: GroupCoordinator, delay: RoleDelay, on: Context) -> Effects[GroupCoordinator]:
     """Start a generation, or compute the next target."""
     if isinstance(delay, AssignmentInterval):
         return assignment_interval.on_delay(me, delay, on)
@@ -122,7 +122,7 @@ on_state_lost = share_administration.on_state_lost
 @takes(OffsetCommit)
 def on_offset_commit(
     me: GroupCoordinator, request: OffsetCommit, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Commit a group's offsets at once, outside any transaction.
 
     WHEN: commitSync(). CHECKS: the topics exist; a named member exists, at its epoch. Only a group without members
@@ -154,7 +154,7 @@ def on_offset_commit(
 @takes(TxnOffsetCommit)
 def on_txn_offset_commit(
     me: GroupCoordinator, request: TxnOffsetCommit, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Append a group's offsets to a transaction, after adding this partition to it.
 
     CHECKS: whether a member may be named at all (drafts of KIP-447), then that the topics exist, by id since version 6.
@@ -200,13 +200,15 @@ def on_txn_offset_commit(
 
 def on_enlisted(
     me: GroupCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Continue the commits that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
-def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> Effects:
+def on_write_marker(
+    me: GroupCoordinator, marker: WriteMarker, on: Context
+) -> Effects[GroupCoordinator]:
     """Resolve a producer's pending offsets with a control batch in this log.
 
     Errors that mean "not here, not now" reach the transaction coordinator as NOT_LEADER_OR_FOLLOWER, so that it
@@ -237,13 +239,13 @@ def on_write_marker(me: GroupCoordinator, marker: WriteMarker, on: Context) -> E
     )
 
 
-def on_replicated(me: GroupCoordinator, on: Context) -> Effects:
+def on_replicated(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator]:
     """Send the responses that waited for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
 
-def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
+def on_resigned(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator | None]:
     """Respond to all waiting requests that the coordinator has moved."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     enlisting = add_to_transaction.still_waiting(me.enlisting)
@@ -256,14 +258,14 @@ def on_resigned(me: GroupCoordinator, on: Context) -> Effects:
     return with_effects(None, done, *refused)
 
 
-def on_loaded(me: GroupCoordinator, on: Context) -> Effects:
+def on_loaded(me: GroupCoordinator, on: Context) -> Effects[GroupCoordinator]:
     """Load the state: read the whole log."""
     for batch in on.log(me.shard).batches:
         me = replay(me, batch)
     return Effects(me.but(loading=False))
 
 
-def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects:
+def _stage(me: GroupCoordinator, waiting: Enlisting, on: Context) -> Effects[GroupCoordinator]:
     request = waiting.request
     assert isinstance(request, TxnOffsetCommit)
     log = on.log(me.shard)
@@ -390,7 +392,7 @@ def error_for_version(version: int, error: Errors) -> Errors:
     return Errors.ILLEGAL_GENERATION if version < offset_topics.BY_ID and error in newer else error
 
 
-def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
+def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects[GroupCoordinator]:
     """Delete the offsets that groups have committed, or have pending, for a deleted topic.
 
     WHEN: the controller has deleted the topic. DOES: writes a tombstone for each offset. Share groups forget that its
@@ -411,7 +413,9 @@ def on_topic_deleted(me: GroupCoordinator, topic: str, on: Context) -> Effects:
     return with_effects(second.state, first, second)
 
 
-def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+def _go_on(
+    me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context
+) -> Effects[GroupCoordinator]:
     answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
         assert isinstance(waiting.request, TxnOffsetCommit)
@@ -423,7 +427,7 @@ def _go_on(me: GroupCoordinator, waiting: Enlisting, error: Errors, on: Context)
 
 def _reject_waiting(
     me: GroupCoordinator, waiting: Enlisting, checks: Checks, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Reject requests that waited for the addition to the transaction; missing partitions keep their own error."""
     assert isinstance(waiting.request, TxnOffsetCommit)
     lost = offset_topics.unresolved(waiting.request, on.image, on.rules)
@@ -432,6 +436,6 @@ def _reject_waiting(
 
 def _answer(
     me: GroupCoordinator, reply_to: ReplyTo, checks: Checks, lost: tuple[RefusedOffset, ...] = ()
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     told = TxnOffsetCommitResponse(error_of(checks), lost)
     return Effects(me, replies=(Reply(reply_to, told),), checks=checks)

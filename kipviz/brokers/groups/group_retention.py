@@ -50,7 +50,9 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[GroupRetention | OffsetRe
     return tuple(found)
 
 
-def on_timer(me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: Context) -> Effects:
+def on_timer(
+    me: GroupCoordinator, timer: GroupRetention | OffsetRetention, on: Context
+) -> Effects[GroupCoordinator]:
     """Expire unused offsets, and delete the group when it is empty and has none left.
 
     WHEN: offsets.retention.minutes are over, a week by default. CHECKS: no member of the group subscribes to the topic.

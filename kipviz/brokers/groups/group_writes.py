@@ -38,7 +38,7 @@ def written(
     events: tuple[Event, ...],
     reply: Reply | None,
     on: Context,
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Append records and respond when they are replicated; without records, respond when what was read is."""
     log = on.log(me.shard)
     if not records:

@@ -36,7 +36,7 @@ from kipviz.records.placement import topic_of
 @takes(OffsetFetch)
 def on_offset_fetch(
     me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return a group's committed offsets: of the partitions that the request names, or all of them.
 
     WHEN: poll() of a consumer without a position, or listConsumerGroupOffsets(). CHECKS: a member that names itself
@@ -57,7 +57,7 @@ def on_offset_fetch(
 
 def _fetch_named(
     me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return the offsets of named partitions, -1 where nothing is committed.
 
     An offset that was stored with another id of the topic does not count. Source: OffsetMetadataManager.fetchOffsets.
@@ -97,7 +97,7 @@ def _fetch_named(
 
 def _fetch_all(
     me: GroupCoordinator, request: OffsetFetch, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return every committed offset of a group.
 
     ANSWERS: without requireStable, what is replicated, at once. With it, what is in the log once that is replicated,
@@ -126,7 +126,9 @@ def _fetch_all(
     return _respond_when_replicated(me, answer, on).after(checks)
 
 
-def _respond_when_replicated(me: GroupCoordinator, answer: Reply, on: Context) -> Effects:
+def _respond_when_replicated(
+    me: GroupCoordinator, answer: Reply, on: Context
+) -> Effects[GroupCoordinator]:
     waiting, replies = respond_when_replicated(on.log(me.shard), answer)
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies)
 

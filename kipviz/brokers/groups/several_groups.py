@@ -35,7 +35,9 @@ from kipviz.records.placement import CONSUMER_OFFSETS
 DESK = Role.KAFKA_APIS
 
 
-def on_several_groups(me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: Context) -> Effects:
+def on_several_groups(
+    me: KafkaApis, request: OfGroups, reply_to: ReplyTo, on: Context
+) -> Effects[KafkaApis]:
     """Pass each group to its coordinator, and respond once for all of them.
 
     WHEN: an operator describes or deletes several groups that one broker coordinates, or fetches their offsets. CHECKS:
@@ -91,7 +93,7 @@ def waits_for(me: KafkaApis, reply_to: ReplyTo) -> bool:
     return pending is not None and pending.reply_to == reply_to
 
 
-def on_answered(me: KafkaApis, reply: Reply) -> Effects:
+def on_answered(me: KafkaApis, reply: Reply) -> Effects[KafkaApis]:
     """Store one coordinator's result for its group, and respond when it was the last one."""
     source, told = reply.to.source, reply.message
     assert isinstance(told, GroupsResponse), told

@@ -95,7 +95,7 @@ AGAIN = (
 @takes(ShareGroupDescribe)
 def on_share_group_describe(
     me: GroupCoordinator, request: ShareGroupDescribe, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return the members of a share group and their epochs.
 
     WHEN: describeShareGroups(). CHECKS: that there is such a share group, and that the sender may describe every topic
@@ -136,7 +136,7 @@ def on_share_group_describe(
 @takes(DescribeShareGroupOffsets)
 def on_describe_share_group_offsets(
     me: GroupCoordinator, request: DescribeShareGroupOffsets, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return a share group's start offsets and its lag.
 
     WHEN: listShareGroupOffsets(). CHECKS: nothing: an unknown group has no offsets. DOES: asks the share coordinator of
@@ -160,7 +160,7 @@ def on_describe_share_group_offsets(
 @takes(AlterShareGroupOffsets)
 def on_alter_share_group_offsets(
     me: GroupCoordinator, request: AlterShareGroupOffsets, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Change the start offsets of a share group.
 
     WHEN: alterShareGroupOffsets(). CHECKS: the group is a share group, or does not exist yet, and it is empty; the
@@ -206,7 +206,7 @@ def on_alter_share_group_offsets(
 @takes(DeleteShareGroupOffsets)
 def on_delete_share_group_offsets(
     me: GroupCoordinator, request: DeleteShareGroupOffsets, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Delete the offsets of a share group for one topic.
 
     WHEN: deleteShareGroupOffsets(). CHECKS: the group exists and is empty; the topic exists, and has state to delete.
@@ -237,7 +237,7 @@ def on_delete_share_group_offsets(
 
 def on_delete_groups(
     me: GroupCoordinator, request: DeleteGroups, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Delete a share group: first the durable state of its share-partitions, then the group.
 
     WHEN: deleteShareGroups(). CHECKS: the group exists and is empty. ANSWERS: with the first error of a share
@@ -260,7 +260,7 @@ def on_delete_groups(
 
 def on_state_answered(
     me: GroupCoordinator, tag: str, answer: OperatorsStateResponse, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Continue an operator's request when a share coordinator has answered.
 
     DOES: retries with the share-partition's current coordinator, stores the answer, or completes the request with the
@@ -283,7 +283,7 @@ def on_state_lost(
     tag: str,
     message: OperatorsStateRequest | OperatorsStateResponse,
     on: Context,
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Retry at the current share coordinator, because the connection to it broke."""
     found = _waiting_for(me, tag, message)
     if found is None:
@@ -335,7 +335,9 @@ def _find_partition(asked: OperatorsStateRequest | OperatorsStateResponse, on: C
     return _partition(asked.key, on)
 
 
-def _reject(me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _reject(
+    me: GroupCoordinator, request: Message, reply_to: ReplyTo, checks: Checks
+) -> Effects[GroupCoordinator]:
     refusal = Reply(reply_to, refused(request, error_of(checks)))
     return Effects(me, replies=(refusal,), checks=checks)
 
@@ -363,7 +365,7 @@ def _operate(
     records: tuple[Value, ...],
     on: Context,
     results: tuple[PartitionResult, ...] = (),
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Append the records, and send requests to the share coordinators; without requests, complete at once."""
     tag = f"{reply_to.source} {reply_to.incarnation}"
     waiting = Operating(request, reply_to, tag, asked, (), results)
@@ -382,7 +384,7 @@ def _operate(
 
 def _ask(
     me: GroupCoordinator, waiting: Operating, message: OperatorsStateRequest, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Send a request to a share coordinator. Without a leader, the result is an error at once."""
     broker = on.image.leader_of(on.image.home_of(SHARE_GROUP_STATE, message.key))
     if broker != NOBODY:
@@ -401,7 +403,7 @@ def _note_answer(
     asked: OperatorsStateRequest,
     answer: OperatorsStateResponse,
     on: Context,
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     left = tuple(m for m in waiting.asked if m != asked)
     waiting = waiting.but(asked=left, answers=(*waiting.answers, answer))
     if left:
@@ -421,7 +423,7 @@ def _replace_operating(me: GroupCoordinator, tag: str, *now: Operating) -> tuple
     return (*(o for o in me.operating if o.tag != tag), *now)
 
 
-def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
     match done.request:
         case DescribeShareGroupOffsets():
             return _respond_with_offsets(me, done, on)
@@ -435,7 +437,9 @@ def _finish(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
             assert_never(done.request)
 
 
-def _respond_with_offsets(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _respond_with_offsets(
+    me: GroupCoordinator, done: Operating, on: Context
+) -> Effects[GroupCoordinator]:
     found = [ShareOffset(result.partition) for result in done.results]
     for answer in done.answers:
         assert isinstance(answer, ReadShareGroupStateSummaryResponse)
@@ -456,7 +460,7 @@ def _respond_with_offsets(me: GroupCoordinator, done: Operating, on: Context) ->
     return Effects(me, replies=(Reply(done.reply_to, answered),))
 
 
-def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
     """Store which states exist now; a state that a share coordinator rejected is unchanged."""
     request = done.request
     assert isinstance(request, AlterShareGroupOffsets)
@@ -481,7 +485,9 @@ def _altered(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
     return written(me, (record,), (), reply, on).after(checks)
 
 
-def _offsets_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _offsets_deleted(
+    me: GroupCoordinator, done: Operating, on: Context
+) -> Effects[GroupCoordinator]:
     request = done.request
     assert isinstance(request, DeleteShareGroupOffsets)
     results = _result_checks(done, on)
@@ -495,7 +501,7 @@ def _offsets_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effe
     return written(me, records, (), Reply(done.reply_to, answer), on).after(results)
 
 
-def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects:
+def _group_deleted(me: GroupCoordinator, done: Operating, on: Context) -> Effects[GroupCoordinator]:
     """Delete the group's own records, unless a member has joined in the meantime."""
     request = done.request
     assert isinstance(request, DeleteGroups)

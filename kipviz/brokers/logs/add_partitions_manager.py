@@ -28,7 +28,7 @@ from kipviz.messages.transactions.transactions import (
 )
 
 
-def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
+def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects[KafkaApis]:
     """Ask a coordinator about a transaction, or queue the question while an earlier request is in flight.
 
     WHEN: a leader or coordinator here needs a partition in a transaction. CHECKS: whether a question about the same
@@ -66,7 +66,7 @@ def on_question(me: KafkaApis, call: AddOrVerify, on: Context) -> Effects:
 
 def on_answered(
     me: KafkaApis, answer: AddPartitionsToTxnResponse, on: Context, tag: str
-) -> Effects:
+) -> Effects[KafkaApis]:
     """Continue all requests whose transaction was in the response, and send the questions that waited.
 
     WHEN: a coordinator's broker has answered, or the connection to it is lost. DOES: sends all questions that wait for
@@ -81,7 +81,7 @@ def on_answered(
     return done.but(local=told)
 
 
-def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects:
+def _send(me: KafkaApis, broker: int, questions: tuple[Request, ...]) -> Effects[KafkaApis]:
     """Send questions in one request; each broker has at most one in flight."""
     message = AddPartitionsToTxn(tuple(map(_find_transaction, questions)))
     request = questions[0].but(message=message, role=Role.KAFKA_APIS, shard="", tag=str(broker))

@@ -12,7 +12,7 @@ Source: AddPartitionsToTxnManager, UnifiedLog.maybeStartTransactionVerification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from kipviz.brokers.checks import Check, Checks, error_of, in_order, translated
 from kipviz.brokers.context import (
@@ -41,6 +41,9 @@ from kipviz.messages.transactions.transactions import (
     TxnPartitions,
     TxnPartitionsResult,
 )
+
+# The state of the role that is served.
+S = TypeVar("S")
 
 # The error for the client of a coordinator, by the transaction coordinator's error.
 COORDINATOR_ERROR = {
@@ -164,7 +167,7 @@ def question(
     return Request(CHANNEL, broker, AddPartitionsToTxn((asked,)), role, shard, tag)
 
 
-def ask(done: Effects, asked: Request, on: Context) -> Effects:
+def ask(done: Effects[S], asked: Request, on: Context) -> Effects[S]:
     """Send a question, or pass it to the manager that batches this broker's questions (`add_partitions_manager`)."""
     if not on.settings.asks_together:
         return done.but(requests=(*done.requests, asked))
@@ -218,14 +221,14 @@ def answered(
 
 
 def continue_each(
-    me: Any,
+    me: S,
     mine: tuple[Enlisting, ...],
     error: Errors,
     on: Context,
-    go_on: Callable[[Any, Enlisting, Errors, Context], Effects],
-) -> Effects:
+    go_on: Callable[[S, Enlisting, Errors, Context], Effects[S]],
+) -> Effects[S]:
     """Continue every request that waited for an answer, in order, each with the effects of the previous ones."""
-    parts: list[Effects] = []
+    parts: list[Effects[S]] = []
     for waiting in mine:
         part = go_on(me, waiting, error, on.after(*parts))
         me = part.state

@@ -27,7 +27,7 @@ from kipviz.messages.logs.producing import Fetch, FetchResponse, PartitionData
 @takes(Fetch)
 def on_fetch(
     me: PartitionLeader | KafkaApis, request: Fetch, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[PartitionLeader | KafkaApis]:
     """Let the leader of a partition read it, or the leaders of several partitions theirs.
 
     WHEN: a consumer fetches the partitions that this broker leads. CHECKS: that each partition exists and is led here;

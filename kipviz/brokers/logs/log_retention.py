@@ -45,7 +45,7 @@ def timers(me: PartitionLeader, on: Context) -> tuple[LogRetention, ...]:
     return (LogRetention(me.shard),) if replicated else ()
 
 
-def on_timer(me: PartitionLeader, timer: LogRetention, on: Context) -> Effects:
+def on_timer(me: PartitionLeader, timer: LogRetention, on: Context) -> Effects[PartitionLeader]:
     """Delete batches older than log.retention.ms from the front of a log.
 
     WHEN: the oldest batch is that old; a job checks every log.retention.check.interval.ms (5 minutes).

@@ -13,7 +13,7 @@ def timers(me: PartitionLeader, on: Context) -> tuple[RoleTimer, ...]:
     return (*producer_expiry.timers(me, on), *log_retention.timers(me, on))
 
 
-def on_timer(me: PartitionLeader, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: PartitionLeader, timer: RoleTimer, on: Context) -> Effects[PartitionLeader]:
     """Handle the expiry of one of them."""
     if isinstance(timer, LogRetention):
         return log_retention.on_timer(me, timer, on)

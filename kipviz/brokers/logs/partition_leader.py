@@ -104,7 +104,9 @@ class PartitionLeader(Part, frozen=True, cache_hash=True):
     verifications: Verifications = ()
 
 
-def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context) -> Effects:
+def on_produce(
+    me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context
+) -> Effects[PartitionLeader]:
     """Append a producer's batch, after adding the partition to the transaction if it is new there.
 
     WHEN: the producer's sender delivers a batch. CHECKS: the epoch, before the coordinator is asked; then, at the
@@ -139,14 +141,14 @@ def on_produce(me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Con
 
 def on_enlisted(
     me: PartitionLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects:
+) -> Effects[PartitionLeader]:
     """Continue with the batches that waited until the partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.verifying, answer, tag)
     done = add_to_transaction.continue_each(me.but(verifying=rest), mine, answer.error, on, _go_on)
     return done.but(state=_remembering(done.state, answer.producer_id, on))
 
 
-def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
+def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects[PartitionLeader]:
     """Append the batch of one partition of a request for several, or keep it.
 
     WHEN: KafkaApis has a Produce request for several partitions. CHECKS: as for a request of its own; KafkaApis has
@@ -170,7 +172,9 @@ def on_part(me: PartitionLeader, call: AppendPart, on: Context) -> Effects:
     return Effects(me.but(verifying=add_to_transaction.joined(me.verifying, waiting)))
 
 
-def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Effects:
+def on_part_verified(
+    me: PartitionLeader, call: PartVerified, on: Context
+) -> Effects[PartitionLeader]:
     """Continue with a batch of a request for several partitions, because the coordinator has answered.
 
     A batch whose partition was in the transaction before continues whatever the result for the others.
@@ -186,7 +190,9 @@ def on_part_verified(me: PartitionLeader, call: PartVerified, on: Context) -> Ef
     return done.but(state=_remembering(done.state, waiting.producer_id, on))
 
 
-def on_fetch(me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context) -> Effects:
+def on_fetch(
+    me: PartitionLeader, request: Fetch, reply_to: ReplyTo, on: Context
+) -> Effects[PartitionLeader]:
     """Return records of one partition below the LSO (read_committed) or below the high watermark.
 
     CHECKS: that the log has the offset, unless the consumer has no auto.offset.reset here (profile small). ANSWERS: when
@@ -222,7 +228,7 @@ def _fetch_checks(log: logs.PartitionLog, request: Fetch, *, any_offset: bool) -
 @takes(ListOffsets)
 def on_list_offsets(
     me: PartitionLeader, request: ListOffsets, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[PartitionLeader]:
     """Return a partition's start or end offset, or the offset of the first record at or after a timestamp.
 
     WHEN: a consumer has no position, or one that the log does not have. CHECKS: nothing but the leader.
@@ -251,7 +257,9 @@ def on_list_offsets(
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
 
-def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Effects:
+def on_write_marker(
+    me: PartitionLeader, marker: WriteMarker, on: Context
+) -> Effects[PartitionLeader]:
     """End a producer's transaction on this partition with a control batch.
 
     Clause: KIP-98 "Control Messages"; KIP-1228 for the epoch rule.
@@ -273,7 +281,7 @@ def on_write_marker(me: PartitionLeader, marker: WriteMarker, on: Context) -> Ef
     )
 
 
-def on_replicated(me: PartitionLeader, on: Context) -> Effects:
+def on_replicated(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     """Send the responses that waited for the replicas, and serve the fetches that wait for records."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     said = Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
@@ -281,7 +289,7 @@ def on_replicated(me: PartitionLeader, on: Context) -> Effects:
     return with_effects(served.state, said, served)
 
 
-def on_resigned(me: PartitionLeader, on: Context) -> Effects:
+def on_resigned(me: PartitionLeader, on: Context) -> Effects[PartitionLeader | None]:
     """Respond to all waiting requests that the partition has another leader, or was deleted.
 
     Clause: ReplicaManager.getPartitionOrError, when a delayed operation is forced to complete.
@@ -298,7 +306,7 @@ def on_resigned(me: PartitionLeader, on: Context) -> Effects:
     )
 
 
-def _serve(me: PartitionLeader, on: Context) -> Effects:
+def _serve(me: PartitionLeader, on: Context) -> Effects[PartitionLeader]:
     replies, parked = [], []
     for fetch in me.parked:
         read = _read(me, fetch.request, on)
@@ -344,7 +352,7 @@ def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
 
 def _append(
     me: PartitionLeader, request: Produce, reply_to: ReplyTo, on: Context, *, verified: bool
-) -> Effects:
+) -> Effects[PartitionLeader]:
     log = on.log(me.shard)
     enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
     if enough.error is not Errors.NONE:
@@ -382,7 +390,9 @@ def _append(
     )
 
 
-def _go_on(me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+def _go_on(
+    me: PartitionLeader, waiting: Enlisting, error: Errors, on: Context
+) -> Effects[PartitionLeader]:
     """Append a batch that waited for the coordinator, or reject it with the coordinator's error."""
     request = waiting.request
     assert isinstance(request, Produce)
@@ -444,7 +454,7 @@ def _end_verification(me: PartitionLeader, marker: WriteMarker) -> PartitionLead
 
 def _reject_waiting(
     me: PartitionLeader, waiting: tuple[Enlisting, ...], checks: Checks
-) -> tuple[Effects, ...]:
+) -> tuple[Effects[PartitionLeader], ...]:
     rejected = []
     for each in waiting:
         assert isinstance(each.request, Produce)
@@ -452,7 +462,9 @@ def _reject_waiting(
     return tuple(rejected)
 
 
-def _reject(me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks) -> Effects:
+def _reject(
+    me: PartitionLeader, request: Produce, reply_to: ReplyTo, checks: Checks
+) -> Effects[PartitionLeader]:
     means = PRODUCE_ERROR if add_to_transaction.enlists(request) else VERIFIED_ERROR
     error = error_of(checks)
     checks = translated(checks, "error to a producer", None, means.get(error, error))

@@ -41,7 +41,7 @@ from kipviz.messages.transactions.transactions import (
 @takes(Produce)
 def on_produce(
     me: PartitionLeader | KafkaApis, request: Produce, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[PartitionLeader | KafkaApis]:
     """Pass a batch to the leader of its partition, or several batches to theirs.
 
     WHEN: a producer's sender delivers the batches of the partitions that this broker leads. CHECKS: that each partition
@@ -95,7 +95,9 @@ def on_produce(
     )
 
 
-def on_enlisted(me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: str = "") -> Effects:
+def on_enlisted(
+    me: KafkaApis, answer: TxnPartitionsResult, on: Context, tag: str = ""
+) -> Effects[KafkaApis]:
     """Let every leader continue with its batch: the coordinator has answered for each partition."""
     waits = next(each for each in me.asking if each.tag == tag)
     errors = {p: answer.error_of(p) for p in waits.question}

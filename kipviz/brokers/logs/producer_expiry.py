@@ -29,7 +29,7 @@ def timers(me: PartitionLeader, on: Context) -> tuple[ProducerExpiry, ...]:
     return tuple(ProducerExpiry(pid, me.shard) for pid in idle)
 
 
-def on_timer(me: PartitionLeader, timer: ProducerExpiry, on: Context) -> Effects:
+def on_timer(me: PartitionLeader, timer: ProducerExpiry, on: Context) -> Effects[PartitionLeader]:
     """Expire a producer.
 
     WHEN: nothing from it was appended for producer.id.expiration.ms; a job checks every 10 minutes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from kipviz.brokers.checks import Check, Checks, compare
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply
@@ -15,6 +15,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.events import BatchAppended
 from kipviz.messages.message_errors import with_error
 from kipviz.records.batches import ABORT, COMMIT, Batch
+
+# The state of the role that is served.
+S = TypeVar("S")
 
 
 def replicas_check(
@@ -77,7 +80,7 @@ def respond_when_replicated(
     return (WaitingForReplicas(log.end_offset - 1, reply),), ()
 
 
-def reject_write(role: Any, reply: Reply | None) -> Effects:
+def reject_write(role: S, reply: Reply | None) -> Effects[S]:
     """Reject a coordinator's write for lack of replicas: nothing is written, nothing changes.
 
     Source: CoordinatorRuntime, whose write fails with NOT_ENOUGH_REPLICAS; a client gets COORDINATOR_NOT_AVAILABLE

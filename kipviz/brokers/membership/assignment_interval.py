@@ -17,7 +17,9 @@ from kipviz.core.values import Value
 from kipviz.records.consumer_offsets import TargetEpochRecord
 
 
-def begun(done: Effects, records: tuple[Value, ...], group_id: str, on: Context) -> Effects:
+def begun(
+    done: Effects[GroupCoordinator], records: tuple[Value, ...], group_id: str, on: Context
+) -> Effects[GroupCoordinator]:
     """Start the interval of a group if its target was among the records written.
 
     Source: group.consumer.assignment.interval.ms; with 0, the default here, the next target is computed at once.
@@ -25,7 +27,7 @@ def begun(done: Effects, records: tuple[Value, ...], group_id: str, on: Context)
     made = any(isinstance(record, TargetEpochRecord) for record in records)
     if not made or not done.appends or not on.settings.consumer_assignment_interval_ms:
         return done
-    me: GroupCoordinator = done.state
+    me = done.state
     return done.but(state=me.but(fresh=(*me.fresh, group_id)))
 
 
@@ -34,7 +36,9 @@ def delays(me: GroupCoordinator) -> tuple[AssignmentInterval, ...]:
     return tuple(AssignmentInterval(group_id) for group_id in me.fresh)
 
 
-def on_delay(me: GroupCoordinator, delay: AssignmentInterval, on: Context) -> Effects:
+def on_delay(
+    me: GroupCoordinator, delay: AssignmentInterval, on: Context
+) -> Effects[GroupCoordinator]:
     """Allow the next target: the next heartbeat of any member computes it.
 
     Clause: KIP-1263; GroupMetadataManager.canComputeNextTargetAssignment.

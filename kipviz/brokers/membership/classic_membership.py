@@ -72,7 +72,7 @@ NO_ROOM = "the group is full, and others came before it"
 @takes(JoinGroup)
 def on_join_group(
     me: GroupCoordinator, request: JoinGroup, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Add a consumer to the next generation of its group.
 
     WHEN: a consumer joins, or rejoins because the group rebalances.
@@ -98,7 +98,7 @@ def _join_checked(
     reply_to: ReplyTo,
     on: Context,
     checks: Checks,
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Carry out the result of a JoinGroup's checks."""
     error = error_of(checks)
     if error is Errors.GROUP_MAX_SIZE_REACHED:
@@ -160,7 +160,7 @@ def _join_checks(me: GroupCoordinator, request: JoinGroup, on: Context) -> Itera
 @takes(SyncGroup)
 def on_sync_group(
     me: GroupCoordinator, request: SyncGroup, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return a member's assignment from the leader, once it is durable.
 
     WHEN: a member knows its generation. CHECKS: the member and the generation.
@@ -205,7 +205,9 @@ def _not_preparing(group: ClassicGroup) -> Check:
     return compare("group state", None, group.state, not waits, Errors.REBALANCE_IN_PROGRESS)
 
 
-def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> Effects:
+def on_group_stored(
+    me: GroupCoordinator, stored: GroupStored, on: Context
+) -> Effects[GroupCoordinator | None]:
     """Make an assignment valid that is now replicated; if it could not be, the coordinator resigns.
 
     CHECKS: the group still waits for this assignment; a rebalance may have started meanwhile.
@@ -247,7 +249,7 @@ def on_group_stored(me: GroupCoordinator, stored: GroupStored, on: Context) -> E
 @takes(Heartbeat)
 def on_heartbeat(
     me: GroupCoordinator, request: Heartbeat, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Restart a member's session, and answer whether the group rebalances.
 
     CHECKS: the member and its generation. DOES: its session starts over.
@@ -279,7 +281,7 @@ def _heartbeat_checks(me: GroupCoordinator, request: Heartbeat) -> Iterator[Chec
 @takes(LeaveGroup)
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Remove members from the group.
 
     WHEN: a consumer leaves, or an operator removes members. CHECKS: each is a member, or its id is pending. A leaver
@@ -351,7 +353,9 @@ def delays(me: GroupCoordinator) -> tuple[InitialRebalanceDelay, ...]:
     )
 
 
-def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) -> Effects:
+def on_delay(
+    me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context
+) -> Effects[GroupCoordinator]:
     """Start the first generation, or wait once more if a member has joined meanwhile.
 
     Clause: KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule.
@@ -363,7 +367,7 @@ def on_delay(me: GroupCoordinator, delay: InitialRebalanceDelay, on: Context) ->
     return effects(me, group_id, completed(group, on), on)
 
 
-def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[GroupCoordinator]:
     """Remove a member that sent no heartbeat, no JoinGroup or no SyncGroup in time.
 
     The first generation begins with its delay, also if no other member is awaited (maybeCompleteJoinPhase).
@@ -422,7 +426,7 @@ def _first_time(
     request: JoinGroup,
     reply_to: ReplyTo,
     on: Context,
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Return a member id to a consumer without one; a new group is written to the log as empty."""
     group = known or ClassicGroup()
     me = me.but(named=me.named + 1)
@@ -508,5 +512,7 @@ def _replace_static_member(
     return Done(group, replies, written=True, then=Reply(reply_to, answer), checks=checks)
 
 
-def _reject(me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors) -> Effects:
+def _reject(
+    me: GroupCoordinator, request: Message, reply_to: ReplyTo, error: Errors
+) -> Effects[GroupCoordinator]:
     return Effects(me, replies=(Reply(reply_to, refused(request, error)),))

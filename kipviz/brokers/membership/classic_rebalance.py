@@ -147,7 +147,9 @@ def joined(group: ClassicGroup, name: str) -> JoinGroupResponse:
 # -- effects ----------------------------------------------------------------------------------------
 
 
-def effects(me: GroupCoordinator, group_id: str, done: Done, on: Context) -> Effects:
+def effects(
+    me: GroupCoordinator, group_id: str, done: Done, on: Context
+) -> Effects[GroupCoordinator]:
     """Store the group, append its record if there is one, and respond.
 
     The record is not replayed: the state in memory is newer. Source: CoordinatorResult with replayRecords false.

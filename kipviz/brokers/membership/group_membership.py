@@ -59,7 +59,7 @@ DID_NOT_REVOKE = "it did not give up its partitions in time"
 @takes(ConsumerGroupHeartbeat)
 def on_consumer_group_heartbeat(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Add, keep, reconcile or remove a member.
 
     WHEN: a member joins (epoch 0), sends a heartbeat, has revoked partitions, or leaves (epoch -1).
@@ -176,7 +176,7 @@ def _is_full(group: ConsumerGroup, request: ConsumerGroupHeartbeat, on: Context)
 
 def on_leave_group(
     me: GroupCoordinator, request: LeaveGroup, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Remove members on behalf of an operator; members of this protocol leave with a heartbeat.
 
     WHEN: removeMembersFromConsumerGroup(). CHECKS: each is a member.
@@ -214,7 +214,7 @@ def timers(me: GroupCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     return tuple(_running(me))
 
 
-def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[GroupCoordinator]:
     """Remove a member that sent no heartbeat, or did not revoke its partitions in time.
 
     DOES: deletes the member's records and bumps the group's epoch; the next heartbeat of any member decides who gets
@@ -241,7 +241,7 @@ def _running(me: GroupCoordinator) -> dict[RoleTimer, tuple[str, str, str]]:
 
 def _leave(
     me: GroupCoordinator, request: ConsumerGroupHeartbeat, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     group = me.groups[request.group_id]
     member = group.members[request.member_id]
     if request.member_epoch == LEAVING_STATIC:

@@ -50,7 +50,7 @@ CHANNEL = "initializer"
 @takes(ShareGroupHeartbeat)
 def on_share_group_heartbeat(
     me: GroupCoordinator, request: ShareGroupHeartbeat, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Add, keep, reassign or remove a member.
 
     WHEN: a member joins (epoch 0), sends a heartbeat, or leaves (epoch -1).
@@ -107,7 +107,7 @@ def on_share_group_heartbeat(
 
 def on_initialized(
     me: GroupCoordinator, answer: InitializeShareGroupStateResponse, on: Context
-) -> Effects:
+) -> Effects[GroupCoordinator]:
     """Store that the state of a share-partition exists, or that it has to be initialized again.
 
     WHEN: a share coordinator answers InitializeShareGroupState. DOES: the next heartbeat of any member can assign the
@@ -117,12 +117,12 @@ def on_initialized(
     return _write_initialized(me, answer.key, on, there=answer.error is Errors.NONE)
 
 
-def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects:
+def on_initialize_lost(me: GroupCoordinator, key: str, on: Context) -> Effects[GroupCoordinator]:
     """Initialize the state again later, because the connection to the share coordinator broke."""
     return _write_initialized(me, key, on, there=False)
 
 
-def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: GroupCoordinator, timer: RoleTimer, on: Context) -> Effects[GroupCoordinator]:
     """Remove a member whose session expired; the leaders of its partitions are not notified.
 
     Clause: KIP-932 "Member failures" (group.share.session.timeout.ms).
@@ -236,7 +236,9 @@ def _target(group: ShareGroup, group_id: str, on: Context) -> tuple[ShareGroupRe
     return (*changed, ShareGroupTargetEpochRecord(group_id, group.epoch))
 
 
-def _write_initialized(me: GroupCoordinator, key: str, on: Context, *, there: bool) -> Effects:
+def _write_initialized(
+    me: GroupCoordinator, key: str, on: Context, *, there: bool
+) -> Effects[GroupCoordinator]:
     group_id, topic_id, index = key.rsplit(":", 2)
     topic = next((t for t, known in on.image.topic_ids.items() if known == topic_id), "")
     partition, group = f"{topic}-{index}", me.share_groups.get(group_id)

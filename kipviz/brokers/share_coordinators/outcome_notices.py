@@ -66,7 +66,7 @@ def partition_of(key: str, on: Context) -> str:
 @takes(TellShareGroupState)
 def on_tell(
     me: ShareLeader, request: TellShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Apply an outcome that the share coordinator sends.
 
     WHEN: a marker has resolved transactional acknowledgements of a share-partition. CHECKS: it is ACTIVE here, has

@@ -70,7 +70,7 @@ from kipviz.records.share_group_state import (
 @takes(ReadShareGroupState)
 def on_read(
     me: ShareCoordinator, request: ReadShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Return the durable state to a share-partition leader, and fence older leaders.
 
     DOES: appends a new leader epoch to the log. ANSWERS: when everything that it has read is replicated. Clause:
@@ -101,7 +101,7 @@ def on_read(
 @takes(InitializeShareGroupState)
 def on_initialize(
     me: ShareCoordinator, request: InitializeShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Create the state of a share-partition, or create it again at a higher state epoch.
 
     WHEN: a share group gets a new partition. CHECKS: the state epoch, and that the topic exists. DOES: writes a
@@ -132,7 +132,7 @@ def on_initialize(
 @takes(WriteShareGroupState)
 def on_write(
     me: ShareCoordinator, request: WriteShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Append delivery states: as an update, or as a snapshot after many updates.
 
     CHECKS: known, leader epoch, state epoch, topic. DOES: the leader epoch stays the one of the last read.
@@ -169,7 +169,7 @@ def on_write(
 @takes(TxnWriteShareGroupState)
 def on_txn_write(
     me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Make a transactional acknowledgement durable: add this partition to the transaction, then append.
 
     Status: our inference (the repaired design).
@@ -209,13 +209,15 @@ def on_txn_write(
 
 def on_enlisted(
     me: ShareCoordinator, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Continue the transactional acknowledgements that waited until this partition was added to the transaction."""
     mine, rest = add_to_transaction.answered(me.enlisting, answer, tag)
     return add_to_transaction.continue_each(me.but(enlisting=rest), mine, answer.error, on, _go_on)
 
 
-def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> Effects:
+def on_write_marker(
+    me: ShareCoordinator, marker: WriteMarker, on: Context
+) -> Effects[ShareCoordinator]:
     """End a transaction in this log; replaying the marker resolves its transactional acknowledgements.
 
     Status: draft (KIP-1289 has the marker appended here); resolving transactional acknowledgements is our inference.
@@ -247,13 +249,13 @@ def on_write_marker(me: ShareCoordinator, marker: WriteMarker, on: Context) -> E
     )
 
 
-def on_replicated(me: ShareCoordinator, on: Context) -> Effects:
+def on_replicated(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator]:
     """Send the responses that waited for the replicas."""
     now = due(me.waiting, on.log(me.shard).high_watermark)
     return Effects(me.but(waiting=now.waiting), replies=now.replies, local=now.local)
 
 
-def on_resigned(me: ShareCoordinator, on: Context) -> Effects:
+def on_resigned(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator | None]:
     """Respond to all waiting requests that the coordinator has moved."""
     owed = resigned(me.waiting, Errors.NOT_COORDINATOR)
     moved = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),)
@@ -307,7 +309,7 @@ def _reset(
     return me.but(votes=votes)
 
 
-def on_loaded(me: ShareCoordinator, on: Context) -> Effects:
+def on_loaded(me: ShareCoordinator, on: Context) -> Effects[ShareCoordinator]:
     """Load the state: read the whole log.
 
     A release without KIP-1289 does not know the records of transactional acknowledgements and skips them. Source:
@@ -407,7 +409,7 @@ def write(
     reply_to: ReplyTo | None,
     answer: Message | None,
     on: Context,
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Append a record, apply it, and respond when it is replicated, if there is a request to respond to."""
     end = on.log(me.shard).end_offset
     batch = Batch(end, (record,), base_sequence=COORDINATOR_SEQUENCE)
@@ -424,7 +426,7 @@ def write(
     )
 
 
-def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
+def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects[ShareCoordinator]:
     request = waiting.request
     assert isinstance(request, TxnWriteShareGroupState)
     log = on.log(me.shard)
@@ -468,7 +470,9 @@ def _stage(me: ShareCoordinator, waiting: Enlisting, on: Context) -> Effects:
     )
 
 
-def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Effects:
+def _out_of_step(
+    me: ShareCoordinator, batch: Batch, reply: Reply | None
+) -> Effects[ShareCoordinator]:
     """Detect, with the batch already in the log, that the log has more than this coordinator wrote.
 
     The coordinator drops its state and reads its log again. Waiting requests get NOT_COORDINATOR, although the batch is
@@ -490,7 +494,9 @@ def _out_of_step(me: ShareCoordinator, batch: Batch, reply: Reply | None) -> Eff
     return with_effects(done.state, done, *refused)
 
 
-def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+def _go_on(
+    me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context
+) -> Effects[ShareCoordinator]:
     assert isinstance(waiting.request, TxnWriteShareGroupState)
     answered = add_to_transaction.answer_checks(waiting, error)
     if error is Errors.NONE:
@@ -501,7 +507,7 @@ def _go_on(me: ShareCoordinator, waiting: Enlisting, error: Errors, on: Context)
 
 def _reject_waiting(
     me: ShareCoordinator, waiting: tuple[Enlisting, ...], checks: Checks
-) -> tuple[Effects, ...]:
+) -> tuple[Effects[ShareCoordinator], ...]:
     requests = ((w.request, w.reply_to) for w in add_to_transaction.still_waiting(waiting))
     return tuple(
         _answer_stage(me, r, to, checks)
@@ -512,6 +518,6 @@ def _reject_waiting(
 
 def _answer_stage(
     me: ShareCoordinator, request: TxnWriteShareGroupState, reply_to: ReplyTo, checks: Checks
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     answer = TxnWriteShareGroupStateResponse(error_of(checks), request.key)
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

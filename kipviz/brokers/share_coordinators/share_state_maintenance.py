@@ -38,7 +38,7 @@ from kipviz.records.share_group_state import ShareSnapshotRecord, ShareStagedRec
 @takes(DeleteShareGroupState)
 def on_delete(
     me: ShareCoordinator, request: DeleteShareGroupState, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Delete the state of a share-partition.
 
     WHEN: an operator deletes a share group, or its offsets. CHECKS: that the coordinator has loaded its log, and that
@@ -63,7 +63,7 @@ def on_delete(
 @takes(ReadShareGroupStateSummary)
 def on_read_summary(
     me: ShareCoordinator, request: ReadShareGroupStateSummary, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareCoordinator]:
     """Return the start offset of a share-partition and its epochs, without its batches.
 
     WHEN: an operator asks for a group's offsets. CHECKS: that the coordinator has loaded its log, and the topic. DOES:
@@ -87,7 +87,7 @@ def on_read_summary(
     return Effects(me.but(waiting=(*me.waiting, *waiting)), replies=replies, checks=checks)
 
 
-def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects:
+def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effects[ShareCoordinator]:
     """Delete the state of a deleted topic's share-partitions, for every group.
 
     WHEN: the controller has deleted the topic. CHECKS: nothing: neither a leader nor a group, nor whether a
@@ -95,7 +95,7 @@ def on_topic_deleted(me: ShareCoordinator, topic_id: str, on: Context) -> Effect
     for each. ANSWERS: no request.
     Clause: KIP-932; ShareCoordinatorShard.maybeCleanupShareState.
     """
-    parts: list[Effects] = []
+    parts: list[Effects[ShareCoordinator]] = []
     for key in me.states:
         if key.rsplit(":", 2)[1] == topic_id:
             part = write(me, ShareTombstone(key), None, None, on.after(*parts))
@@ -119,7 +119,7 @@ def timers(me: ShareCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     return tuple(found)
 
 
-def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(me: ShareCoordinator, timer: RoleTimer, on: Context) -> Effects[ShareCoordinator]:
     """Prune the log, or repeat the snapshot of an idle share-partition.
 
     Clause: KIP-932 "Share-group state topic" (share.coordinator.state.topic.prune.interval.ms,

@@ -67,7 +67,7 @@ class Catch(Value, frozen=True):
         return not (self.offsets or self.aborted or self.vanished)
 
 
-def serve(me: SharePartition, on: Context) -> Effects:
+def serve(me: SharePartition, on: Context) -> Effects[SharePartition]:
     """Respond to the waiting fetches that can be answered now, first come first served.
 
     A fetch that requests no records, because it closes the session or renews locks, gets none. A fetch that does not

@@ -51,7 +51,7 @@ S = RecordState
 class Copying(Value, frozen=True):
     """The result of an attempt: requests to send, and the offsets that are done for now."""
 
-    effects: Effects
+    effects: Effects[SharePartition]
     finished: tuple[int, ...] = ()
 
 

@@ -52,7 +52,9 @@ from kipviz.records.placement import topic_of
 
 
 @takes(ShareFetch)
-def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
+def on_share_fetch(
+    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context
+) -> Effects[ShareLeader]:
     """Fetch from every partition of a share session, and apply the acknowledgements that came along.
 
     WHEN: a share consumer polls. CHECKS: that a session's first request has no acknowledgements, that a request that
@@ -64,7 +66,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     if not on.simplified.fetches_by_session(reply_to.source):
         return share_partition_leader.on_share_fetch(me, request, reply_to, on)
 
-    def reject(checks: Checks) -> Effects:
+    def reject(checks: Checks) -> Effects[ShareLeader]:
         answer = ShareFetchResponse(error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
@@ -90,7 +92,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
 @takes(ShareAcknowledge)
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Apply acknowledgements of several partitions, each on its own.
 
     WHEN: commitSync() of a consumer with a share session. CHECKS: the session's epoch, then each partition. DOES:
@@ -121,7 +123,7 @@ def rotated(partitions: tuple[str, ...], epoch: int) -> tuple[str, ...]:
     return (*partitions[first:], *partitions[:first])
 
 
-def gathered(done: Effects, on: Context) -> Effects:
+def gathered(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
     """Store which acknowledgements are durable, and respond to the fetches that can be answered now."""
     me: ShareLeader = done.state
     replies: list[Reply] = []
@@ -154,9 +156,9 @@ def _apply_acknowledgements(
     call: SessionCall,
     every: tuple[PartitionAcknowledgements, ...],
     on: Context,
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Apply the acknowledgements of each partition, all or none of them; the call continues to wait."""
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     member_id, to = call.request.member_id, call.reply_to
     for said in every:
         share = me.shares.get(_key(call, said.partition, on))
@@ -196,7 +198,9 @@ def _part_checks(
         yield compare("share-partition in memory", None, there, there, error)
 
 
-def _begin_call(done: Effects, request: ShareFetch, on: Context) -> Effects:
+def _begin_call(
+    done: Effects[ShareLeader], request: ShareFetch, on: Context
+) -> Effects[ShareLeader]:
     """Check for each partition of the last call whether it can be read here, and load those not in memory."""
     me: ShareLeader = done.state
     call = me.waiting[-1]
@@ -204,7 +208,7 @@ def _begin_call(done: Effects, request: ShareFetch, on: Context) -> Effects:
     wanted = session.partitions if request.session_epoch != FINAL_EPOCH else ()
     if not wanted or request.max_records <= 0:
         return done.but(state=_replace_call(me, call, call.but(fetched=())))
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     refused: list[tuple[str, Errors]] = []
     ordered = rotated(wanted, request.session_epoch)
     parts.append(Effects(me, checks=(looked_at("order of partitions", ordered),)))
@@ -248,7 +252,7 @@ def _right_checks(partition: str, call: SessionCall, on: Context) -> Iterator[Ch
         yield compare("rights", source, allowed, allowed, Errors.TOPIC_AUTHORIZATION_FAILED)
 
 
-def _try_acquire(me: ShareLeader, call: SessionCall, on: Context) -> Effects:
+def _try_acquire(me: ShareLeader, call: SessionCall, on: Context) -> Effects[ShareLeader]:
     """Acquire records if there are some, and respond once every acknowledgement has its result."""
     done = Effects(me)
     asked = call.request
@@ -297,7 +301,7 @@ def _ready(
 
 def _acquire_records(
     me: ShareLeader, call: SessionCall, request: ShareFetch, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Acquire records from one partition after the other, up to the requested number."""
     left = request.max_records
     found: list[FetchedPartition] = []

@@ -26,7 +26,9 @@ from kipviz.records.share_group_state import RecordState, StateBatch
 S = RecordState
 
 
-def loaded(me: SharePartition, answer: ReadShareGroupStateResponse, on: Context) -> Effects | None:
+def loaded(
+    me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
+) -> Effects[SharePartition] | None:
     """Load the durable state, or return None if there is no start offset.
 
     What lies between two batches was delivered and never acknowledged, so it is free again. Without a start offset
@@ -105,7 +107,7 @@ def _load_record(batch: StateBatch, limit: int) -> InFlight:
 
 def refreshed(
     me: SharePartition, answer: ReadShareGroupStateResponse, on: Context
-) -> Effects | None:
+) -> Effects[SharePartition] | None:
     """Apply the outcome of transactional acknowledgements that the share coordinator no longer has as pending.
 
     Return None if the state is not the one that this object was loaded from: a reset of the group leaves none of its

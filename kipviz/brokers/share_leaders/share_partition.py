@@ -207,10 +207,10 @@ class ShareLeader(Part, frozen=True, cache_hash=True):
     waiting: tuple[SessionCall, ...] = ()
 
 
-def keep(me: ShareLeader, done: Effects) -> Effects:
+def keep(me: ShareLeader, done: Effects[SharePartition]) -> Effects[ShareLeader]:
     """Store a share-partition's new state among the others."""
-    share: SharePartition = done.state
-    return done.but(state=me.but(shares=me.shares.set(share.key, share)))
+    share = done.state
+    return done.with_state(me.but(shares=me.shares.set(share.key, share)))
 
 
 # -- staging -----------------------------------------------------------------------------------
@@ -426,7 +426,7 @@ def log_start_moved(me: SharePartition, log_start: int) -> tuple[SharePartition,
     return left, tuple(events)
 
 
-def drop_state(me: SharePartition, because: str, error: Errors) -> Effects:
+def drop_state(me: SharePartition, because: str, error: Errors) -> Effects[SharePartition]:
     """Drop the state in memory and respond to the waiting fetches; writes in flight continue.
 
     A queued write without a waiting client is dropped, too.

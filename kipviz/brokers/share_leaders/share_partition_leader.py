@@ -64,7 +64,9 @@ from kipviz.records.share_group_state import RecordState
 # -- handlers, in protocol order --------------------------------------------------------------
 
 
-def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context) -> Effects:
+def on_share_fetch(
+    me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: Context
+) -> Effects[ShareLeader]:
     """Return records to a member and lock them for it; apply the acknowledgements that came along.
 
     WHEN: a share consumer polls. CHECKS: leadership, the share session's epoch (Kafka checks the session first:
@@ -74,7 +76,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     """
     partition, said = request.first.partition, request.first.acknowledgements
 
-    def reject(checks: Checks) -> Effects:
+    def reject(checks: Checks) -> Effects[ShareLeader]:
         answer = reject_fetch(partition, error_of(checks))
         return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)
 
@@ -115,7 +117,7 @@ def on_share_fetch(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo, on: 
     return closed(done, request, reply_to, on)
 
 
-def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects:
+def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effects[ShareLeader]:
     """Continue with a fetch in the next of its partitions; the session was checked before.
 
     WHEN: the previous partition had no records, and the fetch does not wait. ANSWERS: with the first records found; one
@@ -137,7 +139,7 @@ def on_fetch_further(me: ShareLeader, call: FetchFurther, on: Context) -> Effect
 
 def on_share_acknowledge(
     me: ShareLeader, request: ShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Apply acknowledgements of one partition: all of them or none, durable before the response.
 
     Epoch -1 closes the session as well: what the member still holds is released.
@@ -146,7 +148,7 @@ def on_share_acknowledge(
     (only,) = request.partitions
     partition, said = only.partition, only.acknowledgements
 
-    def answered(error: Errors) -> Effects:
+    def answered(error: Errors) -> Effects[ShareLeader]:
         answer = ShareAcknowledgeResponse(Errors.NONE, (PartitionResult(partition, error),))
         return Effects(me, replies=(Reply(reply_to, answer),))
 
@@ -178,7 +180,7 @@ def on_share_acknowledge(
 
 def on_txn_share_acknowledge(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Stage acknowledgements in a transaction: TX_PENDING until a marker decides.
 
     WHEN: sendShareAcknowledgementsToTransaction. CHECKS: leadership, the types, the owner and state of every record.
@@ -205,7 +207,7 @@ def on_txn_share_acknowledge(
 
 def on_enlisted(
     me: ShareLeader, answer: TxnPartitionsResult, on: Context, tag: str = ""
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Stage what waited until its participant was added, or respond for what was staged before that.
 
     Only reached by designs whose share-partition leader adds the participant itself (KIP-1289 as written, and its draft
@@ -217,7 +219,9 @@ def on_enlisted(
     )
 
 
-def on_state_answered(me: ShareLeader, key: str, tag: str, answer: Message, on: Context) -> Effects:
+def on_state_answered(
+    me: ShareLeader, key: str, tag: str, answer: Message, on: Context
+) -> Effects[ShareLeader]:
     """Continue the work that waited for the share coordinator."""
     share = _asking(me, key, tag)
     if share is None:
@@ -244,7 +248,7 @@ def _is_written(answer: Message) -> bool:
     return isinstance(answer, WriteShareGroupStateResponse) and answer.error is Errors.NONE
 
 
-def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
+def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects[ShareLeader]:
     """Retry at the current share coordinator, because the connection to it broke."""
     share = _asking(me, key, tag)
     if share is None:
@@ -256,7 +260,7 @@ def on_state_lost(me: ShareLeader, key: str, tag: str, on: Context) -> Effects:
     return _end_sessions(keep(me, with_effects(served.state, done, served)), on)
 
 
-def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects:
+def on_marker(me: ShareLeader, marker: ApplyMarkerToShares, on: Context) -> Effects[ShareLeader]:
     """Resolve matching transactional acknowledgements in memory: the hook of KIP-1289.
 
     OPEN: marker_reach (which share-partitions), marker_epoch (which transactional acknowledgements), abort_target,
@@ -280,7 +284,7 @@ def on_dead_letter_answered(
     tag: str,
     answer: ProduceResponse | CreateTopicsResponse | None,
     on: Context,
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost.
 
     WHEN: the leader of the dead-letter topic has answered, or the broker asked to create the topic. DOES: archives the
@@ -295,7 +299,7 @@ def on_dead_letter_answered(
     return keep(me, with_effects(served.state, done, served))
 
 
-def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
+def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects[ShareLeader]:
     """Serve the fetches that wait for records, because the high watermark has advanced."""
     parts = []
     for share in me.shares.values():
@@ -309,7 +313,7 @@ def on_replicated(me: ShareLeader, partition: str, on: Context) -> Effects:
 # -- timers ------------------------------------------------------------------------------------
 
 
-def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects:
+def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects[ShareLeader]:
     """Release the records of an acquisition whose member was too slow.
 
     Memory first, then one write whose failure is ignored. Clause: KIP-932 "acquisition lock";
@@ -320,7 +324,7 @@ def on_lock_expiry(me: ShareLeader, key: str, lock: int, on: Context) -> Effects
     return keep(me, with_effects(served.state, expired, served))
 
 
-def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
+def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects[ShareLeader]:
     """Ask the share coordinator for the outcome of transactional acknowledgements. Status: our inference."""
     share = me.shares[key]
     pending = (offset for offset, _ in share_partition.pending_cells(share))
@@ -331,13 +335,13 @@ def on_refresh(me: ShareLeader, key: str, on: Context) -> Effects:
 # -- sessions and leadership -------------------------------------------------------------------
 
 
-def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
+def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects[ShareLeader]:
     """Release what a member holds, because its connection broke.
 
     When no member of a group is left on this broker, all its share-partitions are dropped from memory. OPEN: eviction.
     Clause: ShareSessionCache, SharePartitionManager.ShareGroupListenerImpl.
     """
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     groups = [me.closed[source]] if source in me.closed else []
     closing = tuple(c for c in me.closing if c.reply_to.source != source)
     me = me.but(closed=me.closed.without(source), closing=closing)
@@ -357,7 +361,7 @@ def on_disconnected(me: ShareLeader, source: str, on: Context) -> Effects:
     return with_effects(me, *parts)
 
 
-def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
+def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects[ShareLeader]:
     """Drop a share-partition whose source partition has another leader, or none, and respond to its waiting fetches.
 
     Clause: SharePartitionManager.SharePartitionListener (onBecomingFollower, onDeleted).
@@ -372,7 +376,9 @@ def on_leadership_lost(me: ShareLeader, partition: str, on: Context) -> Effects:
     return done
 
 
-def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects) -> Effects:
+def drop(
+    me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects[ShareLeader]
+) -> Effects[ShareLeader]:
     """Drop a share-partition: locks, counts of the unacknowledged, and transactional acknowledgements in memory.
 
     The object is kept while a response of the share coordinator is outstanding.
@@ -387,9 +393,9 @@ def drop(me: ShareLeader, key: str, because: str, error: Errors, so_far: Effects
     return with_effects(left.state, so_far, left)
 
 
-def on_image_changed(me: ShareLeader, on: Context) -> Effects:
+def on_image_changed(me: ShareLeader, on: Context) -> Effects[ShareLeader]:
     """Send the requests that waited because the share coordinator's partition had no leader."""
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     for share in me.shares.values():
         part = keep(me, share_writes.send(share, on))
         me = part.state
@@ -404,12 +410,12 @@ def on_image_changed(me: ShareLeader, on: Context) -> Effects:
 # -- pieces ------------------------------------------------------------------------------------
 
 
-def _leave(me: ShareLeader, done: Effects) -> Effects:
+def _leave(me: ShareLeader, done: Effects[SharePartition]) -> Effects[ShareLeader]:
     """Keep the rest of a dropped share-partition while its writes are in progress."""
-    share: SharePartition = done.state
+    share = done.state
     place = (share.key, share.incarnation)
     leaving = me.leaving.set(place, share) if share.writes else me.leaving.without(place)
-    return done.but(state=me.but(leaving=leaving))
+    return done.with_state(me.but(leaving=leaving))
 
 
 def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
@@ -421,14 +427,17 @@ def _asking(me: ShareLeader, key: str, tag: str) -> SharePartition | None:
 
 
 def closed(
-    done: Effects, request: ShareFetch | ShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
+    done: Effects[ShareLeader],
+    request: ShareFetch | ShareAcknowledge,
+    reply_to: ReplyTo,
+    on: Context,
+) -> Effects[ShareLeader]:
     """Close a session after its last request, once the acknowledgements in it are durable or failed."""
     last = Closing(request.group_id, request.member_id, reply_to)
     return _end_sessions(done.but(state=done.state.but(closing=(*done.state.closing, last))), on)
 
 
-def _end_sessions(done: Effects, on: Context) -> Effects:
+def _end_sessions(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
     """End the sessions whose last request no longer waits for the share coordinator.
 
     The connection is remembered until it breaks; then the broker checks whether the group has another member here.
@@ -448,13 +457,13 @@ def _end_sessions(done: Effects, on: Context) -> Effects:
 
 def _release(
     me: ShareLeader, group_id: str, member_id: str, on: Context, but: ReplyTo | None = None
-) -> Effects:
+) -> Effects[ShareLeader]:
     """End a member's session: its records are released, and its fetches are dropped.
 
     The fetch that closes the session is still answered.
     """
     me = me.but(sessions=me.sessions.without((group_id, member_id)))
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     for share in me.shares.values():
         if share.group_id != group_id:
             continue
@@ -471,7 +480,7 @@ def _release(
 
 def ensure(
     me: ShareLeader, key: str, group_id: str, partition: str, on: Context
-) -> tuple[SharePartition, Effects]:
+) -> tuple[SharePartition, Effects[SharePartition]]:
     """Return the share-partition; a new one starts to load its durable state."""
     known = me.shares.get(key)
     if known is not None:
@@ -490,7 +499,7 @@ def _in_memory(said: Sequence[object], known: bool, otherwise: Errors) -> Checks
     return (compare("share-partition in memory", None, known, known, otherwise),) if said else ()
 
 
-def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects:
+def _drop_group(me: ShareLeader, group_id: str, on: Context) -> Effects[ShareLeader]:
     done = Effects(me)
     for key, share in me.shares.items():
         pending = any(r.state is RecordState.TX_PENDING for r in share.records.values())

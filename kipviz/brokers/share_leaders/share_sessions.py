@@ -105,7 +105,7 @@ def with_partitions(me: ShareLeader, request: ShareFetch) -> ShareLeader:
     return me.but(sessions=me.sessions.set(who, session.but(partitions=left)))
 
 
-def keep_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects:
+def keep_waiting(me: ShareLeader, request: ShareFetch, reply_to: ReplyTo) -> Effects[ShareLeader]:
     """Keep a fetch waiting for which there is no room, so that its client does not retry at once.
 
     Clause: KIP-932 "Share sessions"; KafkaApis.handleShareFetchRequest, createIdleShareFetchTimerTask.
@@ -119,7 +119,7 @@ def delays(me: ShareLeader) -> tuple[RefusedFetchWait, ...]:
     return tuple(RefusedFetchWait(waits.member_id) for waits in me.refused)
 
 
-def on_delay(me: ShareLeader, delay: RefusedFetchWait, on: Context) -> Effects:
+def on_delay(me: ShareLeader, delay: RefusedFetchWait, on: Context) -> Effects[ShareLeader]:
     """Reject a fetch that has waited, without checking whether there is room by now."""
     waits = next(w for w in me.refused if delay.member_id == w.member_id)
     error = Errors.SHARE_SESSION_LIMIT_REACHED

@@ -108,7 +108,7 @@ def acknowledge(
     on: Context,
     *,
     with_fetch: bool,
-) -> tuple[Effects, Errors]:
+) -> tuple[Effects[SharePartition], Errors]:
     """Apply a member's acknowledgements of one partition, all or none of them.
 
     They are validated (`share_validation`). Offsets below the SPSO are skipped. If nothing has to be made durable the
@@ -157,7 +157,9 @@ def acknowledge(
     return done.but(events=tuple(events)).after(checks), Errors.NONE
 
 
-def _reject_all(me: SharePartition, renewed: list[int], member_id: str, checks: Checks) -> Effects:
+def _reject_all(
+    me: SharePartition, renewed: list[int], member_id: str, checks: Checks
+) -> Effects[SharePartition]:
     """Leave everything unchanged, except for locks that were renewed before the rejection."""
     if not renewed:
         return Effects(me, checks=checks)
@@ -210,7 +212,7 @@ def stage(
     reply_to: ReplyTo,
     events: tuple[Event, ...],
     on: Context,
-) -> Effects:
+) -> Effects[SharePartition]:
     """Make a transactional acknowledgement durable. Status: our inference (the repaired design)."""
     message = TxnWriteShareGroupState(
         me.key,
@@ -237,7 +239,7 @@ def stage_as_state(
     on: Context,
     *,
     enlists: bool = False,
-) -> Effects:
+) -> Effects[SharePartition]:
     """Make a transactional acknowledgement durable as delivery state 5, by an ordinary write of the state.
 
     The response waits for it; a failed write returns the records. With a dead-letter queue the batch says that a commit
@@ -271,13 +273,13 @@ def stage_again(
     )
 
 
-def read(me: SharePartition, purpose: str, on: Context) -> Effects:
+def read(me: SharePartition, purpose: str, on: Context) -> Effects[SharePartition]:
     """Read the durable state, to load the share-partition or to learn an outcome."""
     message = ReadShareGroupState(me.key, me.leader_epoch)
     return _enqueue(me, PendingWrite(purpose, message), on)
 
 
-def expire(me: SharePartition, lock: int, on: Context) -> Effects:
+def expire(me: SharePartition, lock: int, on: Context) -> Effects[SharePartition]:
     """Release what is held under a lock; memory first, then a write whose failure is ignored."""
     changes, records = [], me.records
     for offset, before in me.records.items():
@@ -295,7 +297,7 @@ def expire(me: SharePartition, lock: int, on: Context) -> Effects:
     return _change(me.but(records=records), changes, LOCK_RAN_OUT, NOTE, on).after(looked)
 
 
-def release(me: SharePartition, member_id: str, on: Context) -> Effects:
+def release(me: SharePartition, member_id: str, on: Context) -> Effects[SharePartition]:
     """Release what a departed member holds; transactional acknowledgements stay.
 
     It is a RELEASE by the broker: if the write fails the member has the records again, until their lock expires.
@@ -314,7 +316,9 @@ def release(me: SharePartition, member_id: str, on: Context) -> Effects:
     return _write(me.but(records=records), write, on).but(events=tuple(events))
 
 
-def apply_marker(me: SharePartition, marker: ApplyMarkerToShares, on: Context) -> Effects:
+def apply_marker(
+    me: SharePartition, marker: ApplyMarkerToShares, on: Context
+) -> Effects[SharePartition]:
     """Resolve the transactional acknowledgements that belong to a marker (the hook of KIP-1289, draft)."""
     changes = []
     checks: Checks = ()
@@ -352,7 +356,7 @@ def _change(
     because: str,
     purpose: str,
     on: Context,
-) -> Effects:
+) -> Effects[SharePartition]:
     """Change records in memory at once, then write that to the share coordinator."""
     if not changes:
         return Effects(me)
@@ -372,7 +376,7 @@ def _change(
 _NOTHING = Message()
 
 
-def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
+def _write(me: SharePartition, write: PendingWrite, on: Context) -> Effects[SharePartition]:
     """Write the state of some records, and with it the current start offset."""
     return _enqueue(me, write.but(message=_state_write(me, write.offsets)), on)
 
@@ -385,12 +389,12 @@ def _state_write(me: SharePartition, offsets: tuple[int, ...]) -> WriteShareGrou
     )
 
 
-def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects:
+def _enqueue(me: SharePartition, write: PendingWrite, on: Context) -> Effects[SharePartition]:
     me = me.but(writes=(*me.writes, write))
     return Effects(me) if me.on_wire else send(me, on)
 
 
-def send(me: SharePartition, on: Context) -> Effects:
+def send(me: SharePartition, on: Context) -> Effects[SharePartition]:
     """Send the first waiting request; without a leader it keeps waiting."""
     if not me.writes or me.on_wire:
         return Effects(me)
@@ -404,7 +408,9 @@ def send(me: SharePartition, on: Context) -> Effects:
     )
 
 
-def resend(me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION) -> Effects:
+def resend(
+    me: SharePartition, on: Context, error: Errors = Errors.NETWORK_EXCEPTION
+) -> Effects[SharePartition]:
     """Repeat the request that was in flight, up to the persister's limit, then fail it with an error."""
     write, me = me.writes[0], me.but(on_wire=False)
     if _tried_enough(write):
@@ -421,7 +427,9 @@ def _tried_enough(write: PendingWrite) -> bool:
     return write.attempts >= ATTEMPTS_MAX and write.purpose not in share_partition.READS
 
 
-def on_answer(me: SharePartition, answer: Message, on: Context) -> tuple[Effects, Errors]:
+def on_answer(
+    me: SharePartition, answer: Message, on: Context
+) -> tuple[Effects[SharePartition], Errors]:
     """Complete the work that waited for the share coordinator.
 
     An error beside the effects means that this object is no longer valid: another leader or another state epoch fenced
@@ -508,7 +516,7 @@ def _drop_error(write: PendingWrite, error: Errors) -> Errors:
 
 def on_dead_letter(
     me: SharePartition, answer: ProduceResponse | CreateTopicsResponse | None, on: Context
-) -> Effects:
+) -> Effects[SharePartition]:
     """Continue after an attempt to copy records to the dead-letter queue; None: its response is lost."""
     return (
         _write_copied(share_dead_letters.answered(me, answer, on), on)
@@ -517,7 +525,7 @@ def on_dead_letter(
     )
 
 
-def _write_copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
+def _write_copied(copying: share_dead_letters.Copying, on: Context) -> Effects[SharePartition]:
     """Write to the share coordinator which records are archived now, whatever the result."""
     done = copying.effects
     if not copying.finished:
@@ -528,7 +536,7 @@ def _write_copied(copying: share_dead_letters.Copying, on: Context) -> Effects:
 
 def _fail_write(
     me: SharePartition, write: PendingWrite, error: Errors, on: Context, because: Checks = ()
-) -> Effects:
+) -> Effects[SharePartition]:
     """Complete the work that waited for a failed write; a staging gets another error (our inference)."""
     checks = because or _check_answer(me, write, error)
     if write.purpose == "stage":

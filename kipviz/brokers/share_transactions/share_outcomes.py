@@ -38,7 +38,7 @@ def begun(me: SharePartition, offsets: tuple[int, ...]) -> SharePartition:
     return me.but(records=records)
 
 
-def awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects:
+def awaited(me: ShareLeader, marker: ApplyMarkerToShares) -> Effects[ShareLeader]:
     """Report to the request with the marker the share-partitions that it waits for, if any.
 
     A repeated marker waits for the writes that the earlier one started.

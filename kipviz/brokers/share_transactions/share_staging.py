@@ -78,7 +78,7 @@ def _epochs(log: PartitionLog, request: TxnShareAcknowledge) -> tuple[tuple[int,
 
 def answered(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, checks: Checks
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Respond to a staging at once: it changes nothing, or nothing more."""
     answer = staging_result(request.only.partition, error_of(checks))
     return Effects(me, replies=(Reply(reply_to, answer),), checks=checks)

@@ -46,7 +46,7 @@ def add_then_stage(
     reply_to: ReplyTo,
     on: Context,
     checks: Checks,
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Add the participant and then stage, or the other way round, or only stage if nothing is to be added.
 
     OPEN: participant, participant_order.
@@ -83,7 +83,7 @@ def enlist(
     reply_to: ReplyTo,
     on: Context,
     checks: Checks,
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Ask a transaction coordinator to add the participant; the request waits. OPEN: enlistment."""
     waiting = participants(share, request, reply_to, on)
     waiting = add_to_transaction.number_question(me.staging, waiting, on)
@@ -100,7 +100,7 @@ def enlist(
     return add_to_transaction.ask(waits, asked, on)
 
 
-def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects:
+def go_on(me: ShareLeader, waiting: Enlisting, error: Errors, on: Context) -> Effects[ShareLeader]:
     """Stage what waited until its participant was added, if the records' current states allow it.
 
     What was staged before that stays staged, whatever the coordinator answers.
@@ -132,7 +132,7 @@ def staged(
     on: Context,
     *,
     enlists: bool = False,
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Stage what may be staged now: as delivery state 5 in the durable state, or in memory alone.
 
     With `enlists` the participant is added after that, and the response waits for it. OPEN: staged_acks, vote_form.
@@ -150,7 +150,7 @@ def staged(
 
 def stage_again(
     me: ShareLeader, share: SharePartition, request: TxnShareAcknowledge, reply_to: ReplyTo
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Respond to an equal second staging that the design accepts; it waits for an acknowledgement in progress."""
     ongoing = any(share.records[o].ongoing for o in offsets_of(request.only.acknowledgements))
     if not ongoing:

@@ -28,7 +28,7 @@ from kipviz.messages.transactions.transactions import PartitionResult
 @takes(TxnShareAcknowledge)
 def on_txn_share_acknowledge(
     me: ShareLeader, request: TxnShareAcknowledge, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[ShareLeader]:
     """Split a staging and pass each partition of it to the leader.
 
     WHEN: sendShareAcknowledgementsToTransaction. CHECKS: nothing of its own. DOES: stores the call until all parts have
@@ -38,7 +38,7 @@ def on_txn_share_acknowledge(
     if len(request.partitions) == 1:
         return share_partition_leader.on_txn_share_acknowledge(me, request, reply_to, on)
     me = me.but(calls=(*me.calls, StagingCall(reply_to, request)))
-    parts: list[Effects] = []
+    parts: list[Effects[ShareLeader]] = []
     for named in request.partitions:
         alone = request.but(partitions=(named,))
         done = share_partition_leader.on_txn_share_acknowledge(me, alone, reply_to, on)
@@ -47,9 +47,9 @@ def on_txn_share_acknowledge(
     return with_effects(me, *parts)
 
 
-def gathered(done: Effects, on: Context) -> Effects:
+def gathered(done: Effects[ShareLeader], on: Context) -> Effects[ShareLeader]:
     """Collect the results of parts, and send one response once all are known."""
-    me: ShareLeader = done.state
+    me = done.state
     replies: list[Reply] = []
     events: list[Event] = []
     checks: list[Check] = []

@@ -11,7 +11,6 @@ NOT MODELLED: that a transaction is listed only when it took longer than the fil
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.authorizer import seen
 from kipviz.brokers.checks import (
@@ -26,6 +25,7 @@ from kipviz.brokers.checks import (
 from kipviz.brokers.context import Context, Effects, LocalCall, Reply, ReplyTo
 from kipviz.brokers.handling import takes
 from kipviz.brokers.local_calls import ListedHere, ListHere
+from kipviz.brokers.logs.partition_leader import PartitionLeader
 from kipviz.brokers.logs.partition_log import ProducerEntry
 from kipviz.brokers.membership.patterns import BadPattern, compiled
 from kipviz.brokers.transactions.transaction_metadata import TransactionMetadata
@@ -94,7 +94,9 @@ def _listing_checks(
     yield looked_at("transactional ids known", len(me.transactions))
 
 
-def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Effects:
+def on_list_here(
+    me: TransactionCoordinator, call: ListHere, on: Context
+) -> Effects[TransactionCoordinator]:
     """Return to KafkaApis of this broker the transactional ids that are coordinated here."""
     assert isinstance(call.request, ListTransactions)
     answer, checks = listing(me, call.request, on)
@@ -105,7 +107,7 @@ def on_list_here(me: TransactionCoordinator, call: ListHere, on: Context) -> Eff
 @takes(DescribeTransactions)
 def on_describe_transactions(
     me: TransactionCoordinator, request: DescribeTransactions, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Return the state of a transactional id to an operator.
 
     WHEN: an admin client asks the coordinator. CHECKS: loading, whether the id is known. DOES: nothing. ANSWERS: state,
@@ -149,8 +151,8 @@ def _describe_checks(me: TransactionCoordinator, name: str) -> Iterator[Check]:
 
 @takes(DescribeProducers)
 def on_describe_producers(
-    me: Any, request: DescribeProducers, reply_to: ReplyTo, on: Context
-) -> Effects:
+    me: PartitionLeader, request: DescribeProducers, reply_to: ReplyTo, on: Context
+) -> Effects[PartitionLeader]:
     """Return the producers in the log of a partition to an operator.
 
     WHEN: an admin client asks the leader. CHECKS: nothing but the leader. DOES: nothing. ANSWERS: for each producer its

@@ -31,7 +31,7 @@ from kipviz.records.transaction_state import GroupAssignmentRecord, TransactionS
 @takes(InitProducerIdOfGroup)
 def on_init_producer_id_of_group(
     me: TransactionCoordinator, request: InitProducerIdOfGroup, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Return an identity for a generation of a producer's group, and fence earlier generations.
 
     WHEN: a member has been assigned partitions, before it fetches their committed offsets. CHECKS: all brokers support
@@ -81,7 +81,7 @@ def _checks(
 
 def _log_assignment(
     me: TransactionCoordinator, request: InitProducerIdOfGroup, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Log a producer's assignment, unless it is unchanged."""
     assert request.transactional_id is not None, "refused before"
     record = GroupAssignmentRecord(

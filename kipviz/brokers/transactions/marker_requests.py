@@ -15,7 +15,7 @@ into one request, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from kipviz.brokers.context import Context, Effects, MarkersOf, with_effects
 from kipviz.brokers.transactions import transaction_coordinator
@@ -28,17 +28,20 @@ from kipviz.messages.transactions.transactions import (
     WriteTxnMarkersResponse,
 )
 
+# The marker of a transaction, or its result.
+M = TypeVar("M", bound=TxnMarker | TxnMarkerResult)
+
 
 def on_markers_answered(
     me: TransactionCoordinator, response: WriteTxnMarkersResponse, tag: MarkersOf, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Handle the results of each transaction of a request.
 
     WHEN: a broker answers WriteTxnMarkers. CHECKS and DOES: for each transaction what
     `transaction_coordinator.on_markers_answered` does. ANSWERS: no request.
     Clause: KIP-98 "WriteTxnMarkerRequest"; TransactionMarkerRequestCompletionHandler.onComplete.
     """
-    return _each(me, response, tag, on, transaction_coordinator.on_markers_answered)
+    return _each(me, response.markers, tag, on, transaction_coordinator.on_markers_answered)
 
 
 def on_markers_lost(
@@ -46,20 +49,21 @@ def on_markers_lost(
     lost: WriteTxnMarkers | WriteTxnMarkersResponse,
     tag: MarkersOf,
     on: Context,
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Send the markers of each transaction again after a connection broke, before or after the response."""
-    return _each(me, lost, tag, on, transaction_coordinator.on_markers_lost)
+    return _each(me, lost.markers, tag, on, transaction_coordinator.on_markers_lost)
 
 
 def _each(
     me: TransactionCoordinator,
-    message: WriteTxnMarkers | WriteTxnMarkersResponse,
+    markers: tuple[M, ...],
     tag: MarkersOf,
     on: Context,
-    handler: Callable[[TransactionCoordinator, Any, MarkersOf, Context], Effects],
-) -> Effects:
-    parts: list[Effects] = []
-    markers: tuple[TxnMarker | TxnMarkerResult, ...] = message.markers
+    handler: Callable[
+        [TransactionCoordinator, M, MarkersOf, Context], Effects[TransactionCoordinator]
+    ],
+) -> Effects[TransactionCoordinator]:
+    parts: list[Effects[TransactionCoordinator]] = []
     for place, each in enumerate(markers):
         mine = _tag_of(me, each.producer_id, tag) if place else tag
         part = handler(me, each, mine, on.after(*parts))

@@ -32,7 +32,7 @@ def on_add_partitions(
     request: AddPartitionsToTxn,
     reply_to: ReplyTo,
     on: Context,
-) -> Effects:
+) -> Effects[TransactionCoordinator | KafkaApis]:
     """Pass a question to the coordinator of its transaction, or several questions to theirs.
 
     WHEN: a broker asks about the transactions of several producers. CHECKS: for each that its partitions exist, and

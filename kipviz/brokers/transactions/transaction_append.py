@@ -6,7 +6,7 @@ WHERE IN KAFKA: the callbacks of TransactionStateManager.appendTransactionToLog.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 from kipviz.brokers.checks import error_of
 from kipviz.brokers.context import NOBODY, Context, Effects, MarkersOf, Reply, ReplyTo, Request
@@ -45,6 +45,9 @@ from kipviz.records.transaction_state import (
     TransactionRecord,
     TransactionState,
 )
+
+# The state of the role that is served.
+S = TypeVar("S")
 
 # What ends a transaction without its producer: InitProducerId, and a timer.
 FENCING = ("fence", "timeout")
@@ -105,7 +108,7 @@ def dated(
     return wait.but(record=record), written
 
 
-def nameless(role: Any, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects:
+def nameless(role: S, request: InitProducerId, reply_to: ReplyTo, on: Context) -> Effects[S]:
     """Return an identity that is not stored to a producer without a transactional id.
 
     Any broker does that, and logs nothing: TransactionCoordinator.handleInitProducerId.
@@ -209,7 +212,7 @@ def markers_of(
     return tuple(requests), tuple(sent), nobody
 
 
-def gathered(done: Effects) -> Effects:
+def gathered(done: Effects[S]) -> Effects[S]:
     """Merge the markers of several transactions that one step sends to one broker into one request.
 
     Its tag is the first one's; the others are found by their producer ids. Source:

@@ -94,7 +94,7 @@ on_loaded, on_resigned = transaction_state_manager.on_loaded, transaction_state_
 @takes(InitProducerId, InitProducerId2Pc)
 def on_init_producer_id(
     me: TransactionCoordinator, request: InitProducerId, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Return an identity to a producer and fence the previous one.
 
     WHEN: a producer starts, or recovers. CHECKS: KIP-939's fields, the timeout, loading, a transition in progress, a
@@ -107,7 +107,7 @@ def on_init_producer_id(
         return nameless(me, request, reply_to, on)
     answer = answer_to(request)
 
-    def reject(checks: Checks) -> Effects:
+    def reject(checks: Checks) -> Effects[TransactionCoordinator]:
         checks = version_checks(request.version, checks, since=4)
         return Effects(me, replies=(Reply(reply_to, answer(error_of(checks))),), checks=checks)
 
@@ -130,9 +130,7 @@ def on_init_producer_id(
     if error_of(checks) is not Errors.NONE:
         return reject(checks)
     identity = next_identity(known, request, fresh)
-    record = record_of(
-        known,
-        S.EMPTY,
+    record = record_of(known, S.EMPTY).but(
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
         partitions=(),
@@ -155,7 +153,7 @@ def on_init_producer_id(
 
 def on_add_partitions(
     me: TransactionCoordinator, request: AddPartitionsToTxn, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Add partitions to a transaction, so that its markers will reach them, or verify them.
 
     WHEN: a partition leader or coordinator is about to append the first batch of a transaction; below version 4: a
@@ -186,7 +184,7 @@ def on_add_partitions(
 @takes(AddOffsetsToTxn)
 def on_add_offsets(
     me: TransactionCoordinator, request: AddOffsetsToTxn, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Add the partition that holds a group's offsets to the transaction, at a client's request.
 
     WHEN: a client of transaction version 0 or 1 is about to send TxnOffsetCommit. CHECKS and DOES: as for data.
@@ -212,7 +210,7 @@ def on_add_offsets(
 @takes(EndTxn)
 def on_end_txn(
     me: TransactionCoordinator, request: EndTxn, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Decide a transaction.
 
     WHEN: the producer commits or aborts. CHECKS: `ending_checks`, in Kafka's order for version 5: a transition in
@@ -222,7 +220,9 @@ def on_end_txn(
     Clause: KIP-98 "EndTxnRequest"; KIP-890 "EndTxn v5", TransactionCoordinator.endTransaction.
     """
 
-    def answer(checks: Checks, producer_id: int = -1, producer_epoch: int = -1) -> Effects:
+    def answer(
+        checks: Checks, producer_id: int = -1, producer_epoch: int = -1
+    ) -> Effects[TransactionCoordinator]:
         checks = version_checks(request.version, checks)
         response = EndTxnResponse(error_of(checks), producer_id, producer_epoch)
         return Effects(me, replies=(Reply(reply_to, response),), checks=checks)
@@ -244,7 +244,7 @@ def on_end_txn(
 
 def on_markers_answered(
     me: TransactionCoordinator, response: TxnMarkerResult, tag: MarkersOf, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Remove the partitions that have their marker, and resend it to the others.
 
     WHEN: a broker answers WriteTxnMarkers. CHECKS: that this coordinator sent the request, not an earlier one on the
@@ -270,7 +270,7 @@ def on_markers_lost(
     lost: TxnMarker | TxnMarkerResult,
     tag: MarkersOf,
     on: Context,
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Send a marker again after a connection broke, before or after the response."""
     known = _sending(me, tag)
     if known is None:
@@ -280,9 +280,9 @@ def on_markers_lost(
     return send_markers(me, known.but(sent=kept), again, on)
 
 
-def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects:
+def on_image_changed(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoordinator]:
     """Send markers that waited for a leader, and complete what could not be logged for lack of replicas."""
-    parts: list[Effects] = []
+    parts: list[Effects[TransactionCoordinator]] = []
     for known in me.transactions.values():
         if needs_image(known, me.waiting):
             part = send_markers(me, known.but(to_send=()), known.to_send, on.after(*parts))
@@ -307,7 +307,9 @@ def why_no_timeout(me: TransactionCoordinator, transactional_id: str) -> str | N
     return why_not_timed_out(known)
 
 
-def on_timeout(me: TransactionCoordinator, transactional_id: str, on: Context) -> Effects:
+def on_timeout(
+    me: TransactionCoordinator, transactional_id: str, on: Context
+) -> Effects[TransactionCoordinator]:
     """Abort a transaction that took longer than transaction.timeout.ms, and fence its producer."""
     known = me.transactions[transactional_id]
     return _fence(me, known, "timeout", None, on)
@@ -327,7 +329,9 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     return tuple(TransactionalIdExpiry(t.transactional_id) for t in idle)
 
 
-def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(
+    me: TransactionCoordinator, timer: RoleTimer, on: Context
+) -> Effects[TransactionCoordinator]:
     """Fail an append, or expire a transactional id: log its tombstone; it cannot be used meanwhile (DEAD).
 
     Clause: KIP-98 transactional.id.expiration.ms, TransactionStateManager.removeExpiredTransactionalIds.
@@ -340,7 +344,7 @@ def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effec
         return failed.but(given_up=((me.shard, wait.offset),))
     assert isinstance(timer, TransactionalIdExpiry), timer
     known = me.transactions[timer.transactional_id]
-    record = record_of(known, S.DEAD, partitions=())
+    record = record_of(known, S.DEAD).but(partitions=())
     wait = PendingAppend(next_offset(me, on), record, known.last_producer_epoch, "expire")
     return append_record(me, known, wait, on)
 
@@ -358,7 +362,7 @@ def _sending(me: TransactionCoordinator, tag: MarkersOf) -> TransactionMetadata 
 
 def _join(
     me: TransactionCoordinator, known: TransactionMetadata, wait: PendingAppend, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Log that partitions are added; respond at once if they are all in the transaction already."""
     if known.state is S.ONGOING and wait.record.partitions == known.partitions:
         return Effects(me, replies=answers_of(wait, known))
@@ -367,7 +371,7 @@ def _join(
 
 def _keep(
     me: TransactionCoordinator, known: TransactionMetadata, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Keep a transaction open for its next producer, and log the identity that may end it now."""
     kept = two_phase.kept(known, on)
     if kept.record is None:
@@ -389,7 +393,7 @@ def _decide(
     bumps: bool,
     fence: bool = False,
     to: type[InitProducerIdResponse] = InitProducerIdResponse,
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     how = {"committed": committed, "bumps": bumps, "fence": fence}
     record = decision_of(known, on.next_producer_id, **how, now_ms=on.now_ms)
     if known.is_kept:
@@ -413,7 +417,7 @@ def _fence(
     reply_to: ReplyTo | None,
     on: Context,
     to: type[InitProducerIdResponse] = InitProducerIdResponse,
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Abort a transaction without its producer, and fence that with a higher epoch.
 
     Whether the decision is one of transaction version 2 depends on the cluster, not on the client.

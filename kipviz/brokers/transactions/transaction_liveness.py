@@ -32,7 +32,7 @@ from kipviz.records.transaction_state import TransactionState
 @takes(TxnHeartbeat)
 def on_txn_heartbeat(
     me: TransactionCoordinator, request: TxnHeartbeat, reply_to: ReplyTo, on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Restart the liveness period of a producer.
 
     WHEN: every transaction.heartbeat.interval.ms of a producer with an open transaction. CHECKS: loading, the
@@ -58,7 +58,9 @@ def timers(me: TransactionCoordinator, on: Context) -> tuple[RoleTimer, ...]:
     return (*watched, *transaction_coordinator.timers(me, on))
 
 
-def on_timer(me: TransactionCoordinator, timer: RoleTimer, on: Context) -> Effects:
+def on_timer(
+    me: TransactionCoordinator, timer: RoleTimer, on: Context
+) -> Effects[TransactionCoordinator]:
     """Abort a transaction whose producer sent no heartbeat, and fence it, as a timeout does.
 
     The slot `silence` has the duration, on a timed clock.

@@ -6,8 +6,6 @@ prepareInitProducerIdTransit. Nothing here appends, sends or responds.
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.context import ReplyTo
 from kipviz.core.values import Part, Value
 from kipviz.messages.errors import Errors
@@ -127,12 +125,8 @@ def joined(
     """
     union = tuple(sorted({*known.partitions, *partitions}))
     begins = now_ms if known.state in BETWEEN else known.start_timestamp_ms
-    return record_of(
-        known,
-        S.ONGOING,
-        partitions=union,
-        client_transaction_version=version,
-        start_timestamp_ms=begins,
+    return record_of(known, S.ONGOING).but(
+        partitions=union, client_transaction_version=version, start_timestamp_ms=begins
     )
 
 
@@ -155,14 +149,12 @@ def metadata_of(record: TransactionRecord) -> TransactionMetadata:
     )
 
 
-def record_of(
-    known: TransactionMetadata, state: TransactionState, **changes: Any
-) -> TransactionRecord:
+def record_of(known: TransactionMetadata, state: TransactionState) -> TransactionRecord:
     """Return the record of a transition, with the earlier producer id.
 
     The time of its last update is set when it is logged (`transaction_append.dated`).
     """
-    record = TransactionRecord(
+    return TransactionRecord(
         known.transactional_id,
         known.producer_id,
         known.producer_epoch,
@@ -176,7 +168,6 @@ def record_of(
         heartbeat_interval_ms=known.heartbeat_interval_ms,
         start_timestamp_ms=known.start_timestamp_ms,
     )
-    return record.but(**changes)
 
 
 def next_identity(
@@ -243,16 +234,12 @@ def decision_of(
     """
     target = S.PREPARE_COMMIT if committed else S.PREPARE_ABORT
     if not bumps:
-        return record_of(
-            known,
-            target,
+        return record_of(known, target).but(
             producer_epoch=fencing_epoch(known) if fence else known.producer_epoch,
             next_producer_id=-1,
             client_transaction_version=0,
         )
-    return record_of(
-        known,
-        target,
+    return record_of(known, target).but(
         producer_epoch=min(known.producer_epoch + 1, EPOCH_MAX),
         next_producer_id=fresh_producer_id if known.is_exhausted else -1,
         client_transaction_version=2,
@@ -283,10 +270,8 @@ def completion_of(known: TransactionMetadata) -> TransactionRecord:
     """Return the record of a transaction that is complete everywhere; a rotation becomes valid."""
     target = COMPLETE_OF[known.state]
     if known.next_producer_id < 0:
-        return record_of(known, target, partitions=())
-    record = record_of(
-        known,
-        target,
+        return record_of(known, target).but(partitions=())
+    record = record_of(known, target).but(
         partitions=(),
         producer_id=known.next_producer_id,
         producer_epoch=max(known.next_producer_epoch, 0),

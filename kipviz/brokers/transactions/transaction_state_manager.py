@@ -65,9 +65,9 @@ class TransactionCoordinator(Part, frozen=True, cache_hash=True):
 # -- the log -----------------------------------------------------------------------------------
 
 
-def on_replicated(me: TransactionCoordinator, on: Context) -> Effects:
+def on_replicated(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoordinator]:
     """Apply the transitions whose record is now below the high watermark, and respond."""
-    parts: list[Effects] = []
+    parts: list[Effects[TransactionCoordinator]] = []
     while me.waiting and me.waiting[0].offset < on.log(me.shard).high_watermark:
         wait = me.waiting[0]
         part = _apply(me.but(waiting=me.waiting[1:]), wait, on.after(*parts))
@@ -87,7 +87,7 @@ def replay(
     return with_metadata(me, metadata_of(record))
 
 
-def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
+def on_loaded(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoordinator]:
     """Load the state: read the whole log, then send the markers of every decided transaction again.
 
     Some partitions may have their marker already; the record does not say which. A decision whose append timed out at
@@ -100,7 +100,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
             assert isinstance(record, TransactionRecord | Tombstone | GroupAssignmentRecord)
             me = replay(me, record)
     me = me.but(loading=False)
-    parts: list[Effects] = [Effects(me, events=unreported_decisions(log))]
+    parts: list[Effects[TransactionCoordinator]] = [Effects(me, events=unreported_decisions(log))]
     for known in me.transactions.values():
         if known.state in PREPARED:
             ready = prepare_completion(known, on.now_ms)
@@ -110,7 +110,7 @@ def on_loaded(me: TransactionCoordinator, on: Context) -> Effects:
     return gathered(with_effects(me, *parts))
 
 
-def on_resigned(me: TransactionCoordinator, on: Context) -> Effects:
+def on_resigned(me: TransactionCoordinator, on: Context) -> Effects[TransactionCoordinator | None]:
     """Respond to all requests that wait for a record that the coordinator has moved."""
     replies = owed_answers(me.waiting, me.transactions, Errors.NOT_COORDINATOR)
     checks = (moved_check(me.shard, on, Errors.NOT_COORDINATOR),) if replies else ()
@@ -138,7 +138,7 @@ def append_record(
     wait: PendingAppend,
     on: Context,
     new_producer_ids: int = 0,
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Prepare a transition: append its record, and allow no other one until it is applied."""
     target = wait.record.state
     assert known.state in VALID_PREVIOUS[target], (known.state, target)
@@ -152,7 +152,9 @@ def append_record(
     return Effects(state, appends=((me.shard, batch),), new_producer_ids=new_producer_ids)
 
 
-def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+def fail_append(
+    me: TransactionCoordinator, wait: PendingAppend, on: Context
+) -> Effects[TransactionCoordinator]:
     """Undo a prepared transition: its record is not replicated, and the waiting request may be retried.
 
     Only the completion of a transaction is not undone: it is logged again.
@@ -172,7 +174,9 @@ def fail_append(me: TransactionCoordinator, wait: PendingAppend, on: Context) ->
     return send_markers(me, me.transactions[known.transactional_id], (), on)
 
 
-def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effects:
+def _apply(
+    me: TransactionCoordinator, wait: PendingAppend, on: Context
+) -> Effects[TransactionCoordinator]:
     """Complete a transition: its record is replicated."""
     record = wait.record
     if record.state is S.DEAD:
@@ -209,7 +213,7 @@ def _apply(me: TransactionCoordinator, wait: PendingAppend, on: Context) -> Effe
 
 def send_markers(
     me: TransactionCoordinator, known: TransactionMetadata, partitions: tuple[str, ...], on: Context
-) -> Effects:
+) -> Effects[TransactionCoordinator]:
     """Send markers, one request per broker; log COMPLETE_* when none is left.
 
     A deleted partition needs no marker; one without a leader waits.

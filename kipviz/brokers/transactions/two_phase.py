@@ -118,8 +118,8 @@ def kept(known: TransactionMetadata, on: Context) -> Kept:
     assert not isinstance(given, Errors), "refused before"
     if given == (facing.producer_id, facing.producer_epoch):
         return Kept(None)
-    record = record_of(
-        known, TransactionState.ONGOING, next_producer_id=given[0], next_producer_epoch=given[1]
+    record = record_of(known, TransactionState.ONGOING).but(
+        next_producer_id=given[0], next_producer_epoch=given[1]
     )
     return Kept(record, 1 if given[0] == fresh else 0)
 

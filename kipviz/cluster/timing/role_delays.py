@@ -26,7 +26,7 @@ def delays(role: BrokerRole) -> tuple[RoleDelay, ...]:
     return found
 
 
-def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects:
+def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects[BrokerRole]:
     """Continue a role after its delay."""
-    done: Effects = DELAYED_BY[type(role)].on_delay(role, delay, on)
+    done: Effects[BrokerRole] = DELAYED_BY[type(role)].on_delay(role, delay, on)
     return done

@@ -317,12 +317,19 @@ class Joining:
         return self._contexts[max(bisect_right(self._times, at_ms) - 1, 0)]
 
     def _apply_effects(
-        self, way: Follower, shard: str, done: Effects, on: Context, *, stored: bool = True
+        self,
+        way: Follower,
+        shard: str,
+        done: Effects[GroupCoordinator | None],
+        on: Context,
+        *,
+        stored: bool = True,
     ) -> Follower:
         """Apply the coordinator's effects: its writes are replicated at once, or so late that they have no effect."""
         for reply in done.replies:
             way = _keep_answer(way, reply)
-        coordinator: GroupCoordinator = done.state
+        coordinator = done.state
+        assert coordinator is not None, "a coordinator resigns only if it could not store a group"
         waiting, coordinator = coordinator.waiting, coordinator.but(waiting=())
         way = way.but(coordinators=way.coordinators.set(shard, coordinator))
         for wait in waiting:

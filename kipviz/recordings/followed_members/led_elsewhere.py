@@ -18,7 +18,9 @@ from kipviz.messages.errors import Errors
 from kipviz.messages.shares.share_groups import ShareFetch
 
 
-def on_share_fetch(me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context) -> Effects:
+def on_share_fetch(
+    me: ShareLeader, request: ShareFetch, to: ReplyTo, on: Context
+) -> Effects[ShareLeader]:
     """Fetch from the partition's leader; any other broker checks the form, the session, and then the leadership."""
     partition = request.first.partition
     if on.image.leader_of(partition) == on.broker:

@@ -43,7 +43,7 @@ class MemberConnections:
 
     def close(
         self, leader: ShareLeader, source: str, number: int, on: Context
-    ) -> Iterator[Effects]:
+    ) -> Iterator[Effects[ShareLeader]]:
         """Yield what a leader may do when a connection breaks."""
         for removed in ((), *self._list_removed_first(leader, source, number)):
             done = Effects(leader)

@@ -476,7 +476,9 @@ class Sharing:
 
     # -- effects -------------------------------------------------------------------------------------------
 
-    def _apply_effects(self, way: Follower, done: Effects, on: Context) -> Follower | None:
+    def _apply_effects(
+        self, way: Follower, done: Effects[ShareLeader], on: Context
+    ) -> Follower | None:
         """Apply the leader's effects; None if it sends the share coordinator a request that was not recorded."""
         for reply in done.replies:
             number = reply.to.incarnation
