@@ -32,7 +32,7 @@ from kipviz.cluster.specs.session_config import (
     SessionSpec,
     session_timeout,
 )
-from kipviz.cluster.specs.simplifications import CHOSEN
+from kipviz.cluster.specs.simplifications import CHOSEN, FieldValue
 from kipviz.cluster.specs.spec import ApplicationSpec, BadSpec, ClusterSpec, Durations, FaultBudget
 from kipviz.cluster.timing.clock import NEVER, Clock, why_no_clock
 from kipviz.cluster.timing.durations import occurring
@@ -314,7 +314,7 @@ def _session(session: SessionSpec, value: str) -> SessionSpec:
         raise BadChange(str(wrong)) from wrong
 
 
-def _usual(name: str, profile: Profile) -> Any:
+def _usual(name: str, profile: Profile) -> FieldValue:
     """Return the usual value: the one that a setting of brokers has in a profile."""
     row = next((row for row in CHOSEN if row.field == name), None)
     return getattr(BrokerSettings(), name) if row is None else row.values[profile.simple]

@@ -9,11 +9,17 @@ always fits the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from typing import Any
+from collections.abc import Container, Iterable, Iterator
+from typing import TypeAlias
 
 from kipviz.brokers.settings import BrokerSettings
-from kipviz.cluster.specs.simplifications import CHOSEN, Owner, Simplification
+from kipviz.cluster.specs.simplifications import (
+    OF_APPLICATIONS,
+    OF_BROKERS,
+    OF_CLUSTERS,
+    FieldValue,
+    Row,
+)
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 from kipviz.core.outside.suggestions import unknown
 from kipviz.core.values import Value
@@ -35,8 +41,8 @@ class Profile(Value, frozen=True):
 
         Values of neither profile stay, and so do the fields that `said` names.
         """
-        changes = self._changes(Owner.APPLICATION, app, app)
-        return app.but(**{name: value for name, value in changes if name not in said})
+        rows = ((row.field, row.kafkas(app), row.values[1]) for row in OF_APPLICATIONS)
+        return app.but(**dict(self._changes(rows, app, said)))
 
     def for_process(
         self, base: ApplicationSpec, app: ApplicationSpec, said: Container[str] = ()
@@ -48,7 +54,7 @@ class Profile(Value, frozen=True):
         """
         if self.simple:
             return base
-        rows = (row for row in CHOSEN if row.owner is Owner.APPLICATION and row.field not in said)
+        rows = (row for row in OF_APPLICATIONS if row.field not in said)
         return base.but(
             **{
                 row.field: row.kafkas(app)
@@ -59,27 +65,31 @@ class Profile(Value, frozen=True):
 
     def of_brokers(self, spec: ClusterSpec, said: Container[str] = ()) -> ClusterSpec:
         """Return a cluster with this profile's values in place of the other one's, except in its applications."""
-        changes = self._changes(Owner.CLUSTER, spec, spec)
-        own = {name: value for name, value in changes if name not in said}
+        rows = ((row.field, row.kafkas(spec), row.values[1]) for row in OF_CLUSTERS)
+        own = dict(self._changes(rows, spec, said))
         return spec.but(settings=self.of_settings(spec.settings, said), **own)
 
     def of_settings(self, settings: BrokerSettings, said: Container[str] = ()) -> BrokerSettings:
         """Return brokers' settings with this profile's values in place of the other one's."""
-        changes = self._changes(Owner.BROKERS, settings, settings)
-        return settings.but(**{name: value for name, value in changes if name not in said})
+        rows = ((row.field, *row.values) for row in OF_BROKERS)
+        return settings.but(**dict(self._changes(rows, settings, said)))
 
     def of_cluster(self, spec: ClusterSpec) -> ClusterSpec:
         """Return a cluster and its applications with this profile's values in place of the other one's."""
         apps = tuple(map(self.of_application, spec.applications))
         return self.of_brokers(spec).but(applications=apps)
 
-    def _changes(self, owner: Owner, holder: Value, about: Any) -> Iterator[tuple[str, Any]]:
-        for row in CHOSEN:
-            if row.owner is owner:
-                ours = row.kafkas(about), row.values[1]
-                now, fresh = getattr(holder, row.field), ours[self.simple]
-                if now == ours[not self.simple] and now != fresh:
-                    yield row.field, fresh
+    def _changes(
+        self,
+        rows: Iterable[tuple[str, FieldValue, FieldValue]],
+        holder: Value,
+        said: Container[str],
+    ) -> Iterator[tuple[str, FieldValue]]:
+        """Yield the fields that change, from rows of a field, Kafka's value and the simple one."""
+        for field, *ours in rows:
+            now, fresh = getattr(holder, field), ours[self.simple]
+            if field not in said and now == ours[not self.simple] and now != fresh:
+                yield field, fresh
 
 
 KAFKA = Profile(
@@ -136,8 +146,7 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
     left_out: list[str] = []
     as_in_kafka: list[str] = []
     lacking: list[str] = []
-    for row in CHOSEN:
-        pairs = list(_values(row, spec))
+    for row, pairs in _values(spec):
         simple = row.values[1]
         if any(value == simple != kafkas for value, kafkas in pairs):
             left_out.append(row.small)
@@ -149,14 +158,15 @@ def profile_of(spec: ClusterSpec) -> Abstracted:
     return Abstracted(profile, tuple(left_out), tuple(as_in_kafka), tuple(lacking))
 
 
-def _values(row: Simplification, spec: ClusterSpec) -> Iterator[tuple[Any, Any]]:
-    """Return a cluster's and Kafka's values of a row, for each application where they make a difference."""
-    if row.owner is Owner.APPLICATION:
-        for app in spec.applications:
-            if row.occurs(app):
-                yield getattr(app, row.field), row.kafkas(app)
-    elif row.occurs(spec):
-        yield (
-            getattr(spec.settings if row.owner is Owner.BROKERS else spec, row.field),
-            row.kafkas(spec),
-        )
+Pairs: TypeAlias = list[tuple[FieldValue, FieldValue]]
+
+
+def _values(spec: ClusterSpec) -> Iterator[tuple[Row, Pairs]]:
+    """Yield each row with a cluster's and Kafka's values, for each application where they make a difference."""
+    for row in OF_APPLICATIONS:
+        apps = [app for app in spec.applications if row.occurs(app)]
+        yield row, [(getattr(app, row.field), row.kafkas(app)) for app in apps]
+    for holder, rows in ((spec, OF_CLUSTERS), (spec.settings, OF_BROKERS)):
+        for of_all in rows:
+            pairs = [(getattr(holder, of_all.field), of_all.kafkas(spec))]
+            yield of_all, pairs if of_all.occurs(spec) else []

@@ -9,7 +9,7 @@ WHERE IN KAFKA: ProducerConfig, ConsumerConfig, ShareSessionHandler.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from kipviz.clients.application import Call
 from kipviz.clients.shares.staged_records import why_no_gathering
@@ -24,9 +24,19 @@ DEFAULT, DEFAULT_NUMBER = "default", -(2**31)
 CLASSIC, SHARE, GIVEN = consumer_configs.GROUP_PROTOCOL.default, "share", ""
 
 
-def resolved(app: ApplicationSpec) -> dict[str, Any]:
+class Resolved(TypedDict, total=False):
+    """The fields that an application's spec may leave unset."""
+
+    protocol: str
+    auto_offset_reset: str
+    max_in_flight: int
+    gathers: bool
+    by_session: bool | None
+
+
+def resolved(app: ApplicationSpec) -> Resolved:
     """Return the unset fields of an application, with Kafka's values."""
-    found: dict[str, Any] = {}
+    found: Resolved = {}
     if app.protocol == DEFAULT:
         found["protocol"] = default_protocol(app)
     if app.auto_offset_reset == DEFAULT:

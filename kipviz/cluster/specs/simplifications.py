@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Generic, TypeAlias, TypeVar
 
 from kipviz.clients.application import STAGING, Call
 from kipviz.clients.groups.subscribing import MODERN
@@ -50,7 +50,13 @@ class Owner(StrEnum):
     MODEL = "model"
 
 
-class Simplification(Value, frozen=True):
+# The value of a field.
+FieldValue: TypeAlias = str | int | tuple[str, ...] | tuple[tuple[str, int], ...] | None
+# The spec that decides whether a row makes a difference: an application's, or the cluster's.
+S = TypeVar("S")
+
+
+class Simplification(Value, Generic[S], frozen=True):
     """One thing that a cluster of the model may leave out.
 
     Attributes:
@@ -75,9 +81,9 @@ class Simplification(Value, frozen=True):
     small: str
     lost: str
     source: str
-    values: tuple[Any, Any] = (None, None)
-    occurs: Callable[[Any], bool] = lambda _: True
-    default: Callable[[Any], Any] | None = None
+    values: tuple[FieldValue, FieldValue] = (None, None)
+    occurs: Callable[[S], bool] = lambda _: True
+    default: Callable[[S], FieldValue] | None = None
     configures: bool = False
 
     @property
@@ -85,7 +91,7 @@ class Simplification(Value, frozen=True):
         """Whether a profile chooses; otherwise the row applies to every cluster."""
         return bool(self.field) and self.values[0] is not None
 
-    def kafkas(self, holder: Any) -> Any:
+    def kafkas(self, holder: S) -> FieldValue:
         """Return Kafka's value for an application or a cluster, the simple one where the model has no other."""
         return self.values[0] if self.default is None else self.default(holder)
 
@@ -132,7 +138,7 @@ def _begins_anywhere(spec: ClusterSpec) -> bool:
     return _any(lambda app: app.share and app.group_id not in named)(spec)
 
 
-CHOSEN: tuple[Simplification, ...] = (
+OF_APPLICATIONS: tuple[Simplification[ApplicationSpec], ...] = (
     Simplification(
         Owner.APPLICATION,
         "protocol",
@@ -218,6 +224,9 @@ CHOSEN: tuple[Simplification, ...] = (
         lambda app: app.protocol == CLASSIC and not app.share,
         configures=True,
     ),
+)
+
+OF_CLUSTERS: tuple[Simplification[ClusterSpec], ...] = (
     Simplification(
         Owner.CLUSTER,
         "look_up_topics",
@@ -252,6 +261,10 @@ CHOSEN: tuple[Simplification, ...] = (
         _of_transactions,
         configures=True,
     ),
+)
+
+# Kafka's value of a broker's setting depends on nothing: no row here has a `default`.
+OF_BROKERS: tuple[Simplification[ClusterSpec], ...] = (
     Simplification(
         Owner.BROKERS,
         "asks_together",
@@ -300,7 +313,10 @@ CHOSEN: tuple[Simplification, ...] = (
     ),
 )
 
-ALWAYS: tuple[Simplification, ...] = (
+Row: TypeAlias = Simplification[ApplicationSpec] | Simplification[ClusterSpec]
+CHOSEN: tuple[Row, ...] = (*OF_APPLICATIONS, *OF_CLUSTERS, *OF_BROKERS)
+
+ALWAYS: tuple[Simplification[object], ...] = (
     Simplification(
         Owner.CLUSTER,
         "clock.kind",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from msgspec.structs import force_setattr
 
@@ -201,7 +201,7 @@ class ApplicationSpec(Value, frozen=True):
         for name, value in kafka_defaults.resolved(self).items():
             force_setattr(self, name, value)
 
-    def but(self, /, **changes: Any) -> Self:
+    def but(self, /, **changes: object) -> Self:
         """Return the same application with some fields changed.
 
         Kafka's default of five batches in flight becomes one if the process gets a session, or a producer without a

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import starmap
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -24,6 +24,9 @@ from kipviz.settings.broker_configs import LOG_RETENTION_MS
 from kipviz.settings.consumer_configs import GROUP_ID, MAX_POLL_RECORDS
 from kipviz.settings.setting_def import INT32, INT64, AnySetting, Place
 from kipviz.settings.table import settings_in
+
+if TYPE_CHECKING:  # `spec` checks its values here
+    from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec
 
 INT16 = 2**15 - 1
 # Topic.LEGAL_CHARS, Topic.MAX_NAME_LENGTH; a dash and the number of the partition.
@@ -91,7 +94,7 @@ OF_CLUSTERS: dict[str, Limit] = {
 }
 
 
-def why_no_type(spec: Any) -> str:
+def why_no_type(spec: ClusterSpec) -> str:
     """Return which field has the wrong type, or ""."""
     try:
         msgspec.convert(msgspec.to_builtins(spec), type(spec))
@@ -108,7 +111,7 @@ def why_no_type(spec: Any) -> str:
     return f"a field of the cluster has the wrong type: {found}" if found else ""
 
 
-def why_out_of_range(limits: dict[str, Limit], held: Any, of: str = "") -> str:
+def why_out_of_range(limits: dict[str, Limit], held: Value, of: str = "") -> str:
     """Return which number is too small or too large, or ""; `of` names its owner."""
     for field, limit in limits.items():
         wrong = why_no_number(limit, getattr(held, field), limit.name or field, of)
@@ -125,7 +128,7 @@ def why_no_number(limit: Limit, number: int, name: str, of: str = "") -> str:
     return f"{name}{whose} must be from {limit.lowest} to {limit.highest}, not {number}"
 
 
-def why_no_transactions(spec: Any) -> str:
+def why_no_transactions(spec: ClusterSpec) -> str:
     """Return why the log cannot hold the records of earlier producers, or "".
 
     Source: TransactionLogValue.json, TransactionState.validPreviousStates.
@@ -148,12 +151,12 @@ def why_no_transactions(spec: Any) -> str:
     return ""
 
 
-def why_no_numbers(spec: Any) -> str:
+def why_no_numbers(spec: ClusterSpec) -> str:
     """Return which number of a cluster does not fit into Kafka's field for it, or ""."""
     return next(filter(None, starmap(why_no_number, _numbers(spec))), "")
 
 
-def _numbers(spec: Any) -> Iterator[tuple[Limit, int, str, str]]:
+def _numbers(spec: ClusterSpec) -> Iterator[tuple[Limit, int, str, str]]:
     for broker in spec.brokers:
         yield Limit(0, INT32), broker, "a broker's number", ""
     for partition, first, values in spec.records:
@@ -174,7 +177,7 @@ def why_no_settings(settings: BrokerSettings) -> str:
     return why_out_of_range(OF_BROKERS, settings) or settings.why_not or ""
 
 
-def why_no_retention(spec: Any) -> str:
+def why_no_retention(spec: ClusterSpec) -> str:
     """Return why logs of a cluster cannot be deleted by age, or ""."""
     if spec.settings.log_retention_ms < 0 or spec.clock.stamps:
         return ""
@@ -191,7 +194,7 @@ def why_no_own_limits(config: GroupConfig) -> str:
     return f"{wrong}; 0 is the broker's" if wrong else ""
 
 
-def why_no_isolation(app: Any) -> str:
+def why_no_isolation(app: ApplicationSpec) -> str:
     """Return why a process cannot have an isolation level of its own, or ""."""
     if not (app.share and app.read_uncommitted):
         return ""
@@ -201,12 +204,12 @@ def why_no_isolation(app: Any) -> str:
     )
 
 
-def why_no_names(spec: Any) -> str:
+def why_no_names(spec: ClusterSpec) -> str:
     """Return which name or id is invalid, or occurs twice, or ""."""
     return next(_names(spec), "")
 
 
-def _names(spec: Any) -> Iterator[str]:
+def _names(spec: ClusterSpec) -> Iterator[str]:
     placed = [each.partition for each in spec.placements]
     for partition in placed:
         if not PARTITION.fullmatch(partition):

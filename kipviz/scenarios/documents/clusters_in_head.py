@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -22,7 +22,12 @@ from msgspec.structs import fields as read_fields
 from kipviz.brokers.authorizer import Acl
 from kipviz.brokers.settings import GroupConfig
 from kipviz.cluster.specs.abstraction import KAFKA, PROFILES, SMALL, Profile
-from kipviz.cluster.specs.simplifications import CHOSEN
+from kipviz.cluster.specs.simplifications import (
+    OF_APPLICATIONS,
+    OF_BROKERS,
+    OF_CLUSTERS,
+    Simplification,
+)
 from kipviz.cluster.specs.spec import ApplicationSpec, ClusterSpec, Placement, Remade
 from kipviz.cluster.specs.threads import ThreadSpec
 from kipviz.core.values import Value
@@ -45,6 +50,8 @@ from kipviz.scenarios.documents.programs_in_text import (
     programs_by_name,
 )
 
+# The spec that a row of a profile is about.
+S = TypeVar("S")
 _PROFILES = {profile.name: profile for profile in PROFILES}
 CLUSTER = "cluster"
 LIKE = "like"
@@ -106,17 +113,20 @@ def _check_profile(keys: Keys, spec: ClusterSpec) -> None:
     """Reject a value that Kafka cannot have in a head that declares the cluster to be like Kafka."""
     apps = keys.get(APPLICATIONS)
     of_apps = {name: node for name, _, node in apps.entries} if isinstance(apps, Keys) else {}
-    _refuse_simple(spec, _list_set_fields(keys), spec)
-    _refuse_simple(spec.settings, _list_set_fields(keys), spec)
+    _refuse_simple(spec, _list_set_fields(keys), OF_CLUSTERS, spec)
+    _refuse_simple(spec.settings, _list_set_fields(keys), OF_BROKERS, spec)
     for app in spec.applications:
         node = of_apps.get(app.name)
-        _refuse_simple(app, _list_set_fields(node) if isinstance(node, Keys) else {}, app)
+        said = _list_set_fields(node) if isinstance(node, Keys) else {}
+        _refuse_simple(app, said, OF_APPLICATIONS, app)
 
 
-def _refuse_simple(holder: Any, said: Mapping[str, int], about: Any) -> None:
-    for row in CHOSEN:
+def _refuse_simple(
+    holder: Value, said: Mapping[str, int], rows: tuple[Simplification[S], ...], about: S
+) -> None:
+    for row in rows:
         at = said.get(row.field)
-        if row.configures or at is None or row.field not in holder.__struct_fields__:
+        if row.configures or at is None:
             continue
         if getattr(holder, row.field) == row.values[1] != row.kafkas(about):
             raise Wrong(
@@ -126,7 +136,7 @@ def _refuse_simple(holder: Any, said: Mapping[str, int], about: Any) -> None:
             )
 
 
-def _one_of(kind: str, node: Node, names: Mapping[str, Any]) -> str:
+def _one_of(kind: str, node: Node, names: Mapping[str, object]) -> str:
     if not isinstance(node, Word) or node.text not in names:
         text = node.text if isinstance(node, Word) else "[...]"
         raise Wrong(node.line, not_known(kind, text, names))
