@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from typing import Any
 
 from kipviz.checking.judging.budgets import budget_of
 from kipviz.checking.search.explore import explore
@@ -17,10 +16,12 @@ from kipviz.checking.single_run.runs import Run
 from kipviz.designs.catalogue import CATALOGUE
 from kipviz.designs.catalogue import design as design_named
 from kipviz.scenarios.library import scenario as scenario_named
+from kipviz.views.page_parts import Part
 from kipviz.widgets.comparing.alignment import compared
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.stepping.files import file_of
 from kipviz.widgets.stepping.lines import Lab
+from kipviz.widgets.stepping.page_messages import Answer, Work
 
 # The limit of a search in a page: 50,000 states take about 120 MB in a browser.
 STATES_MAX = 50_000
@@ -42,9 +43,9 @@ class Desk:
     def __init__(self) -> None:
         """Start without an open run."""
         self._lab: Lab | None = None
-        self._branches: list[dict[str, Any]] = []
-        self._work: Generator[str, None, dict[str, Any]] | None = None
-        self._number: Any = None
+        self._branches: list[Part] = []
+        self._work: Work | None = None
+        self._number: object = None
 
     def open(self, name: str, design: str = "") -> str:
         """Open a story under a design, by default its own.
@@ -106,7 +107,7 @@ class Desk:
             self._work = None
         return _line({"id": self._number, "error": "Stopped. The run is unchanged."})
 
-    def _answer(self, answer: dict[str, Any]) -> str:
+    def _answer(self, answer: Answer) -> str:
         if "branch" in answer:
             self._branches.append(answer["branch"])
         return _line({"id": self._number, **answer})
@@ -155,5 +156,5 @@ def search(name: str, design: str, faults: str, states_max: int = STATES_MAX) ->
     return _line({"sentence": found.sentence, "examples": examples})
 
 
-def _line(value: Any) -> str:
+def _line(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True)

@@ -42,15 +42,17 @@ def choice_id(action: ClusterAction) -> str:
     return action_to_json(action).decode()
 
 
-def action_of(choice: str) -> ClusterAction:
+def action_of(choice: object) -> ClusterAction:
     """Return the action of an id.
 
     Raises:
         ValueError: if it is not an action.
     """
+    if not isinstance(choice, str):
+        raise ValueError(f"{choice!r} is not an action of a cluster: an action must be a text")  # noqa: TRY004
     try:
         action: ClusterAction = _actions.read(choice)
-    except (msgspec.MsgspecError, TypeError) as wrong:
+    except msgspec.MsgspecError as wrong:
         raise ValueError(f"{choice!r} is not an action of a cluster: {wrong}") from wrong
     return action
 

@@ -217,10 +217,12 @@ def open_trace(
 def _open_left(run: Run, views: tuple[OwnView, ...] = ()) -> Stepper:
     """Open a run where it was saved, and warn of what came out differently."""
     stepper = stepper_of(run, views)
-    for change in (*run.changes, *stepper.lab.lost):
+    lab = stepper.lab
+    assert lab is not None, "stepper_of puts the run's model behind the stepper"
+    for change in (*run.changes, *lab.lost):
         warnings.warn(change, TraceChanged, stacklevel=3)
     stepper.learn(run.learned)
-    stepper.branch, stepper.step = stepper.lab.place
+    stepper.branch, stepper.step = lab.place
     return stepper
 
 
@@ -260,7 +262,7 @@ def save(stepper: Stepper, path: str | os.PathLike[str]) -> None:
         ValueError: if there is no model behind the stepper.
         TraceFileError: if the file cannot be written.
     """
-    lab: Lab | None = _stepper(stepper).lab
+    lab = _stepper(stepper).lab
     if lab is None:
         raise ValueError(
             "Only a stepper with a model behind it can be saved: one that kipviz.open, open_seeded, "

@@ -7,9 +7,8 @@ own, in which no client takes part.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from threading import RLock
-from typing import Any
 
 import msgspec
 
@@ -22,14 +21,15 @@ from kipviz.core.traces.trace import Trace
 from kipviz.messages.message import Message
 from kipviz.scenarios.served_scenario import ServedScenario, renumbered
 from kipviz.serving.serve import Server, WentOn
+from kipviz.views.page_parts import Part
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.live.longer_payload import lengthen
 from kipviz.widgets.stepping import whatif
-from kipviz.widgets.stepping.lines import Answer, Lab, Work
+from kipviz.widgets.stepping.lines import Lab
+from kipviz.widgets.stepping.page_messages import Answer, Command, Work
 from kipviz.widgets.stepping.whatif import Standing
 
-Part = dict[str, Any]
 Place = tuple[int, int, Learned]
 
 # A page follows so many steps; a client that works on and on would make it slower and slower.
@@ -94,19 +94,20 @@ class LiveLines(Lab):
         with self.turn:
             if self._working or self.is_full:
                 return False
-            before = self._runs[0].scenario
+            before = _clients_of(self._runs[0])
             served = self.server.run()
             path = self._follow(served)
             # What the clients did has been replayed in this run; here are the clients and their log lines.
             run = self._with_clients(served, self._runs[0].trace)
             old = self._lines[0].path
             same = sum(one == two for one, two in zip(old, path, strict=False)) - 1
-            late = _first_new_line(before, run.scenario, run.trace)
-            known = path == old and run.scenario == before
+            now = _clients_of(run)
+            late = _first_new_line(before, now, run.trace)
+            known = path == old and now == before
             self._runs[0] = run
             if known:
                 return False
-            if same < len(old) - 1 or not _same_clients(before, run.scenario):
+            if same < len(old) - 1 or not _same_clients(before, now):
                 self._send_whole(path, same)
             else:
                 self._send_more(path, max(0, min(same, late - 1)))
@@ -127,8 +128,7 @@ class LiveLines(Lab):
         return trace.path(trace.cursor)
 
     def _with_clients(self, served: Run, trace: Trace) -> Run:
-        scenario = served.scenario
-        assert isinstance(scenario, ServedScenario)
+        scenario = _clients_of(served)
         scenario = scenario.but(lines=renumbered(scenario.lines, self._nodes))
         model = scenario.model(served.design)
         return msgspec.structs.replace(
@@ -182,7 +182,7 @@ class LiveLines(Lab):
 
     # -- acting ------------------------------------------------------------------------------------
 
-    def respond(self, command: Mapping[str, Any]) -> Answer | Work:
+    def respond(self, command: Command) -> Answer | Work:
         """Answer a request: at the newest step the clients' cluster carries it out, elsewhere a branch does.
 
         Raises:
@@ -243,8 +243,8 @@ class LiveLines(Lab):
             "The cluster has gone on meanwhile: look at the newest step, then choose again."
         )
 
-    def _go_back(self, command: Mapping[str, Any]) -> Answer:
-        here: Standing = self._standing(command)
+    def _go_back(self, command: Command) -> Answer:
+        here = self._standing(command)
         if command.get("branch") != 0:
             raise ValueError("The cluster goes back on the branch of its clients, main.")
         if self.server.stopped:
@@ -287,11 +287,17 @@ def _lines_of(trace: Trace) -> tuple[KeptLine, ...]:
     )
 
 
-def _same_clients(before: Any, now: Any) -> bool:
-    return bool(before.clients == now.clients)
+def _clients_of(run: Run) -> ServedScenario:
+    """Return the cluster of a server's run, with its clients and their log lines."""
+    assert isinstance(run.scenario, ServedScenario), run.scenario
+    return run.scenario
 
 
-def _first_new_line(before: Any, now: Any, trace: Trace) -> int:
+def _same_clients(before: ServedScenario, now: ServedScenario) -> bool:
+    return before.clients == now.clients
+
+
+def _first_new_line(before: ServedScenario, now: ServedScenario, trace: Trace) -> int:
     """Return the first step with a log line that the page does not know; a step after the last one if there is none."""
     known = set(before.lines)
     new = [trace.node(line.node).depth for line in now.lines if line not in known]

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping
 from threading import Event, Thread
 from time import monotonic
-from typing import Any
+from typing import Self
 
 import traitlets
 
@@ -54,7 +54,7 @@ class LiveStepper(Stepper):
         self._show_state()
         Thread(target=self._follow, name="kipviz-follow", daemon=True).start()
 
-    def go_back(self) -> Stepper:
+    def go_back(self) -> Self:
         """Take the cluster back to the step at the cursor; it continues from there.
 
         Its clients cannot go back. Their connections are dropped, as a network failure would drop them, and they
@@ -65,7 +65,7 @@ class LiveStepper(Stepper):
         """
         return self.ask("back")
 
-    def ask(self, do: str, **more: Any) -> Stepper:
+    def ask(self, do: str, **more: object) -> Self:
         """Make a request at the cursor, as the page does; at the newest step the clients' cluster carries it out.
 
         Raises:
@@ -75,7 +75,7 @@ class LiveStepper(Stepper):
             self.lab.catch_up()
             return super().ask(do, **more)
 
-    def set_state(self, sync_data: Mapping[str, Any]) -> None:
+    def set_state(self, sync_data: Mapping[str, object]) -> None:
         """Accept the page's values, while nothing else changes them."""
         with self.lab.turn:
             super().set_state(sync_data)
@@ -172,7 +172,7 @@ class LiveStepper(Stepper):
         with self._lock_property(step=step):
             self.step = step
 
-    def _on_message(self, widget: Any, content: Any, buffers: Any) -> None:
+    def _on_message(self, widget: object, content: object, buffers: object) -> None:
         if isinstance(content, Mapping) and content.get("do") == "whole":
             # A page that was away for a while has missed some steps.
             with contextlib.suppress(ValueError):

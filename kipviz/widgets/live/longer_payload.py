@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from kipviz.views.page_parts import HoldPart, Part, RowPart, Shown
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.stepping.sharing import whole
 
 
-def lengthen(payload: dict[str, Any], told: Mapping[str, Any], rows: list[Any]) -> None:
+def lengthen(payload: Part, told: Shown, rows: list[RowPart]) -> None:
     """Add to a payload, in place, what is told of its main branch after step ``told["at"]``.
 
     `rows` are all rows of the longer branch. Branches that left the main branch stay as they are.
@@ -33,7 +31,7 @@ def lengthen(payload: dict[str, Any], told: Mapping[str, Any], rows: list[Any]) 
     }
 
 
-def _end_holds(holds: list[Any], at: int) -> list[Any]:
+def _end_holds(holds: list[HoldPart], at: int) -> list[HoldPart]:
     """Return what was blocked up to a step; what still is, is told again after it."""
     return [
         hold if hold["to"] is not None and hold["to"] <= at else {**hold, "to": at + 1}

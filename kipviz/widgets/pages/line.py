@@ -5,13 +5,11 @@ The page does the same in the browser; here it serves text output, commands and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from kipviz.views.lifetimes import covers
-
-Part = Mapping[str, Any]
+from kipviz.views.page_parts import MomentPart, Shown
 
 
 @dataclass(frozen=True)
@@ -19,12 +17,12 @@ class Line:
     """All steps, big steps, verdicts and choices along one branch."""
 
     name: str
-    steps: Sequence[Part]
-    bigs: Sequence[Part]
-    verdicts: Sequence[Part]
-    choices: Sequence[Part]
-    moments: Sequence[Part] = ()
-    messages: Sequence[Part] = ()
+    steps: Sequence[Shown]
+    bigs: Sequence[Shown]
+    verdicts: Sequence[Shown]
+    choices: Sequence[Shown]
+    moments: Sequence[MomentPart] = ()
+    messages: Sequence[Shown] = ()
 
     @property
     def last(self) -> int:
@@ -35,7 +33,7 @@ class Line:
         """Return how many big steps have started at a step; 0 at the start."""
         return sum(big["from"] <= step for big in self.bigs)
 
-    def big_at(self, step: int) -> Part | None:
+    def big_at(self, step: int) -> Shown | None:
         """Return the big step that a small step belongs to, or None."""
         return next((big for big in self.bigs if big["from"] <= step < big["to"]), None)
 
@@ -46,15 +44,15 @@ class Line:
             return str(big["say"])
         return str(self.steps[step]["sentence"])
 
-    def verdicts_at(self, step: int) -> list[Part]:
+    def verdicts_at(self, step: int) -> list[Shown]:
         """Return the verdict of each property at a step, in the payload's order."""
         return [verdict for verdict in self.verdicts if covers(verdict, step)]
 
-    def choices_at(self, step: int) -> list[Part]:
+    def choices_at(self, step: int) -> list[Shown]:
         """Return what can and what cannot happen next at a step."""
         return [item for choice in self.choices if covers(choice, step) for item in choice["items"]]
 
-    def wire_at(self, step: int) -> list[Part]:
+    def wire_at(self, step: int) -> list[Shown]:
         """Return the messages in flight at a step, in the order in which they were sent."""
         return [m for m in self.messages if m["sent"] <= step and not _has_ended(m, step)]
 
@@ -64,7 +62,7 @@ def no_step(step: object, last: int, what: str = "") -> str:
     return f"There is no step {step!r} on this line{what}: it has 0 to {last}."
 
 
-def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
+def line_of(payload: Shown, branches: Sequence[Shown], number: object) -> Line:
     """Return all steps along a branch; 0 is the main branch.
 
     Raises:
@@ -87,7 +85,7 @@ def line_of(payload: Part, branches: Sequence[Part], number: int) -> Line:
     return _grow_line(line_of(payload, branches, branch["parent"] or 0), branch)
 
 
-def _grow_line(parent: Line, branch: Part) -> Line:
+def _grow_line(parent: Line, branch: Shown) -> Line:
     at = branch["at"]
     said = {
         verdict["property"]: verdict["from"] for verdict in reversed(branch.get("verdicts", []))
@@ -131,7 +129,7 @@ def _grow_line(parent: Line, branch: Part) -> Line:
     )
 
 
-def _messages(parent: Line, branch: Part, at: int) -> list[Part]:
+def _messages(parent: Line, branch: Shown, at: int) -> list[Shown]:
     """Return the parent's messages up to a step, with their fate on this branch, and the new ones."""
     own = {message["id"]: message for message in branch.get("messages", [])}
     old = [
@@ -142,7 +140,7 @@ def _messages(parent: Line, branch: Part, at: int) -> list[Part]:
     return [*old, *own.values()]
 
 
-def _has_ended(message: Part, step: int) -> bool:
+def _has_ended(message: Shown, step: int) -> bool:
     end = message.get("arrived")
     if end is None:
         end = message.get("lost")
@@ -150,8 +148,8 @@ def _has_ended(message: Part, step: int) -> bool:
 
 
 def message_of(
-    payload: Part, branches: Sequence[Part], number: int, name: str
-) -> tuple[Part, Part]:
+    payload: Shown, branches: Sequence[Shown], number: int, name: str
+) -> tuple[Shown, Shown]:
     """Return a message of a branch, and the tables that describe its bytes.
 
     Raises:
@@ -162,7 +160,7 @@ def message_of(
     if found is None:
         raise ValueError(f"There is no message {name!r} on this line.")
     known = {branch["id"]: branch for branch in branches}
-    tables: list[Part] = []
+    tables: list[Shown] = []
     while number:
         tables.append(known[number].get("wire", {}))
         number = known[number]["parent"] or 0

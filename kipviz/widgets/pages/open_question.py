@@ -5,28 +5,26 @@ The page does the same in the browser (front/src/question.js); here it serves ti
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Any
+from collections.abc import Container
 
+from kipviz.views.page_parts import Part, Shown
 from kipviz.widgets.pages import text_view
 from kipviz.widgets.pages.line import Line
 
-Part = Mapping[str, Any]
 
-
-def open_question(payload: Part, revealed: Container[str]) -> Part | None:
+def open_question(payload: Shown, revealed: Container[str]) -> Shown | None:
     """Return the first question of a story whose answer was not shown yet, if there is one."""
     return next((q for q in payload.get("questions", []) if q["id"] not in revealed), None)
 
 
-def title_of(payload: Part, revealed: Container[str]) -> str:
+def title_of(payload: Shown, revealed: Container[str]) -> str:
     """Return the title of a run; while a question is open, the one that does not tell its answer."""
     if open_question(payload, revealed) is None:
         return str(payload["title"])
     return untold_title(payload)
 
 
-def untold_title(payload: Part) -> str:
+def untold_title(payload: Shown) -> str:
     """Return the title that does not tell the answer to the story's question.
 
     A comparison always has it: it asks no question, and may be opened before the story's own is answered.
@@ -34,12 +32,12 @@ def untold_title(payload: Part) -> str:
     return str(payload.get("untold") or payload["title"])
 
 
-def without_answer(payload: Part) -> dict[str, Any]:
+def without_answer(payload: Shown) -> Part:
     """Return a payload whose title does not tell the answer."""
     return {**payload, "title": untold_title(payload)}
 
 
-def tells_at(payload: Part, revealed: Container[str]) -> int:
+def tells_at(payload: Shown, revealed: Container[str]) -> int:
     """Return the first step of the main line that tells the answer to an open question, else the number of steps.
 
     The part of the story that is asked about begins there, or a property breaks before.
@@ -53,7 +51,7 @@ def tells_at(payload: Part, revealed: Container[str]) -> int:
     return max(1, min(next(bigs, question["step"]), *broken, *loud, question["step"]))
 
 
-def flow_of(payload: Part, line: Line, revealed: Container[str]) -> tuple[list[str], list[str]]:
+def flow_of(payload: Shown, line: Line, revealed: Container[str]) -> tuple[list[str], list[str]]:
     """Return the big steps of the main line in words: up to an open question, which ends them, and from there on."""
     flow = text_view.flow(line)
     question = open_question(payload, revealed)

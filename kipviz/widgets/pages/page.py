@@ -14,10 +14,10 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import kipviz
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
+from kipviz.views.page_parts import Shown
 from kipviz.widgets.pages import payload as payloads
 from kipviz.widgets.pages import text_view
 from kipviz.widgets.pages.line import line_of
@@ -39,9 +39,7 @@ _SHEET = re.compile(r"^// sheet (sha256-[A-Za-z0-9+/]{43}=)$", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page(
-    payload: Mapping[str, Any], branch: int = 0, step: int = 0, learned: Learned = NOTHING
-) -> str:
+def page(payload: Shown, branch: int = 0, step: int = 0, learned: Learned = NOTHING) -> str:
     """Return the page of a stepper's payload, or of a comparison's; it opens at a step of a branch.
 
     `learned` are the reader's answers so far; the page shows them and continues from there.
@@ -77,10 +75,10 @@ def page(
     return _fill_template(template, fields)
 
 
-def _encode_answers(payload: Mapping[str, Any], learned: Learned) -> str:
+def _encode_answers(payload: Shown, learned: Learned) -> str:
     """Return the reader's answers as the initial values of the page."""
     answers = dict(learned.answers)
-    values: dict[str, Any] = {"answers": answers}
+    values: dict[str, object] = {"answers": answers}
     if answers or learned.revealed or learned.reached:
         branches = payload.get("branches", [])
         seen, reached = list(learned.revealed), list(learned.reached)
@@ -119,7 +117,7 @@ def _module(code: str) -> tuple[str, str]:
     return code[: found.start()], found[1]
 
 
-def _embedded(payload: Mapping[str, Any]) -> tuple[str, str]:
+def _embedded(payload: Shown) -> tuple[str, str]:
     """Return a payload as the text of a script element that no text in it can close."""
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
     # Half a surrogate pair cannot be encoded in UTF-8; as a backslash escape it is valid JSON.
@@ -135,7 +133,7 @@ def _escaped(text: str) -> str:
     return html.escape(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def _words(payload: Mapping[str, Any], learned: Learned) -> str:
+def _words(payload: Shown, learned: Learned) -> str:
     """Return the text of the page for readers whose browser runs no script; what tells an open answer is folded."""
     line = line_of(payload, [], 0)
     design = payload["design"]

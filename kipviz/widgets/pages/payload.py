@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
 import msgspec
+
+from kipviz.views.page_parts import Shown
 
 FORMAT = 1
 
@@ -472,7 +474,7 @@ class Comparison(_Part):
     differences: list[Difference]
 
 
-def read(payload: Mapping[str, Any]) -> Payload:
+def read(payload: Shown) -> Payload:
     """Read a payload and check that its parts are consistent.
 
     Raises:
@@ -500,7 +502,7 @@ def read(payload: Mapping[str, Any]) -> Payload:
     return known
 
 
-def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
+def read_branch(branch: Shown, known: Payload) -> Branch:
     """Read a branch of a payload that was already read.
 
     Raises:
@@ -518,7 +520,7 @@ def read_branch(branch: Mapping[str, Any], known: Payload) -> Branch:
     return suffix
 
 
-def fingerprint(payload: Mapping[str, Any]) -> str:
+def fingerprint(payload: Shown) -> str:
     """Return sixteen hex digits that change with anything in the payload, the same on every machine."""
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -8,18 +8,17 @@ when the cursor stands at a step at which it holds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kipviz.views.lifetimes import covers
+from kipviz.views.page_parts import Part, Shown
 
-Part = Mapping[str, Any]
 KINDS = {"next": "n", "cannot": "c", "answer": "a"}
 
 
 class Score:
     """A learner's score on one stepper so far."""
 
-    def __init__(self, payload: Part) -> None:
+    def __init__(self, payload: Shown) -> None:
         """Start with an empty score."""
         self._payload = payload
         self._kept: dict[str, bool] = {}  # whether each answer that counts is right
@@ -28,12 +27,12 @@ class Score:
 
     def update(
         self,
-        branches: Sequence[Part],
+        branches: Sequence[Shown],
         place: tuple[int, int],
-        answers: Mapping[str, Any],
+        answers: Mapping[str, object],
         revealed: Iterable[str],
         reached: Iterable[str],
-    ) -> dict[str, Any]:
+    ) -> Part:
         """Update the score; `place` is the branch and the step of the cursor.
 
         Returns:
@@ -52,7 +51,7 @@ class Score:
         self._reached |= self._goals_at(branches, place)
         return self._encode_score()
 
-    def _encode_score(self) -> dict[str, Any]:
+    def _encode_score(self) -> Part:
         asked = (
             {q["id"] for q in self._payload.get("questions", [])} | self._revealed | {*self._kept}
         )
@@ -68,7 +67,7 @@ class Score:
             "reached": reached,
         }
 
-    def _find_right(self, branches: Sequence[Part]) -> dict[str, list[bool]]:
+    def _find_right(self, branches: Sequence[Shown]) -> dict[str, list[bool]]:
         """Return for every question which of its options are right."""
         known = {
             question["id"]: [bool(option["right"]) for option in question["options"]]
@@ -81,12 +80,12 @@ class Score:
                 known[f"{KINDS[kind]}{node}"] = [bool(right) for _, right, _ in options]
         return known
 
-    def _shown_at(self, branches: Sequence[Part], place: tuple[int, int]) -> set[str]:
+    def _shown_at(self, branches: Sequence[Shown], place: tuple[int, int]) -> set[str]:
         """Return the story's questions that the cursor's position has revealed."""
         step = _on_main(branches, place)
         return {q["id"] for q in self._payload.get("questions", []) if step >= q["step"]}
 
-    def _goals_at(self, branches: Sequence[Part], place: tuple[int, int]) -> set[str]:
+    def _goals_at(self, branches: Sequence[Shown], place: tuple[int, int]) -> set[str]:
         branch, step = place
         found: set[str] = set()
         while True:
@@ -98,7 +97,7 @@ class Score:
             branch = line["parent"] or 0
 
 
-def _on_main(branches: Sequence[Part], place: tuple[int, int]) -> int:
+def _on_main(branches: Sequence[Shown], place: tuple[int, int]) -> int:
     """Return how far along the main run a position is."""
     branch, step = place
     while branch:
@@ -107,11 +106,11 @@ def _on_main(branches: Sequence[Part], place: tuple[int, int]) -> int:
     return step
 
 
-def _line(payload: Part, branches: Sequence[Part], number: int) -> Part:
+def _line(payload: Shown, branches: Sequence[Shown], number: int) -> Shown:
     return next((b for b in branches if b["id"] == number), payload)
 
 
-def _node(payload: Part, branches: Sequence[Part], line: Part, step: int, first: int) -> Any:
+def _node(payload: Shown, branches: Sequence[Shown], line: Shown, step: int, first: int) -> object:
     """Return the trace's node at a step of a branch."""
     while step < first:
         line = _line(payload, branches, line["parent"] or 0)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from kipviz.checking.single_run import runs
-from kipviz.checking.single_run.runs import Packed, Run
+from kipviz.checking.single_run.learner_record import Learned
+from kipviz.checking.single_run.runs import KeptLine, Packed, Run
 from kipviz.core.outside import atomic_write, untrusted_file
 from kipviz.core.traces.tracefile import TraceFileError, is_whole
+from kipviz.widgets.stepping.cursor import Change
+
+if TYPE_CHECKING:  # a stepper makes its keeper
+    from kipviz.widgets.stepping.stepper import Stepper
 
 
 class Keeper:
@@ -22,12 +26,12 @@ class Keeper:
     written, the stepper shows a notice, and its content stays in memory.
     """
 
-    def __init__(self, stepper: Any, path: str | os.PathLike[str]) -> None:
+    def __init__(self, stepper: Stepper, path: str | os.PathLike[str]) -> None:
         """Save a stepper from now on."""
         self._stepper = stepper
         self._path = path
         self._seen: tuple[int, int] | None = _look(path)
-        self._told: Any = None
+        self._told: tuple[tuple[KeptLine, ...], Learned] | None = None
         self._packed: Packed | None = None
         stepper.observe(
             self._write_change, ["step", "branch", "made", "answers", "revealed", "reached"]
@@ -45,6 +49,7 @@ class Keeper:
                 "there any more; kipviz.save keeps it under another name"
             )
         stepper = self._stepper
+        assert stepper.lab is not None, "a run is kept of a stepper with a model behind it"
         run = stepper.lab.run_with_branches(stepper.branch, stepper.step, stepper.learned)
         if self._packed is None or (run.lines, run.learned) != self._told:
             self._packed, self._told = runs.pack(run), (run.lines, run.learned)
@@ -53,7 +58,7 @@ class Keeper:
         self._packed.write(self._path, line.tree, cursor, line.tip, copy_of(self._path))
         self._seen = _look(self._path)
 
-    def _write_change(self, change: Mapping[str, Any]) -> None:
+    def _write_change(self, change: Change) -> None:
         """Write it, and show a notice in the stepper if that fails."""
         try:
             self.write()

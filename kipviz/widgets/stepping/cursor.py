@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import anywidget
 import traitlets
 
 from kipviz.widgets.pages.line import no_step
 from kipviz.widgets.stepping.page_messages import readable
+
+# What traitlets tells of a value: the old one, the new one, or the proposed one, each of its trait's type.
+Change: TypeAlias = Mapping[str, Any]
 
 
 class WithCursor(anywidget.AnyWidget):
@@ -30,7 +33,7 @@ class WithCursor(anywidget.AnyWidget):
         """The last step at which the cursor can stand."""
         raise NotImplementedError  # each widget defines it; an abstract class cannot be a HasTraits
 
-    def set_state(self, sync_data: Mapping[str, Any]) -> None:
+    def set_state(self, sync_data: Mapping[str, object]) -> None:
         """Accept the page's values as far as they are valid; invalid values change nothing.
 
         The page keeps the steps that it has, which may belong to another branch than Python's: a step after the last
@@ -47,7 +50,7 @@ class WithCursor(anywidget.AnyWidget):
         if wrong:
             self.say(wrong)
 
-    def _why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, object]) -> str:
         """Remove unknown branches from the page's values; return a sentence about them, or ""."""
         return ""
 
@@ -57,7 +60,7 @@ class WithCursor(anywidget.AnyWidget):
         self.notice = sentence
 
     @traitlets.validate("step")
-    def _valid_step(self, proposal: Mapping[str, Any]) -> int:
+    def _valid_step(self, proposal: Change) -> int:
         step: int = proposal["value"]
         if self._hears_page:
             return max(0, min(step, self.last_step))

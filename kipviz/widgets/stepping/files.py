@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kipviz.checking.single_run import runs
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
@@ -13,6 +12,7 @@ from kipviz.checking.tla.itf import itf_of
 from kipviz.views.exports.plantuml import plantuml
 from kipviz.views.exports.pytest_source import pytest_source
 from kipviz.views.exports.shiviz import shiviz
+from kipviz.views.page_parts import Shown
 from kipviz.views.payload import payload as told_line
 from kipviz.widgets.pages.page import page
 
@@ -31,7 +31,7 @@ KINDS = {
 
 def file_of(
     what: str,
-    payload: Mapping[str, Any],
+    payload: Shown,
     branch: int,
     step: int,
     lab: Lab | None,

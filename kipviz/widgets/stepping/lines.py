@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Generator
 
 import msgspec
 
@@ -11,19 +10,19 @@ from kipviz.checking.single_run.alternative_run import Held, Missing
 from kipviz.checking.single_run.learner_record import NOTHING, Learned
 from kipviz.checking.single_run.permalink import head_of, mark_text
 from kipviz.checking.single_run.runs import KeptLine, Run
+from kipviz.core.traces.trace import Trace
 from kipviz.views.choices import choice_id
 from kipviz.views.lesson import goals_of
 from kipviz.views.lifetimes import Lifetimes
+from kipviz.views.page_parts import Part
 from kipviz.views.payload import branch as tell_branch
 from kipviz.views.payload import payload as tell
 from kipviz.views.role_cards.own_view import OwnView
 from kipviz.widgets.stepping import whatif
+from kipviz.widgets.stepping.page_messages import Answer, Command, Work
 from kipviz.widgets.stepping.whatif import Standing, Told
 
-Answer: TypeAlias = dict[str, Any]
-Work: TypeAlias = Generator[str, None, Answer]
-
-WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Told]] = {
+WISHES: dict[str, Callable[[Standing, Command], Told]] = {
     "take": whatif.take,
     "cut": whatif.cut,
     "hold": whatif.hold,
@@ -34,7 +33,7 @@ WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Told]] = {
     "move": whatif.move,
     "change": whatif.change,
 }
-LONG_WISHES: dict[str, Callable[[Standing, Mapping[str, Any]], Generator[str, None, Told]]] = {
+LONG_WISHES: dict[str, Callable[[Standing, Command], Generator[str, None, Told]]] = {
     "run": whatif.run_on,
     "until": whatif.run_until,
 }
@@ -103,7 +102,7 @@ class Lab:
             self.place = number, min(here.depth, len(self._lines[number].path) - 1)
 
     @property
-    def trace(self) -> Any:
+    def trace(self) -> Trace:
         """The trace of the run of the last request."""
         return self._runs[self._here].trace
 
@@ -161,7 +160,7 @@ class Lab:
 
     # -- answers -------------------------------------------------------------------------------------
 
-    def respond(self, command: Mapping[str, Any]) -> Answer | Work:
+    def respond(self, command: Command) -> Answer | Work:
         """Answer a request: with a new branch, or with the place of one that exists already.
 
         ``{"branch"}`` is a new branch; ``{"go": {"branch", "step"}}`` is an existing place; ``{"name"}`` and
@@ -186,13 +185,13 @@ class Lab:
     def _work(
         self,
         here: Standing,
-        command: Mapping[str, Any],
-        wish: Callable[[Standing, Mapping[str, Any]], Generator[str, None, Told]],
+        command: Command,
+        wish: Callable[[Standing, Command], Generator[str, None, Told]],
     ) -> Work:
         told = yield from wish(here, command)
         return self._show_branch(here, command, told)
 
-    def _standing(self, command: Mapping[str, Any]) -> Standing:
+    def _standing(self, command: Command) -> Standing:
         line = self._line(command.get("branch"))
         at = command.get("step")
         if type(at) is not int or not 0 <= at < len(line.path):
@@ -200,13 +199,13 @@ class Lab:
             raise ValueError(f"there is no step {at!r} on this line; it has 0 to {last}")
         return Standing(self._runs[line.tree], line.path, at, line.held)
 
-    def _line(self, number: Any) -> _Shown:
+    def _line(self, number: object) -> _Shown:
         if type(number) is not int or number not in self._lines:
             known = ", ".join(map(str, self._lines))
             raise ValueError(f"there is no line {number!r}; there are {known}")
         return self._lines[number]
 
-    def _show_branch(self, here: Standing, command: Mapping[str, Any], told: Told) -> Answer:
+    def _show_branch(self, here: Standing, command: Command, told: Told) -> Answer:
         """Make a branch of another continuation, unless an equal one exists."""
         parent = self._line(command["branch"])
         path = told.trace.path(told.trace.cursor)
@@ -237,9 +236,7 @@ class Lab:
                 return line.number
         return None
 
-    def _tell(
-        self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Told
-    ) -> dict[str, Any]:
+    def _tell(self, parent: _Shown, at: int, tree: int, path: tuple[int, ...], told: Told) -> Part:
         """Return the payload of a branch that leaves another one after a step, or the one that this one left."""
         while at <= parent.at and parent.parent >= 0:
             above = self._lines[parent.parent]
@@ -301,16 +298,16 @@ class Lab:
 
     # -- the tree ------------------------------------------------------------------------------------
 
-    def _rename(self, command: Mapping[str, Any]) -> Answer:
+    def _rename(self, command: Command) -> Answer:
         line, name = self._line(command.get("branch")), command.get("name")
         if not isinstance(name, str) or not name.strip() or len(name) > NAME_MAX:
             raise ValueError(f"A name must be 1 to {NAME_MAX} characters, not {name!r}.")
         if any("\ud800" <= sign <= "\udfff" for sign in name):
             raise ValueError(f"A name has whole characters, not halves of one as {name!r}.")
         line.name = " ".join(name.split())
-        return {"name": [line.number, line.name]}
+        return {"name": (line.number, line.name)}
 
-    def _prune(self, command: Mapping[str, Any]) -> Answer:
+    def _prune(self, command: Command) -> Answer:
         line = self._line(command.get("branch"))
         if line.parent < 0:
             raise ValueError("The main branch stays: only other branches can be deleted.")
@@ -351,7 +348,7 @@ def _design(run: Run) -> dict[str, str]:
     }
 
 
-def _hold(held: Held) -> dict[str, Any]:
+def _hold(held: Held) -> Part:
     return {
         "id": choice_id(held.action),
         "message": f"m{held.number}" if held.number else "",

@@ -7,10 +7,12 @@ about them is an echo and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Generator, Mapping
+from typing import TypeAlias, TypedDict
 
 import msgspec
+
+from kipviz.views.page_parts import Part
 
 # Values that only Python sets. The page adds the branch of an answer to its own list and sends that list back.
 MADE_HERE = frozenset({"payload", "branches", "tree", "score", "answer", "notice"})
@@ -27,11 +29,36 @@ class _Views(msgspec.Struct):
     only: bool = False
 
 
-SHAPES: dict[str, Any] = {
+# A request of the page, as it comes: whoever answers it looks at the type of what is inside.
+Command: TypeAlias = Mapping[str, object]
+
+
+class Place(TypedDict):
+    """A step of a branch."""
+
+    branch: int
+    step: int
+
+
+class Answer(TypedDict, total=False):
+    """What a request changes: a new branch, the cursor's place, a branch's number and name, or branches that are gone."""
+
+    branch: Part
+    go: Place
+    name: tuple[int, str]
+    gone: list[int]
+    say: str
+
+
+# An answer that takes long: its progress in words, then the answer.
+Work: TypeAlias = Generator[str, None, Answer]
+
+# The types that msgspec reads the page's values as.
+SHAPES: dict[str, object] = {
     "step": int,
     "branch": int,
     "lines": tuple[int, int],
-    "selection": dict[str, Any],
+    "selection": dict[str, object],
     "answers": dict[str, int],
     "revealed": list[str],
     "reached": list[str],
@@ -39,17 +66,17 @@ SHAPES: dict[str, Any] = {
     "presenter": bool,
     "views": _Views,
     "tool": str,
-    "command": dict[str, Any],
+    "command": dict[str, object],
 }
 # The kinds of selection, and the names that each needs.
 SELECTIONS: dict[str, tuple[str, ...]] = {"message": ("id",), "value": ("card", "row")}
 
 
-def readable(said: Any) -> tuple[dict[str, Any], str]:
+def readable(said: object) -> tuple[dict[str, object], str]:
     """Return the page's valid values, and a sentence about the first invalid one, or ""."""
     if not isinstance(said, Mapping):
         return {}, "The page sent something that is no values; nothing was changed."
-    taken: dict[str, Any] = {}
+    taken: dict[str, object] = {}
     wrong = ""
     for name, value in said.items():
         why = "" if name in MADE_HERE else why_not(name, value)
@@ -59,7 +86,7 @@ def readable(said: Any) -> tuple[dict[str, Any], str]:
     return taken, wrong
 
 
-def why_not(name: str, value: Any) -> str:
+def why_not(name: str, value: object) -> str:
     """Return why a value of the page is not valid, or ""."""
     if name not in SHAPES:
         return ""  # a value of the widgets' own machinery, which checks it itself
@@ -67,17 +94,19 @@ def why_not(name: str, value: Any) -> str:
         msgspec.convert(value, SHAPES[name])
     except (msgspec.ValidationError, RecursionError) as problem:
         return _render_kept(name, str(problem))
-    if name == "selection" and (missing := _missing(value)):
+    if name == "selection" and isinstance(value, Mapping) and (missing := _missing(value)):
         return _render_kept(name, f"it has no text for {missing!r}")
-    if name == "command" and not isinstance(value.get("do", "take"), str):
+    asks = value.get("do", "take") if name == "command" and isinstance(value, Mapping) else ""
+    if not isinstance(asks, str):
         return _render_kept(name, "what it asks for must be a text, such as 'take'")
-    numbers = value if name == "lines" else [value] if name in ("step", "branch") else []
-    if any(abs(number) > PLACE_MAX for number in numbers):
+    places = value if isinstance(value, list | tuple) and name == "lines" else [value]
+    numbers = places if name in ("lines", "step", "branch") else []
+    if any(isinstance(number, int) and abs(number) > PLACE_MAX for number in numbers):
         return _render_kept(name, f"a place is a number up to {PLACE_MAX:,}")
     return ""
 
 
-def _missing(selection: Mapping[str, Any]) -> str:
+def _missing(selection: Mapping[str, object]) -> str:
     """Return the first name that a selection of its kind lacks, or ""."""
     kind = selection.get("kind")
     names = SELECTIONS.get(kind, ()) if isinstance(kind, str) else ("kind",) if selection else ()

@@ -5,14 +5,12 @@ The page does the same in the browser (`front/src/why.js`); this is for a notebo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from kipviz.views.lifetimes import covers
+from kipviz.views.page_parts import Shown
 from kipviz.views.reasons.causes import chain
 from kipviz.widgets.pages.line import Line, no_step
-
-Part = Mapping[str, Any]
 
 # The host or person that has to act, in the page's words.
 HOW = {
@@ -24,8 +22,8 @@ HOW = {
 
 
 def row_of(
-    payload: Part, branches: Sequence[Part], number: int, step: int, card: str, row: str
-) -> Part:
+    payload: Shown, branches: Sequence[Shown], number: int, step: int, card: str, row: str
+) -> Shown:
     """Find a row at a step; a card is named by id or title, a row by id or label.
 
     Raises:
@@ -46,7 +44,7 @@ def row_of(
     return found[0]
 
 
-def render_history(payload: Part, line: Line, row: Part) -> str:
+def render_history(payload: Shown, line: Line, row: Shown) -> str:
     """Return the value of a row, since when, and the main chain of steps that set it, newest first."""
     cells = row["cells"]
     value = cells.get("value", ", ".join(f"{name} {cell}" for name, cell in cells.items()))
@@ -57,7 +55,7 @@ def render_history(payload: Part, line: Line, row: Part) -> str:
     return "\n".join([f"{_name_row(payload, row)}: {value}, since step {row['from']}", *links])
 
 
-def _name_row(payload: Part, row: Part) -> str:
+def _name_row(payload: Shown, row: Shown) -> str:
     """Return the name of a row: "my-txn, state", or "src-0@100 for g1" instead of the key of a share-partition."""
     card, label = row["card"], row["cells"].get("label", row["id"])
     if not card.startswith("share:"):
@@ -81,7 +79,9 @@ def causes_of(line: Line, step: int) -> tuple[tuple[int, str, str], ...]:
     )
 
 
-def blocked_at(payload: Part, branches: Sequence[Part], number: int, step: int) -> tuple[str, ...]:
+def blocked_at(
+    payload: Shown, branches: Sequence[Shown], number: int, step: int
+) -> tuple[str, ...]:
     """Return what is blocked at a step, each in a sentence with its way out, worst first."""
     told = payload
     while number:
@@ -95,7 +95,7 @@ def blocked_at(payload: Part, branches: Sequence[Part], number: int, step: int) 
     return tuple(f"{HOW[h['how']]}: {h['text']} Way out: {h['free']}" for h in holds)
 
 
-def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
+def _rows(payload: Shown, branches: Sequence[Shown], number: int) -> list[Shown]:
     """Return all rows of a branch: those of its parent while they last here, and its own."""
     if not number:
         return list(payload["rows"])
@@ -112,5 +112,5 @@ def _rows(payload: Part, branches: Sequence[Part], number: int) -> list[Part]:
     return [*inherited, *own.get("rows", ())]
 
 
-def _render_names(names: Any) -> str:
+def _render_names(names: Iterable[str]) -> str:
     return "; ".join(names) or "none"

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 from kipviz.checking.single_run.permalink import sealed
 from kipviz.core.links.bits import bytes_of
 from kipviz.core.links.link import MARK_SIZE, Leg
+from kipviz.views.page_parts import Part, Shown
 from kipviz.widgets.pages.line import line_of
 
-Span = Mapping[str, Any]
+# A step as a row of a table.
+StepRow: TypeAlias = dict[str, str | int]
 
 # Things that last for several steps and are drawn: hosts that are down, heads of lanes, network partitions.
 SPANS = ("downs", "heads", "cuts")
 
 
-def permalink_of(
-    payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int, step: int
-) -> str:
+def permalink_of(payload: Shown, branches: Sequence[Shown], branch: int, step: int) -> str:
     """Return the permalink to a step of a branch.
 
     Raises:
@@ -42,14 +42,12 @@ def permalink_of(
     return sealed(origin.get("head", ""), start, here, chain[::-1])
 
 
-def _tree(known: Mapping[int, Mapping[str, Any]], number: int | None) -> int:
+def _tree(known: Mapping[int, Shown], number: int | None) -> int:
     """Return the number of a branch's run: 0, or that of other settings."""
     return int(known[number].get("tree", 0)) if number else 0
 
 
-def steps_of(
-    payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int
-) -> list[dict[str, Any]]:
+def steps_of(payload: Shown, branches: Sequence[Shown], branch: int) -> list[StepRow]:
     """Return one row for each step of a branch; each property has its own column."""
     line = line_of(payload, branches, branch)
     messages = line.messages
@@ -77,13 +75,11 @@ def steps_of(
     return rows
 
 
-def whole(
-    payload: Mapping[str, Any], branches: Sequence[Mapping[str, Any]], branch: int
-) -> dict[str, Any]:
+def whole(payload: Shown, branches: Sequence[Shown], branch: int) -> Part:
     """Return a branch as a payload in which it is the main branch, with what a picture shows of it."""
     line = line_of(payload, branches, branch)
     parts = {name: list(payload.get(name, [])) for name in ("notes", *SPANS)}
-    chain: list[Mapping[str, Any]] = []
+    chain: list[Shown] = []
     while branch:
         chain.append(next(one for one in branches if one["id"] == branch))
         branch = chain[-1]["parent"] or 0
@@ -101,21 +97,21 @@ def whole(
     return {**payload, **told, **parts, "branches": []}
 
 
-def _spans(inherited: Sequence[Span], own: Sequence[Span], at: int) -> list[Span]:
+def _spans(inherited: Sequence[Shown], own: Sequence[Shown], at: int) -> list[Shown]:
     """Return the spans of a branch: those that began on its parent, and those that it replaces or adds."""
     found = {_span_key(span): span for span in inherited if span["from"] <= at}
     return list((found | {_span_key(span): span for span in own}).values())
 
 
-def _span_key(span: Span) -> tuple[Any, ...]:
+def _span_key(span: Shown) -> tuple[object, ...]:
     return tuple(value for name, value in span.items() if name != "to")
 
 
-def _encode_taken(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[int | str, bytes], ...]:
+def _encode_taken(steps: Sequence[Shown]) -> tuple[tuple[int | str, bytes], ...]:
     return tuple((step.get("pick", 0), _mark(step)) for step in steps)
 
 
-def _mark(step: Mapping[str, Any]) -> bytes:
+def _mark(step: Shown) -> bytes:
     """Return the first bytes of a step's fingerprint; a payload of another origin may have none."""
     text = step.get("mark", "")
     return bytes_of(text) if text else bytes(MARK_SIZE)

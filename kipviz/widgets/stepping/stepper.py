@@ -14,7 +14,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import traitlets
 
@@ -22,6 +22,7 @@ from kipviz.checking.single_run.learner_record import Learned
 from kipviz.views.exports import hexdump
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import svg
+from kipviz.views.page_parts import Part, Shown
 from kipviz.views.role_cards.own_view import OwnView, View, own_views
 from kipviz.widgets.discoverable import Discoverable
 from kipviz.widgets.pages import payload as payloads
@@ -30,9 +31,15 @@ from kipviz.widgets.pages.line import Line, line_of, message_of, no_step
 from kipviz.widgets.pages.open_question import flow_of, tells_at, title_of
 from kipviz.widgets.pages.score import Score
 from kipviz.widgets.stepping import reasons
-from kipviz.widgets.stepping.cursor import WithCursor
-from kipviz.widgets.stepping.sharing import permalink_of, steps_of, whole
+from kipviz.widgets.stepping.cursor import Change, WithCursor
+from kipviz.widgets.stepping.page_messages import Answer, Command, Work
+from kipviz.widgets.stepping.sharing import StepRow, permalink_of, steps_of, whole
 from kipviz.widgets.stepping.stepper_commands import Asking
+
+if TYPE_CHECKING:  # pandas takes long to import, and a recorded run has no model behind it
+    import pandas as pd
+
+    from kipviz.widgets.stepping.lines import Lab
 
 FRONT = Path(__file__).parents[1] / "static" / "stepper.js"
 
@@ -42,9 +49,10 @@ WORDS_WIDE = 100
 # The number of steps around the cursor in the still picture of a stored notebook.
 STILL_STEPS = 40
 
-Command = Mapping[str, Any]
-Answer = dict[str, Any]
-Respond = Callable[[Command], Answer | Generator[str, None, Answer]]
+# What IPython shows of a widget: contents by their media types, perhaps with metadata beside them.
+Contents: TypeAlias = dict[str, object]
+Bundle: TypeAlias = Contents | tuple[Contents, Contents] | None
+Respond: TypeAlias = Callable[[Command], Answer | Work]
 
 # How long the kernel works on a request before it handles other messages of the page.
 BREATH_SECONDS = 0.08
@@ -98,12 +106,10 @@ class Stepper(Discoverable, Asking, WithCursor):
     said = traitlets.Unicode("")
     made = traitlets.Int(0)
 
-    lab: Any = None
+    lab: Lab | None = None
     """The object that answers requests about the run, if a model is behind it; see `kipviz.widgets.lab`."""
 
-    def __init__(
-        self, payload: Mapping[str, Any], respond: Respond | None = None, **traits: Any
-    ) -> None:
+    def __init__(self, payload: Shown, respond: Respond | None = None, **traits: object) -> None:
         """Show a payload; `respond` makes a branch from a command, or raises ValueError."""
         self._known = payloads.read(payload)
         self._respond = respond
@@ -116,7 +122,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     # -- asking for what is new ---------------------------------------------------------------------
 
     @traitlets.observe("command")
-    def _on_command(self, change: Mapping[str, Any]) -> None:
+    def _on_command(self, change: Change) -> None:
         command = change["new"]
         if not command:
             return
@@ -132,7 +138,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             else:
                 self.answer = {"id": number, **self._take_in(answer)}
 
-    def _work_on(self, number: Any, work: Generator[str, None, Answer]) -> None:
+    def _work_on(self, number: object, work: Work) -> None:
         """Work for a moment, report progress, and let the kernel handle other messages in between."""
         try:
             loop = asyncio.get_running_loop()
@@ -153,7 +159,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             raise ValueError("Stopped; nothing was changed.")
 
     @contextlib.contextmanager
-    def _answering(self, number: Any) -> Iterator[None]:
+    def _answering(self, number: object) -> Iterator[None]:
         """Answer with what went wrong: a sentence for an impossible request, otherwise the error of a bug."""
         try:
             yield
@@ -166,7 +172,7 @@ class Stepper(Discoverable, Asking, WithCursor):
             }
             raise
 
-    def ask(self, do: str, **more: Any) -> Stepper:
+    def ask(self, do: str, **more: object) -> Self:
         """Make a request at the cursor, as the page does, and move to its answer.
 
         Raises:
@@ -191,7 +197,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         self.said = answer.get("say", "")
         return self
 
-    def _ask(self, command: Command) -> Answer | Generator[str, None, Answer]:
+    def _ask(self, command: Command) -> Answer | Work:
         if self._respond is None:
             raise ValueError(
                 "This stepper shows a recorded run: there is no model behind it to ask."
@@ -207,6 +213,8 @@ class Stepper(Discoverable, Asking, WithCursor):
         """
         branch, step = command.get("branch", 0), command.get("step", 0)
         line = line_of(self.payload, self.known_branches, branch)
+        if type(branch) is not int:  # 1.0 and True are equal to a branch's number
+            raise ValueError(f"There is no branch {branch!r}; a branch is a whole number.")
         if type(step) is not int or not 0 <= step <= line.last:
             raise ValueError(no_step(step, line.last))
         return branch, step
@@ -234,7 +242,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return answer
 
     @traitlets.observe("answers", "revealed", "reached", "step", "branch")
-    def _count(self, change: Mapping[str, Any]) -> None:
+    def _count(self, change: Change) -> None:
         place = (self.branch, self.step)
         self.score = self._gained.update(
             self.known_branches, place, self.answers, self.revealed, self.reached
@@ -313,7 +321,7 @@ class Stepper(Discoverable, Asking, WithCursor):
     # -- in words -------------------------------------------------------------------------------------
 
     @property
-    def known_branches(self) -> list[Any]:
+    def known_branches(self) -> list[Part]:
         """All branches: those that came with the payload, then those made since."""
         names, gone = self.tree.get("names", {}), self.tree.get("gone", [])
         return [
@@ -392,24 +400,24 @@ class Stepper(Discoverable, Asking, WithCursor):
         """
         return permalink_of(self.payload, self.known_branches, self.branch, self.step)
 
-    def steps(self) -> list[dict[str, Any]]:
+    def steps(self) -> list[StepRow]:
         """Return this branch as rows, one for each step; `frame` makes them a DataFrame."""
         return steps_of(self.payload, self.known_branches, self.branch)
 
-    def frame(self) -> Any:
+    def frame(self) -> pd.DataFrame:
         """Return this branch as a pandas DataFrame, one row for each step."""
         import pandas as pd
 
         return pd.DataFrame(self.steps())
 
-    def _why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, object]) -> str:
         """Remove an unknown branch from the page's values; return a sentence about it, or ""."""
         known = {0, *(branch["id"] for branch in self.known_branches)}
         if said.get("branch", 0) in known:
             return ""
         return f"There is no branch {said.pop('branch')} any more; the kernel stays on branch {self.branch}."
 
-    def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
         """Send the page a file, as a message, so that it is not stored among the values."""
         if not isinstance(content, Mapping) or content.get("do") != "file":
             return
@@ -439,13 +447,13 @@ class Stepper(Discoverable, Asking, WithCursor):
         line = self._line
         return text_view.sentence_line(line, max(0, min(self.step, line.last)), self._fingerprint)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, **kwargs: object) -> Bundle:
         """Return the widget, and beside it a still picture and the flow in words.
 
         They are shown without a kernel or a front end: in a fresh clone in JupyterLab, which draws the picture in HTML
         only, in a notebook on GitHub, in a page made by nbconvert.
         """
-        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle: Bundle = super()._repr_mimebundle_(**kwargs)
         words = "\n".join([repr(self), *self._flow()])
         return with_words(bundle, words, self.still())
 
@@ -481,7 +489,7 @@ class Stepper(Discoverable, Asking, WithCursor):
         return self._line.last
 
     @traitlets.validate("branch")
-    def _valid_branch(self, proposal: Mapping[str, Any]) -> int:
+    def _valid_branch(self, proposal: Change) -> int:
         branch: int = proposal["value"]
         if not self._hears_page:
             try:
@@ -491,20 +499,21 @@ class Stepper(Discoverable, Asking, WithCursor):
         return branch
 
     @traitlets.observe("branch")
-    def _on_branch(self, change: Mapping[str, Any]) -> None:
+    def _on_branch(self, change: Change) -> None:
         """Move the cursor to the end of a shorter branch; if the page made the change, it sets the cursor itself."""
         if not self._hears_page:
             self.step = min(self.step, self.last_step)
 
 
-def with_words(bundle: Any, words: str, picture: str) -> Any:
+def with_words(bundle: Bundle, words: str, picture: str) -> Bundle:
     """Return the bundle with these words as its plain text, and the picture above them as HTML."""
     first, *rest = words.split("\n")
     folded = "<br>\n".join(escape(line.strip(), quote=False) for line in rest)
     page = f"<p>{image(picture, first)}</p>\n<details><summary>In words</summary>\n<p>{folded}</p></details>"
     more = {"text/plain": wrapped(words), "text/html": page}
     if isinstance(bundle, tuple):
-        return ({**bundle[0], **more}, *bundle[1:])
+        contents, metadata = bundle
+        return {**contents, **more}, metadata
     return None if bundle is None else {**bundle, **more}
 
 

@@ -14,13 +14,13 @@ Every method moves the cursor to its result and returns the stepper; the stepper
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self
 
 from kipviz.core.outside.validation import text
+from kipviz.views.page_parts import Shown
 from kipviz.views.reasons.moments import points
-
-Part = Mapping[str, Any]
+from kipviz.widgets.pages.line import Line
 
 # A network partition between two sets of hosts, as the faults are named.
 CUT = re.compile(r"\s*([^|]*)\|([^|]*) are (?:cut apart|partitioned)")
@@ -30,10 +30,16 @@ class Asking:
     """The methods of a stepper that a notebook's cell uses."""
 
     # Provided by the stepper itself.
-    branch: Any
-    step: Any
-    _line: Any
-    ask: Any
+    branch: int
+    step: int
+
+    @property
+    def _line(self) -> Line:
+        raise NotImplementedError
+
+    def ask(self, do: str, **more: object) -> Self:
+        """Make a request at the cursor, and move to its answer."""
+        raise NotImplementedError
 
     # -- where to go -----------------------------------------------------------------------------------
 
@@ -205,7 +211,7 @@ class Asking:
         """
         return self.ask("cut", one=one, other=other)
 
-    def _points(self, words: str) -> list[Part]:
+    def _points(self, words: str) -> list[Shown]:
         line = self._line
         asked = CUT.match(words)
         wide = [{"text": asked[0], "cut": asked.groups()}] if asked else []
@@ -268,7 +274,7 @@ class Asking:
 
     # -- pieces --------------------------------------------------------------------------------------------
 
-    def _wire(self) -> list[Part]:
+    def _wire(self) -> list[Shown]:
         return self._line.wire_at(self.step)
 
     def _message(self, words: str) -> str:
@@ -286,10 +292,10 @@ class Asking:
         return str(found[0]["id"])
 
 
-def _message_words(message: Part) -> str:
+def _message_words(message: Shown) -> str:
     return f"{message['id']} {message['label']} from {message['from']} to {message['to']}"
 
 
-def _can(item: Part) -> None:
+def _can(item: Shown) -> None:
     if not item.get("enabled", True):
         raise ValueError(f"{item['text']} cannot happen: {item.get('why') or 'it is not enabled'}.")

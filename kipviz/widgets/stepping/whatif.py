@@ -7,8 +7,7 @@ was done. `Lab` makes a branch on the page from the result.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from collections.abc import Callable, Generator
 
 import msgspec
 
@@ -36,14 +35,13 @@ from kipviz.scenarios.script import ORDER
 from kipviz.views.choices import action_of, choices
 from kipviz.views.explanations.sentences import summary, tell
 from kipviz.widgets.pages.line import no_step
+from kipviz.widgets.stepping.page_messages import Command
 
 RUN_STEPS = 400
 RUN_STEPS_MAX = 5_000
 UNTIL = ("any", "message", "state", "property", "text")
 # The number of steps that dice choose before other messages are handled.
 BREATH = 20
-
-Command = Mapping[str, Any]
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -152,7 +150,7 @@ def find_action(here: Standing, command: Command) -> ClusterAction | None:
     return None
 
 
-def _hosts(side: Any) -> tuple[str, ...]:
+def _hosts(side: object) -> tuple[str, ...]:
     names = hosts_in(side) if isinstance(side, str) else side
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ValueError(
@@ -382,7 +380,7 @@ Asked = Callable[[World, Node], bool]
 def _wanted(command: Command) -> tuple[str, Asked]:
     """Return the condition to run until: in words, and as a function that checks a step for it."""
     kind, words = command.get("kind", "any"), command.get("wanted")
-    if kind not in UNTIL:
+    if not isinstance(kind, str) or kind not in UNTIL:
         raise ValueError(f"What to run until must be one of {', '.join(UNTIL)}, not {kind!r}.")
     if not isinstance(words, str) or not words.strip():
         raise ValueError("Say what to run until: a message, a state, a property or some words.")
@@ -449,7 +447,7 @@ def _happened(here: Standing) -> Again:
     return here.event(here.at)
 
 
-def _step(here: Standing, step: Any, what: str) -> int:
+def _step(here: Standing, step: object, what: str) -> int:
     if type(step) is not int or not 0 <= step <= here.last:
         raise ValueError(no_step(step, here.last, f" for {what}"))
     return step
