@@ -140,7 +140,11 @@ KINDS: dict[type, Kind[Any]] = {
         restarted=external_database.restarted,
     ),
 }
-"""The functions of each kind. A row is checked against its kind; the table cannot express which row belongs to which client."""
+"""The functions of each kind. A row is checked against its kind; `_kind_of` says which row belongs to which client."""
+
+
+def _kind_of(me: C) -> Kind[C]:
+    return KINDS[type(me)]
 
 
 def next_request(me: Client) -> Message | None:
@@ -161,7 +165,7 @@ def has_room(me: Client, broker: int) -> bool:
 
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     """Note that a client's request is in flight, and return it as it is sent to that broker."""
-    return KINDS[type(me)].sent(me, request, broker)
+    return _kind_of(me).sent(me, request, broker)
 
 
 def network_of(me: Client) -> str:
@@ -172,21 +176,18 @@ def network_of(me: Client) -> str:
 
 def connected(me: C, features: Features) -> C:
     """Pass the features of a new connection to a client; most kinds ignore them."""
-    take = KINDS[type(me)].connected
-    told: C = me if take is None else take(me, features)
-    return told
+    take = _kind_of(me).connected
+    return me if take is None else take(me, features)
 
 
 def on_response(me: C, message: Message) -> C:
     """Let a client handle a response."""
-    answered: C = KINDS[type(me)].on_response(me, message)
-    return answered
+    return _kind_of(me).on_response(me, message)
 
 
 def on_disconnected(me: C, broker: int) -> C:
     """Let a client handle a broken connection."""
-    told: C = KINDS[type(me)].on_disconnected(me, broker)
-    return told
+    return _kind_of(me).on_disconnected(me, broker)
 
 
 def timers(me: Client) -> tuple[TimerOfClient, ...]:
@@ -202,10 +203,9 @@ def running(me: Client) -> tuple[TimerOfClient, ...]:
 
 def on_timer(me: C, timer: TimerOfClient) -> C:
     """Fire a timer of a client."""
-    run_out = KINDS[type(me)].on_timer
+    run_out = _kind_of(me).on_timer
     assert run_out is not None, f"{type(me).__name__} sets no timer"
-    after: C = run_out(me, timer)
-    return after
+    return run_out(me, timer)
 
 
 def clause_of_timer(me: Client | None, timer: TimerOfClient) -> Clause:
@@ -234,5 +234,4 @@ def expiring(me: Client | None) -> OutgoingBatch | None:
 
 def restarted(me: C, life: int) -> C:
     """Return a client in its process's next life."""
-    fresh: C = KINDS[type(me)].restarted(me, life)
-    return fresh
+    return _kind_of(me).restarted(me, life)

@@ -5,8 +5,7 @@ WHERE IN KAFKA: RangeAssignor, CooperativeStickyAssignor, AbstractStickyAssignor
 
 from __future__ import annotations
 
-from typing import Any
-
+from kipviz.clients.process_spec import ProcessSpec
 from kipviz.messages.groups.classic_groups import Assigned, Subscribed
 from kipviz.records.balance import balanced
 from kipviz.records.classic_groups import COOPERATIVE_STICKY, RANGE
@@ -15,7 +14,7 @@ from kipviz.records.placement import topic_of
 KNOWN = (RANGE, COOPERATIVE_STICKY)
 
 
-def why_no_such_assignors(application: Any) -> str:
+def why_no_such_assignors(application: ProcessSpec) -> str:
     """Return why an application cannot have the assignors that it names, now or in a later life; "" if it can."""
     for assignors in (application.assignors, *application.later_assignors):
         if not assignors or any(each not in KNOWN for each in assignors):

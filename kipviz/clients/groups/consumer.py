@@ -57,10 +57,10 @@ class OffsetRequests(Value, frozen=True):
         return self.but(committing=())
 
 
-M = TypeVar("M", bound=ConsumerMembership | ConsumerCoordinator)
+M_co = TypeVar("M_co", bound=ConsumerMembership | ConsumerCoordinator, covariant=True)
 
 
-class Consumer(Part, Generic[M], frozen=True):
+class Consumer(Part, Generic[M_co], frozen=True):
     """A consumer's parts, and its current work.
 
     `partition` is the partition of the last poll()'s records. `polling` says that the application is in poll(),
@@ -72,7 +72,7 @@ class Consumer(Part, Generic[M], frozen=True):
     partition: str
     subscription: SubscriptionState
     fetcher: Fetcher
-    membership: M
+    membership: M_co
     offsets: OffsetRequests = OffsetRequests()
     polling: bool = False
     backing_off: bool = False
@@ -127,7 +127,8 @@ class Consumer(Part, Generic[M], frozen=True):
 GroupConsumer: TypeAlias = Consumer[ConsumerMembership]
 ClassicConsumer: TypeAlias = Consumer[ConsumerCoordinator]
 # A regular consumer by either protocol.
-RegularConsumer: TypeAlias = GroupConsumer | ClassicConsumer
+# One of the two, as `Consumer` is covariant.
+RegularConsumer: TypeAlias = Consumer[ConsumerMembership | ConsumerCoordinator]
 
 
 def joins_group(client: object) -> TypeGuard[RegularConsumer]:

@@ -12,10 +12,10 @@ NOT MODELLED: that the wait for another reset counts from when the request was s
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kipviz.clients.exceptions import encode_error
-from kipviz.clients.groups.consumer import Consumer
+from kipviz.clients.groups.consumer import RegularConsumer
 from kipviz.clients.groups.offset_reset import NONE, where_to
 from kipviz.clients.groups.subscription_state import ASKED
 from kipviz.clients.timers import FetchWait, ResetWait, RetryBackOff, TimerOfClient
@@ -46,7 +46,7 @@ PENDING = (
 NOBODY = ("", -1)
 # poll() throws these, and may be called again.
 NOT_ALLOWED = (Errors.TOPIC_AUTHORIZATION_FAILED, Errors.GROUP_AUTHORIZATION_FAILED)
-C = TypeVar("C", bound=Consumer[Any])
+C = TypeVar("C", bound=RegularConsumer)
 
 
 def begin_poll(me: C) -> C:
@@ -54,7 +54,7 @@ def begin_poll(me: C) -> C:
     return me.but(polling=True, done=False, records=(), fetcher=me.fetcher.anew, error="")
 
 
-def next_read(me: Consumer[Any], who: tuple[str, int] = NOBODY) -> Message | None:
+def next_read(me: RegularConsumer, who: tuple[str, int] = NOBODY) -> Message | None:
     """Return the next request of poll(): for an unknown position, or for records."""
     mine, committed = me.subscription, not me.fetcher.read_uncommitted
     for partition in mine.owned:
@@ -69,7 +69,7 @@ def next_read(me: Consumer[Any], who: tuple[str, int] = NOBODY) -> Message | Non
     return Fetch(wanted, me.fetcher.max_records, read_committed=committed, wait=mine.user_assigned)
 
 
-def _ask_for_offset(me: Consumer[Any], partition: str, who: tuple[str, int]) -> Message:
+def _ask_for_offset(me: RegularConsumer, partition: str, who: tuple[str, int]) -> Message:
     """Ask for the committed offset, as a member if the version has a field for it (9, KIP-848)."""
     version = me.offsets.fetch_version
     stable = version >= FIRST_STABLE
@@ -203,7 +203,7 @@ def _on_part(me: C, part: PartitionData) -> C:
     return read.but(partition=partition, records=(*me.records, *taken))
 
 
-def timers(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
+def timers(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set, besides the heartbeat."""
     mine, resting = me.subscription, me.fetcher.resting
     idle = set(mine.owned) <= {*resting, *mine.unfound}

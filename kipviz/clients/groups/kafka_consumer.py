@@ -15,13 +15,14 @@ from kipviz.clients.groups.consumer import (
     ClassicConsumer,
     Consumer,
     GroupConsumer,
+    RegularConsumer,
 )
 from kipviz.clients.groups.consumer_coordinator import ConsumerCoordinator
 from kipviz.clients.groups.consumer_membership import ConsumerMembership
 from kipviz.clients.timers import HeartbeatInterval, TimerOfClient
 from kipviz.messages.message import Message
 
-C = TypeVar("C", bound=Consumer[Any])
+C = TypeVar("C", bound=RegularConsumer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,7 @@ class ConsumerDelegate(Generic[C]):
     on_missed_poll: Callable[[C], C]
 
 
+# By the class of the membership: mypy checks each row, and `_delegate` says which row is whose.
 DELEGATES: dict[type, ConsumerDelegate[Any]] = {
     ConsumerMembership: ConsumerDelegate[GroupConsumer](
         poll=group_consumer.poll,
@@ -73,7 +75,7 @@ DELEGATES: dict[type, ConsumerDelegate[Any]] = {
 }
 
 
-def _delegate(me: Consumer[Any]) -> ConsumerDelegate[Any]:
+def _delegate(me: C) -> ConsumerDelegate[C]:
     return DELEGATES[type(me.membership)]
 
 
@@ -82,26 +84,22 @@ def _delegate(me: Consumer[Any]) -> ConsumerDelegate[Any]:
 
 def poll(me: C) -> C:
     """Join if necessary, and ask for records. Blocks."""
-    polling: C = _delegate(me).poll(me)
-    return polling
+    return _delegate(me).poll(me)
 
 
 def commit_sync(me: C) -> C:
     """Commit the positions after everything that poll() returned. Blocks."""
-    committing: C = _delegate(me).commit_sync(me)
-    return committing
+    return _delegate(me).commit_sync(me)
 
 
 def subscribe(me: C, topics: tuple[str, ...], regex: str = "") -> C:
     """Subscribe to exactly these topics, or to those that the broker finds for a regular expression."""
-    subscribed: C = _delegate(me).subscribe(me, topics, regex)
-    return subscribed
+    return _delegate(me).subscribe(me, topics, regex)
 
 
 def unsubscribe(me: C) -> C:
     """Revoke all partitions and leave the group. Blocks."""
-    leaving: C = _delegate(me).unsubscribe(me)
-    return leaving
+    return _delegate(me).unsubscribe(me)
 
 
 def forget_positions(me: C) -> C:
@@ -117,30 +115,27 @@ def seek(me: C, partition: str, position: int) -> C:
 # -- the network thread -------------------------------------------------------------------------
 
 
-def next_request(me: Consumer[Any]) -> Message | None:
+def next_request(me: RegularConsumer) -> Message | None:
     """Return the request that the network thread sends next, or None."""
     return _delegate(me).next_request(me)
 
 
 def sent(me: C, request: Message, broker: int) -> tuple[C, Message]:
     """Note that a request is in flight."""
-    noted: tuple[C, Message] = _delegate(me).sent(me, request, broker)
-    return noted
+    return _delegate(me).sent(me, request, broker)
 
 
 def on_response(me: C, answer: Message) -> C:
     """Handle a response."""
-    answered: C = _delegate(me).on_response(me, answer)
-    return answered
+    return _delegate(me).on_response(me, answer)
 
 
 def on_disconnected(me: C, broker: int) -> C:
     """Retry the request of a broken connection."""
-    retrying: C = _delegate(me).on_disconnected(me, broker)
-    return retrying
+    return _delegate(me).on_disconnected(me, broker)
 
 
-def restarted(me: Consumer[Any], life: int) -> Consumer[Any]:
+def restarted(me: RegularConsumer, life: int) -> RegularConsumer:
     """Return the consumer of the process's next life: it has not joined yet, and knows no position."""
     assigned = me.subscription.user_assigned
     membership = me.membership if assigned else me.membership.anew(life)
@@ -158,12 +153,12 @@ def restarted(me: Consumer[Any], life: int) -> Consumer[Any]:
 # -- timers ---------------------------------------------------------------------------------------
 
 
-def timers(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
+def timers(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that are set. They cost nothing; without a clock each may fire at any moment."""
     return () if me.on_wire is not None or me.membership.beat else running(me)
 
 
-def running(me: Consumer[Any]) -> tuple[TimerOfClient, ...]:
+def running(me: RegularConsumer) -> tuple[TimerOfClient, ...]:
     """Return the timers that run, also while a request is in flight."""
     return _delegate(me).running(me)
 
@@ -177,5 +172,4 @@ def on_timer(me: C, timer: TimerOfClient) -> C:
 
 def on_missed_poll(me: C) -> C:
     """Let max.poll.interval.ms expire: the consumer leaves its group."""
-    gone: C = _delegate(me).on_missed_poll(me)
-    return gone
+    return _delegate(me).on_missed_poll(me)

@@ -5,8 +5,7 @@ WHERE IN KAFKA: AutoOffsetResetStrategy, OffsetFetcherUtils. KIPS: KIP-1106 (by_
 
 from __future__ import annotations
 
-from typing import Any
-
+from kipviz.clients.process_spec import ProcessSpec
 from kipviz.messages.groups.reset_policy import BY_DURATION, EARLIEST, LATEST, reset_duration_ms
 from kipviz.messages.logs.list_offsets import (
     BY_TIME,
@@ -21,7 +20,7 @@ NONE = "none"
 RESETS = (EARLIEST, LATEST, NONE)
 
 
-def why_no_reset(application: Any, *, dated: bool) -> str:
+def why_no_reset(application: ProcessSpec, *, dated: bool) -> str:
     """Return why a consumer cannot have its auto.offset.reset, or ""; `dated` says whether records have timestamps."""
     name, reset = application.name, application.auto_offset_reset
     by_duration = reset_duration_ms(reset) >= 0

@@ -7,9 +7,9 @@ NOT MODELLED: subscribe(java.util.regex.Pattern), which the client resolves by i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kipviz.clients.application import Call
+from kipviz.clients.process_spec import ProcessSpec
 from kipviz.records.placement import topic_of
 
 PATTERN = "pattern "
@@ -36,7 +36,7 @@ def subscription_of(target: str) -> tuple[tuple[str, ...], str]:
     return topics, regex
 
 
-def why_not_subscribed(application: Any, placed: Iterable[str]) -> str:
+def why_not_subscribed(application: ProcessSpec, placed: Iterable[str]) -> str:
     """Return why an application cannot subscribe to what its program names, "" if it can.
 
     `placed` are the partitions of the cluster. A member reports its rack with its subscription.

@@ -11,7 +11,7 @@ numbered, the producer bumps its epoch by itself, and each partition starts agai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kipviz.clients.exceptions import encode_error
 from kipviz.clients.sending import in_flight
@@ -163,5 +163,5 @@ def _bumped(me: P, partition: str) -> P:
     )
 
 
-def _managed(me: P, **changes: Any) -> P:
+def _managed(me: P, **changes: object) -> P:
     return me.but(manager=me.manager.but(**changes))

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from kipviz.clients.process_spec import ProcessSpec
 from kipviz.clients.sending.outgoing import (
     OutgoingBatch,
     with_batches,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 MAX_IN_FLIGHT = 5
 
 
-def why_no_such_producer(application: Any) -> str:
+def why_no_such_producer(application: ProcessSpec) -> str:
     """Return why an application of a spec cannot have its producer, or "".
 
     The transactional id and the plain producer may contradict each other, or it may have more batches in flight than
