@@ -5,10 +5,9 @@ Only runs with an external database are checked; in any other run both propertie
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.clients.calling.database_calls import CHECKPOINT
 from kipviz.clients.transactions.external_database import ExternalDatabase
+from kipviz.cluster.world import World
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -42,13 +41,13 @@ class Stores(Part, frozen=True):
     harm: Harm | None = None
 
 
-def looked_at(world: Any) -> bool:
+def looked_at(world: World) -> bool:
     """Return whether an application writes rows to a database; a checkpoint has none."""
     return any(
         isinstance(client, ExternalDatabase)
         for app in world.applications.values()
         for client in app.others.values()
-        if not any(line.target == CHECKPOINT for line in getattr(app, "program", ()))
+        if not any(line.target == CHECKPOINT for line in app.program)
     )
 
 
@@ -170,11 +169,11 @@ class Agreement:
         "A record is committed in the database if and only if its output is committed in Kafka."
     )
 
-    def initial(self, world: Any) -> Stores:
+    def initial(self, world: World) -> Stores:
         """Start with two empty stores; without a database nothing is checked."""
         return Stores(idle=not looked_at(world))
 
-    def observe(self, stores: Stores, action: Any, outcome: Outcome) -> Stores:
+    def observe(self, stores: Stores, action: object, outcome: Outcome) -> Stores:
         """Fold one step."""
         return stores if stores.idle else fold(stores, outcome.events)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kipviz.brokers.logs.partition_log import is_aborted
 from kipviz.clients.shares.share_memory import ShareConsumer
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -87,7 +88,7 @@ class Atomic:
     name = "atomic"
     sentence = "A source record is acknowledged if and only if its output is committed."
 
-    def initial(self, world: Any) -> Ledger:
+    def initial(self, world: World) -> Ledger:
         """Start without any outputs."""
         ids = {topic_id: topic for topic, topic_id in world.image.topic_ids.items()}
         starts = {
@@ -96,7 +97,7 @@ class Atomic:
         stores = Stores() if looked_at(world) else None
         return Ledger(Table.of(ids), Table.of(starts), stores=stores, silent=silent_groups(world))
 
-    def observe(self, ledger: Ledger, action: Any, outcome: Outcome) -> Ledger:
+    def observe(self, ledger: Ledger, action: object, outcome: Outcome) -> Ledger:
         """Fold one step."""
         if ledger.broken:
             return ledger
@@ -144,26 +145,27 @@ class Atomic:
         return Finding(BROKEN, ledger.broken, ledger.harm) if ledger.broken else Finding(HOLDS)
 
 
-def silent_sources(world: Any) -> tuple[str, ...]:
+def silent_sources(world: World) -> tuple[str, ...]:
     """Return the partitions that only silent groups read: an acknowledged record there has no output."""
     silent = silent_groups(world)
     read: dict[str, bool] = {}
     for application in world.applications.values():
         consumer = application.consumer
-        shares = isinstance(consumer, ShareConsumer)
-        quiet = shares and consumer.group_id in silent
-        assigned = consumer.subscription.assigned if shares else ()
+        assigned: tuple[str, ...] = ()
+        if isinstance(consumer, ShareConsumer):
+            assigned = consumer.subscription.assigned
+        quiet = isinstance(consumer, ShareConsumer) and consumer.group_id in silent
         for partition in (consumer.partition, *assigned):
             read[partition] = quiet and read.get(partition, True)
     return tuple(sorted(partition for partition, quiet in read.items() if partition and quiet))
 
 
-def silent_groups(world: Any) -> tuple[str, ...]:
+def silent_groups(world: World) -> tuple[str, ...]:
     """Return the share groups without a member that ever sends anything."""
-    applications = getattr(world, "applications", Table[str, Any].of()).values()
-    members = [a for a in applications if isinstance(getattr(a, "consumer", None), ShareConsumer)]
-    speaking = {a.consumer.group_id for a in members if any(n.call == "send" for n in a.program)}
-    return tuple(sorted({a.consumer.group_id for a in members} - speaking))
+    applications = world.applications.values()
+    members = [(a, a.consumer) for a in applications if isinstance(a.consumer, ShareConsumer)]
+    speaking = {c.group_id for a, c in members if any(n.call == "send" for n in a.program)}
+    return tuple(sorted({c.group_id for _, c in members} - speaking))
 
 
 def _fold_append(ledger: Ledger, event: BatchAppended) -> Ledger:
@@ -196,7 +198,7 @@ def _fold_acknowledgement(ledger: Ledger, key: str, batches: tuple[StateBatch, .
     return ledger
 
 
-def _count_replicated(ledger: Ledger, world: Any) -> Ledger:
+def _count_replicated(ledger: Ledger, world: World) -> Ledger:
     """Count outputs outside transactions once no new leader can lack them; drop those that one lacks."""
     for (partition, offset), put in ledger.plain.items():
         log = world.logs[partition]
@@ -374,7 +376,7 @@ def _note_pruned(ledger: Ledger, event: LogPruned) -> Ledger:
     return ledger.but(taken=taken)
 
 
-def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: Any) -> Ledger:
+def _read(ledger: Ledger, event: OffsetResolved | OffsetCommitted, world: World) -> Ledger:
     place = (event.group_id, event.partition)
     before = ledger.read_to.get(place, ledger.starts.get(event.partition, 0))
     for offset in range(before, event.offset):
@@ -397,7 +399,7 @@ def _is_hidden(world: Any, partition: str, offset: int) -> bool:
 
     A source may be another application's output, as a share group's ingress topic is.
     """
-    log = getattr(world, "logs", Table[str, Any].of()).get(partition)
+    log = world.logs.get(partition)
     if log is None:
         return False
     found = (b for b in log.batches if b.base_offset <= offset <= b.last_offset)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -31,11 +30,11 @@ class CommitsAsAsked:
     name = "commit only when requested"
     sentence = "A transaction commits only if its application called commitTransaction()."
 
-    def initial(self, world: Any) -> Asked:
+    def initial(self, world: World) -> Asked:
         """Start without any calls."""
         return Asked()
 
-    def observe(self, state: Asked, action: Any, outcome: Outcome) -> Asked:
+    def observe(self, state: Asked, action: object, outcome: Outcome) -> Asked:
         """Fold one step."""
         for event in outcome.events:
             match event:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 from kipviz.brokers.share_leaders.in_flight import InFlight
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
@@ -60,7 +59,7 @@ class Expectation(ABC):
         """Start with nothing seen."""
         return Seen()
 
-    def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
+    def observe(self, seen: Seen, action: object, outcome: Outcome) -> Seen:
         """Fold one step."""
         if seen.broken:
             return seen
@@ -148,7 +147,7 @@ class NoWaitForOneself(Expectation):
     sentence = "A member blocked in poll() does not hold the records it is waiting for."
     source = "KIP-1289 'Records will be re-delivered on next poll()'"
 
-    def observe(self, seen: Seen, action: Any, outcome: Outcome) -> Seen:
+    def observe(self, seen: Seen, action: object, outcome: Outcome) -> Seen:
         """Fold the whole step first: a single rejected write leads to several events."""
         if seen.broken:
             return seen

@@ -10,10 +10,11 @@ class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-from kipviz.cluster.world import World
+from kipviz.brokers.groups.group_state import GroupCoordinator
+from kipviz.cluster.world import World, role_as
 from kipviz.core.model import Event, Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Value
@@ -57,6 +58,7 @@ from kipviz.records.share_group_state import (
 from kipviz.records.transaction_state import TransactionState
 
 S = RecordState
+V = TypeVar("V")
 FREE = (S.AVAILABLE, S.ACQUIRED)
 COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 _NOTHING = Facts()
@@ -78,7 +80,7 @@ class Promise(Value, frozen=True):
         """Start with no facts: one value for all invariants, so that one pass checks them all."""
         return _NOTHING
 
-    def observe(self, facts: Facts, action: Any, outcome: Outcome) -> Facts:
+    def observe(self, facts: Facts, action: object, outcome: Outcome) -> Facts:
         """Fold one step, for all invariants at once."""
         return _ONE_PASS.observe(facts, outcome)
 
@@ -295,7 +297,7 @@ def _fenced_writes(facts: Facts, event: Event, world: World) -> str:
     return ""
 
 
-def _held_in_group(role: Any, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
+def _held_in_group(role: GroupCoordinator, event: OffsetStaged) -> dict[str, tuple[str, ...]]:
     """Return each member's partitions in a group, by either protocol, including those it still has to revoke."""
     classic = role.classic_groups.get(event.group_id)
     if classic is not None:
@@ -316,7 +318,7 @@ def _stranger_stages(facts: Facts, event: Event, world: World) -> str:
         return ""
     home = world.image.home_of(CONSUMER_OFFSETS, event.group_id)
     role = world.roles.get((world.image.leader_of(home), Role.GROUP_COORDINATOR, home))
-    held = _held_in_group(role, event) if role is not None else {}
+    held = _held_in_group(role_as(role, GroupCoordinator), event) if role is not None else {}
     if not held:
         return ""
     who = event.member_id or "a request without a member id"
@@ -540,7 +542,7 @@ def _records(event: RecordsMoved) -> list[str]:
     ]
 
 
-def _list_forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list[str]:
+def _list_forgotten(event: SharePartitionLoaded, known: Iterable[str]) -> list[str]:
     """Return the known records of a partition that its new leader neither holds nor has below its start offset."""
     start = f"{event.group_id} {event.partition}@"
     found = []
@@ -552,7 +554,7 @@ def _list_forgotten(event: SharePartitionLoaded, known: Table[str, Any]) -> list
     return found
 
 
-def _forget_partition(known: Table[str, Any], group_id: str, partition: str) -> Table[str, Any]:
+def _forget_partition(known: Table[str, V], group_id: str, partition: str) -> Table[str, V]:
     start = f"{group_id} {partition}@"
     for record in known:
         if record.startswith(start):

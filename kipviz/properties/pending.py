@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
@@ -52,11 +50,11 @@ class NothingPending:
     name = "no stuck transactions or records"
     sentence = "Every transaction, staged acknowledgement and staged offset is eventually resolved, and every last stable offset eventually advances."
 
-    def initial(self, world: Any) -> Open:
+    def initial(self, world: World) -> Open:
         """Start with nothing pending."""
         return Open()
 
-    def observe(self, state: Open, action: Any, outcome: Outcome) -> Open:
+    def observe(self, state: Open, action: object, outcome: Outcome) -> Open:
         """Fold one step."""
         things = state.things
         for event in outcome.events:

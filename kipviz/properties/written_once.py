@@ -8,8 +8,7 @@ limit archived it.
 
 from __future__ import annotations
 
-from typing import Any
-
+from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
 from kipviz.core.table import Table
 from kipviz.core.values import Part
@@ -39,11 +38,11 @@ class WrittenOnce:
     name = "written once"
     sentence = "No source record is written twice, and none is acknowledged or archived without its output."
 
-    def initial(self, world: Any) -> Written:
+    def initial(self, world: World) -> Written:
         """Start with nothing written."""
         return Written()
 
-    def observe(self, seen: Written, action: Any, outcome: Outcome) -> Written:
+    def observe(self, seen: Written, action: object, outcome: Outcome) -> Written:
         """Fold one step."""
         for event in () if seen.broken else outcome.events:
             match event:
@@ -85,7 +84,7 @@ def _is_open(seen: Written, record: str) -> bool:
     return any(record == output for each in seen.open.values() for output, _ in each)
 
 
-def _in_hand(world: Any) -> tuple[str, ...]:
+def _in_hand(world: World) -> tuple[str, ...]:
     """Return the records of the last poll() of each process, which it may still write."""
     running = (each for each in world.applications.values() if each.alive and not each.ended)
     return tuple(f"{r.partition}@{r.offset}" for each in running for r in each.records)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.clients import application, thread, workers
@@ -21,7 +20,7 @@ from kipviz.cluster.actions import (
     TimeOutCall,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
     listed,
     losses_of,
@@ -228,7 +227,7 @@ class StartingClient(Behaviour[StartClient]):
         return action.application
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     GoingOn(),
     TimingOutCall(),
     CrashingClient(),

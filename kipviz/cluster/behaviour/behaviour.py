@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from kipviz.brokers.context import Context, Image
 from kipviz.clauses import Clause
@@ -129,3 +129,7 @@ class Behaviour(ABC, Generic[A]):
     def lane(self, world: World, action: A) -> str:
         """Return the host in whose lane the action is shown, "" if it belongs to no single host."""
         return ""
+
+
+# A behaviour of whichever action. Each is asked about its own actions alone: `catalogue` finds it by the action's class.
+AnyBehaviour: TypeAlias = Behaviour[Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kipviz.brokers.context import NOBODY
 from kipviz.brokers.logs.partition_log import PartitionLog
@@ -15,7 +14,7 @@ from kipviz.cluster.actions import (
     StartBroker,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import listed, losses_of, short_name
 from kipviz.cluster.operating import (
     why_not_registered,
@@ -178,7 +177,7 @@ class MovingLeader(Behaviour[MoveLeader]):
         return ActionName(self.verbs[0], (action.partition, broker_host(action.to)))
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (CrashingBroker(), StartingBroker(), MovingLeader())
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (CrashingBroker(), StartingBroker(), MovingLeader())
 
 
 def _unreplicated_count(log: PartitionLog) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from kipviz.clauses import Clause
 from kipviz.cluster.actions import ClusterAction
@@ -17,13 +17,13 @@ from kipviz.cluster.behaviour import (
     roles,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard
 from kipviz.cluster.network.paused_hosts import paused
 from kipviz.cluster.specs.spec import ClusterSpec, FaultBudget
 from kipviz.cluster.world import World
 from kipviz.core.model import Action
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     *applications.BEHAVIOURS,
     *clients.BEHAVIOURS,
     *network.BEHAVIOURS,
@@ -32,7 +32,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = (
     *operators.BEHAVIOURS,
     *passing_time.BEHAVIOURS,
 )
-BEHAVIOUR_OF: dict[type[Action], Behaviour[Any]] = {each.action: each for each in BEHAVIOURS}
+BEHAVIOUR_OF: dict[type[Action], AnyBehaviour] = {each.action: each for each in BEHAVIOURS}
 
 # All verbs, once each: a crash is a broker's or a client's.
 VERBS: tuple[Verb, ...] = tuple(dict.fromkeys(verb for each in BEHAVIOURS for verb in each.verbs))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kipviz.brokers.context import NOBODY, Image
 from kipviz.clauses import SHIPPED, Clause
@@ -30,7 +29,7 @@ from kipviz.cluster.actions import (
     Send,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import (
     listed,
     request_name,
@@ -333,7 +332,7 @@ class MissingPoll(Behaviour[MissPoll]):
         return host_of(action.source)
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     Sending(),
     Receiving(),
     RunningOutAtClient(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kipviz.cluster.actions import Deliver, DeliverLate, Step, TimeOutCall
 from kipviz.cluster.world import Connection, World
@@ -69,7 +68,7 @@ def number(value: int) -> str:
     return "none" if value < 0 else str(value)
 
 
-def listed(values: tuple[Any, ...]) -> str:
+def listed(values: tuple[object, ...]) -> str:
     """Return values as a list in words, or "nothing"."""
     return ", ".join(map(str, values)) or "nothing"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from kipviz.clauses import SHIPPED, Clause
 from kipviz.cluster.actions import (
@@ -18,7 +17,7 @@ from kipviz.cluster.actions import (
     Resume,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import listed, losses_of, on_wire, request_name, who
 from kipviz.cluster.network import network_partition
 from kipviz.cluster.network.abandoned_requests import can_be_given_up
@@ -415,7 +414,7 @@ class Resuming(Behaviour[Resume]):
         return action.host
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     Delivering(),
     DeliveringLate(),
     GivingUp(),

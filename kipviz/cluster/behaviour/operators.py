@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kipviz.brokers.authorizer import Acl
 from kipviz.clauses import SHIPPED, Clause
@@ -19,7 +18,7 @@ from kipviz.cluster.actions import (
     UpgradeFeature,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import listed
 from kipviz.cluster.operating import (
     acl_changes,
@@ -356,7 +355,7 @@ def _of_resource(world: World, acl: Acl) -> Iterable[Guard]:
     yield "changes left", str(world.budget.acls)
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     RemakingTopic(),
     DeletingTopic(),
     CreatingTopic(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kipviz.clauses import OURS, SHIPPED, Clause
 from kipviz.cluster.actions import (
@@ -11,7 +10,7 @@ from kipviz.cluster.actions import (
     Tick,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.timing import deadlines
 from kipviz.cluster.turn import Turn
 from kipviz.cluster.world import World, broker_host
@@ -85,7 +84,7 @@ class ReadingLog(Behaviour[ReadLog]):
         return broker_host(action.leader)
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     Ticking(),
     ReadingLog(),
 )

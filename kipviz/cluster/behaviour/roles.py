@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.kafka_apis import KafkaApis
@@ -24,7 +23,7 @@ from kipviz.cluster.actions import (
     TimeOutTransaction,
 )
 from kipviz.cluster.behaviour.action_name import ActionName, Verb
-from kipviz.cluster.behaviour.behaviour import Behaviour, Guard, Model
+from kipviz.cluster.behaviour.behaviour import AnyBehaviour, Behaviour, Guard, Model
 from kipviz.cluster.behaviour.naming import listed, partition_of, short_name
 from kipviz.cluster.timing import role_delays
 from kipviz.cluster.timing.deadlines import scanned
@@ -412,7 +411,7 @@ class Refreshing(Behaviour[Refresh]):
         return broker_host(action.broker)
 
 
-BEHAVIOURS: tuple[Behaviour[Any], ...] = (
+BEHAVIOURS: tuple[AnyBehaviour, ...] = (
     Replicating(),
     Loading(),
     ExpiringLock(),

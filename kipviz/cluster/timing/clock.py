@@ -124,7 +124,7 @@ class Deadline(Value, frozen=True):
     """
 
     kind: Due
-    place: tuple[Any, ...]
+    place: tuple[Any, ...]  # the fields of an action of whichever kind
     after: int
     by: int
 

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kipviz.brokers.context import Context, Effects
 from kipviz.brokers.groups import group_coordinator
 from kipviz.brokers.groups.group_state import GroupCoordinator
 from kipviz.brokers.share_leaders import share_sessions
 from kipviz.brokers.share_leaders.share_partition import ShareLeader
-from kipviz.brokers.timers import RoleDelay
-from kipviz.cluster.world import BrokerRole
-
-# By the kind of role: the module with its `delays` and its `on_delay`.
-DELAYED_BY: dict[type[BrokerRole], Any] = {
-    GroupCoordinator: group_coordinator,
-    ShareLeader: share_sessions,
-}
+from kipviz.brokers.timers import RefusedFetchWait, RoleDelay
+from kipviz.cluster.world import BrokerRole, role_as
 
 
 def delays(role: BrokerRole) -> tuple[RoleDelay, ...]:
-    """Return the delays of a role now."""
-    module = DELAYED_BY.get(type(role))
-    found: tuple[RoleDelay, ...] = module.delays(role) if module is not None else ()
-    return found
+    """Return the delays of a role now; most roles have none."""
+    # By its type alone: every role is asked this.
+    if type(role) is GroupCoordinator:
+        return group_coordinator.delays(role)
+    return share_sessions.delays(role) if type(role) is ShareLeader else ()
 
 
 def over(role: BrokerRole, delay: RoleDelay, on: Context) -> Effects[BrokerRole]:
     """Continue a role after its delay."""
-    done: Effects[BrokerRole] = DELAYED_BY[type(role)].on_delay(role, delay, on)
-    return done
+    if isinstance(delay, RefusedFetchWait):
+        return share_sessions.on_delay(role_as(role, ShareLeader), delay, on)
+    return group_coordinator.on_delay(role_as(role, GroupCoordinator), delay, on)

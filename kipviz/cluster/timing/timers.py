@@ -17,7 +17,7 @@ poll(), not from its call.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, assert_never
+from typing import TypeAlias, assert_never
 
 from kipviz.brokers.context import Context
 from kipviz.brokers.groups.group_state import GroupCoordinator
@@ -84,13 +84,16 @@ from kipviz.cluster.timing.durations import (
     retains,
     times_calls_out,
 )
-from kipviz.cluster.world import World, has_active_coordinator, host_of
+from kipviz.cluster.world import BrokerRole, World, has_active_coordinator, host_of, role_as
 from kipviz.core.model import Event
 from kipviz.messages.apis.catalogue import api_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.events import MessageDelivered, MessageSent
+from kipviz.messages.groups.classic_groups import Heartbeat
+from kipviz.messages.groups.membership import ConsumerGroupHeartbeat
 from kipviz.messages.message import Message
 from kipviz.messages.message_errors import error_in
+from kipviz.messages.shares.share_membership import ShareGroupHeartbeat
 from kipviz.messages.transactions.liveness import TxnHeartbeat
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.records.transaction_state import TransactionState
@@ -190,6 +193,10 @@ def _is_refused(source: str, broker: int, events: Iterable[Event]) -> bool:
     )
 
 
+# The heartbeats of members of groups; the other ones are of transactions.
+OfMember: TypeAlias = Heartbeat | ConsumerGroupHeartbeat | ShareGroupHeartbeat
+
+
 def _restarted_timers(world: World, broker: int, message: Message) -> Iterator[Place]:
     """Return the timers that an accepted heartbeat restarts at its coordinator."""
     if not api_of(message).heartbeat:
@@ -198,8 +205,8 @@ def _restarted_timers(world: World, broker: int, message: Message) -> Iterator[P
     if isinstance(message, TxnHeartbeat):
         timer: RoleTimer = TransactionLiveness(message.transactional_id)
     else:
-        member: Any = message  # every other heartbeat names a member
-        timer = MemberSession(member.member_id, member.group_id)
+        assert isinstance(message, OfMember), message
+        timer = MemberSession(message.member_id, message.group_id)
     yield Due.ROLE_TIMER, (*key, timer)
 
 
@@ -329,20 +336,23 @@ def _is_ongoing(transaction: TransactionMetadata) -> bool:
     return TransactionState.ONGOING in (transaction.state, transaction.pending_state)
 
 
-def _duration_of(spec: ClusterSpec, role: Any, timer: RoleTimer, on: Context) -> int | None:
+def _duration_of(spec: ClusterSpec, role: BrokerRole, timer: RoleTimer, on: Context) -> int | None:
     """Return the duration of a role's timer that starts now; None for one without a duration."""
     durations = spec.durations
     match timer:
         case TransactionLiveness(name):
-            return on.rules.silence(int(role.transactions[name].heartbeat_interval_ms))
+            known = role_as(role, TransactionCoordinator).transactions[name]
+            return on.rules.silence(known.heartbeat_interval_ms)
         case AppendTimeout():
-            return int(append_of(timer, role.waiting).record.timeout_ms)
+            waiting = role_as(role, TransactionCoordinator).waiting
+            return append_of(timer, waiting).record.timeout_ms
         case MemberRebalance() | GroupRebalance() | GroupSync():
             return durations.max_poll_interval_ms
         case MemberSession(_, group_id):
-            if group_id in role.classic_groups:
+            coordinator = role_as(role, GroupCoordinator)
+            if group_id in coordinator.classic_groups:
                 return durations.session_timeout_ms
-            shares = group_id in role.share_groups
+            shares = group_id in coordinator.share_groups
             return (
                 durations.share_session_timeout_ms
                 if shares

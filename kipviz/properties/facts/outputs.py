@@ -7,8 +7,8 @@ record's name and the partition that the output is in.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from kipviz.cluster.world import World
 from kipviz.core.table import Table
 from kipviz.messages.events import BatchAppended, TransactionDecided
 from kipviz.records.batches import ABORT, Batch, DataRecord
@@ -71,7 +71,7 @@ def decided(open_: Open, event: TransactionDecided) -> tuple[Open, tuple[Output,
     return open_.without(place), outputs if event.committed else ()
 
 
-def truncated(open_: Open, partition: str, world: Any) -> Open:
+def truncated(open_: Open, partition: str, world: World) -> Open:
     """Forget the outputs that only the old leader of a partition had: they are in no log now.
 
     Batches before the producer's last marker belong to an earlier transaction, which below transaction version 2 had

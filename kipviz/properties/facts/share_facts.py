@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from kipviz.brokers.share_leaders.share_partition import ShareLeader, SharePartition
 from kipviz.cluster.world import World
@@ -93,7 +93,7 @@ def reset_starts(facts: Facts, partition: str, world: World) -> Facts:
     return facts.but(starts=starts)
 
 
-def begun_at(starts: Table[str, int], records: tuple[Any, ...]) -> Table[str, int]:
+def begun_at(starts: Table[str, int], records: tuple[object, ...]) -> Table[str, int]:
     """Apply the start offsets in the records of a batch."""
     for record in records:
         if isinstance(record, ShareUpdateRecord | ShareSnapshotRecord) and record.start_offset >= 0:
