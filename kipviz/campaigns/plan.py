@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from kipviz.core.outside.validation import several
 from kipviz.core.values import Value
@@ -24,6 +24,35 @@ TASK_MODULE = "kipviz.checking.single_run.seeded_run"
 JOBS_MAX = 5_000_000
 _SEED_MAX = 2**63 - 1
 _GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+class RunTask(Protocol):
+    """A run to make, as the ``Task`` of a task module has it."""
+
+    @property
+    def scenario(self) -> str:
+        """The scenario."""
+
+    @property
+    def design(self) -> str:
+        """The design."""
+
+    @property
+    def faults(self) -> str:
+        """The fault profile."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the dice."""
+
+    @property
+    def steps_max(self) -> int:
+        """The maximum number of steps."""
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 class Plan(Value, frozen=True):
@@ -45,18 +74,19 @@ class Plan(Value, frozen=True):
         """The number of runs in all."""
         return len(self.scenarios) * len(self.designs) * len(self.faults) * self.runs
 
-    def task(self, job: int) -> Any:
+    def task(self, job: int) -> RunTask:
         """The task of one job number, as the ``Task`` of the task module."""
         rest, run = divmod(job, self.runs)
         rest, fault = divmod(rest, len(self.faults))
         scenario, design = divmod(rest, len(self.designs))
-        return import_module(self.task_module).Task(
+        made: RunTask = import_module(self.task_module).Task(
             scenario=self.scenarios[scenario],
             design=self.designs[design],
             faults=self.faults[fault],
             seed=self.seed + run,
             steps_max=self.steps_max,
         )
+        return made
 
     def job_at(self, place: int) -> int:
         """The job handed out at a place; every job has exactly one place."""
@@ -137,7 +167,7 @@ def known_names(task_module: str = TASK_MODULE) -> dict[str, tuple[str, ...]]:
     from kipviz.designs.catalogue import CATALOGUE, FINDINGS, brought_designs
     from kipviz.scenarios.library import LIBRARY, registered_stories
 
-    named: dict[str, Sequence[Any]] = {
+    named: dict[str, Sequence[_Named]] = {
         "scenarios": (*LIBRARY, *registered_stories()),
         "designs": (*CATALOGUE, *FINDINGS, *brought_designs()),
         "faults": FAULTS,

@@ -6,10 +6,46 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
-from kipviz.campaigns.plan import Plan
+from kipviz.campaigns.plan import Plan, RunTask
 from kipviz.campaigns.summary import SummaryRow, summarised, summary_text
+
+
+class RunVerdict(Protocol):
+    """The verdict on a run, as the ``Verdict`` of a task module has it."""
+
+    @property
+    def task(self) -> RunTask:
+        """The run, which `kipviz.open_seeded` opens."""
+
+    @property
+    def status(self) -> str:
+        """One of "holds", "breaks", "program" and "error"."""
+
+    @property
+    def broken(self) -> str:
+        """The property that broke, or ""."""
+
+    @property
+    def step(self) -> int:
+        """The step at which it broke; -1 for none or for the end of the run."""
+
+    @property
+    def reason(self) -> str:
+        """What broke it, in words."""
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the run."""
+
+    @property
+    def transactions(self) -> int:
+        """The number of transactions that were decided."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the run's last world."""
 
 
 class CampaignResult(ABC):
@@ -30,7 +66,7 @@ class CampaignResult(ABC):
         return [row for row in self.each_row() if row["status"] not in statuses]
 
     @cached_property
-    def verdicts(self) -> tuple[Any, ...]:
+    def verdicts(self) -> tuple[RunVerdict, ...]:
         """The rows as ``Verdict`` values, each with the task that opens it again."""
         verdict = import_module(self.plan.task_module).Verdict
         return tuple(
@@ -46,7 +82,7 @@ class CampaignResult(ABC):
         """The job numbers of the runs with one of these statuses, for ``write_events``."""
         return tuple(r["job"] for r in self.each_row("job", "status") if r["status"] in statuses)
 
-    def first(self, design: str, broken: str = "") -> Any:
+    def first(self, design: str, broken: str = "") -> RunVerdict:
         """Return the first verdict of a design that broke a property (any, if none is named).
 
         Raises:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from kipviz.clients.application import Line
+if TYPE_CHECKING:  # an application is made of clients, and these check their spec
+    from kipviz.clients.application import Line
 
 
 class PlainProducerSpec(Protocol):

@@ -294,10 +294,12 @@ def _come_back(me: Application, line: Line) -> tuple[Application, tuple[Event, .
     if line.call is Call.POLL:
         assert not isinstance(client, Holder | ExternalDatabase | ShareMember)
         return _leave(me.but(records=client.records), line, client.error, told)
-    failed = (isinstance(client, Holder) and client.manager.state in THROWING) or (
+    error = ""
+    if (isinstance(client, Holder) and client.manager.state in THROWING) or (
         isinstance(client, Consumer) and line.call is Call.COMMIT_SYNC
-    )
-    return _leave(me, line, getattr(client, "error", "") if failed else "", told)
+    ):
+        error = client.error
+    return _leave(me, line, error, told)
 
 
 def _with_result(

@@ -17,8 +17,13 @@ def why_no_further_members(application: ApplicationSpec) -> str:
         return ""
     if not application.share or not application.explicit:
         return f"{name} has further_members, which takes a share group (share) and explicit acknowledgement (explicit)"
-    alone = ("gathers", "threads", "session", "further_sources")
-    other = next((each for each in alone if getattr(application, each)), "")
+    alone = {
+        "gathers": application.gathers,
+        "threads": application.threads,
+        "session": application.session,
+        "further_sources": application.further_sources,
+    }
+    other = next((field for field, value in alone.items() if value), "")
     if other:
         return f"{name} has either further_members or {other}, not both"
     taken = (application.member_id, "consumer", "producer", "database", *application.tasks)

@@ -235,6 +235,7 @@ def _story_lines(story: dict[str, Any]) -> Iterator[str]:
 
 def _coverage(result: CampaignResult, progress: Progress) -> Coverage:
     from kipviz.checking.judging.coverage import coverage_of
+    from kipviz.checking.single_run.seeded_run import Task
 
     jobs = result.plan.jobs
 
@@ -242,7 +243,13 @@ def _coverage(result: CampaignResult, progress: Progress) -> Coverage:
         progress.runs(done, jobs)
         return True
 
-    return coverage_of((result.plan.task(job) for job in range(jobs)), tell)
+    def each_task() -> Iterator[Task]:
+        for job in range(jobs):
+            task = result.plan.task(job)
+            assert isinstance(task, Task), "the command has no task module but the model's"
+            yield task
+
+    return coverage_of(each_task(), tell)
 
 
 def _first_of_each_kind(broken: list[dict[str, Any]]) -> list[dict[str, Any]]:

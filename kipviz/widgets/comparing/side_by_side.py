@@ -188,6 +188,5 @@ def _names(steppers: tuple[Stepper, Stepper], lines: tuple[int, int]) -> tuple[s
 
 
 def _seed(stepper: Stepper) -> str:
-    lab = getattr(stepper, "lab", None)
-    task = lab.run_at(0, 0).task if lab else None
+    task = stepper.lab.run_at(0, 0).task if stepper.lab is not None else None
     return f"seed {task.seed}" if task else ""
