@@ -47,7 +47,7 @@ def looked_at(world: World) -> bool:
         isinstance(client, ExternalDatabase)
         for app in world.applications.values()
         for client in app.others.values()
-        if not any(line.target == CHECKPOINT for line in app.program)
+        if not any(line.target == CHECKPOINT for line in getattr(app, "program", ()))
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kipviz.brokers.logs.partition_log import is_aborted
+from kipviz.brokers.logs.partition_log import PartitionLog, is_aborted
+from kipviz.clients.application import Application
 from kipviz.clients.shares.share_memory import ShareConsumer
 from kipviz.cluster.world import World
 from kipviz.core.model import Outcome
@@ -162,8 +163,10 @@ def silent_sources(world: World) -> tuple[str, ...]:
 
 def silent_groups(world: World) -> tuple[str, ...]:
     """Return the share groups without a member that ever sends anything."""
-    applications = world.applications.values()
-    members = [(a, a.consumer) for a in applications if isinstance(a.consumer, ShareConsumer)]
+    # The world of a recording or of a test may have no applications, or no consumers in them.
+    applications = getattr(world, "applications", Table[str, Application].of()).values()
+    consumers = ((a, getattr(a, "consumer", None)) for a in applications)
+    members = [(a, c) for a, c in consumers if isinstance(c, ShareConsumer)]
     speaking = {c.group_id for a, c in members if any(n.call == "send" for n in a.program)}
     return tuple(sorted({c.group_id for _, c in members} - speaking))
 
@@ -399,7 +402,7 @@ def _is_hidden(world: Any, partition: str, offset: int) -> bool:
 
     A source may be another application's output, as a share group's ingress topic is.
     """
-    log = world.logs.get(partition)
+    log = getattr(world, "logs", Table[str, PartitionLog].of()).get(partition)
     if log is None:
         return False
     found = (b for b in log.batches if b.base_offset <= offset <= b.last_offset)

@@ -30,7 +30,6 @@ EXCEPTIONS = {
     "kipviz/cluster/search_key.py world_of": "the pieces of a world that are no tables, of a type each",
     "kipviz/messages/wire/codec.py encode": JSON,
     "kipviz/messages/wire/kind.py Around.by_topic": JSON,
-    "kipviz/messages/wire/kind.py Around.by_topic_id": JSON,
     "kipviz/messages/wire/schema.py Field.empty": JSON,
     "kipviz/properties/verdict.py Property.finding": OWN,
 }

@@ -8,11 +8,11 @@ with a note, and no difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
-from typing import Any
 
+from kipviz.views.page_parts import Part, Shown
 from kipviz.views.waypoints import rests
 from kipviz.widgets.pages import payload as payloads
 from kipviz.widgets.pages.line import Line
@@ -29,7 +29,7 @@ SIDES = ("left", "right")
 PIECE = 600
 
 
-def align_lines(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
+def align_lines(left: Line, right: Line) -> tuple[Pairs, list[Part]]:
     """Pair the small steps of two branches, big step by big step.
 
     A side that waits keeps its number from one pair to the next. During a big step that only one side has, because the
@@ -39,7 +39,7 @@ def align_lines(left: Line, right: Line) -> tuple[Pairs, list[dict[str, Any]]]:
         The pairs, and the big steps as ranges of pairs with their resting points.
     """
     pairs: Pairs = [[0, 0]]
-    bigs: list[dict[str, Any]] = []
+    bigs: list[Part] = []
     for one, other in _together(left, right):
         begin, ends, title = len(pairs), (pairs[-1][0], pairs[-1][1]), ""
         if other is not None:
@@ -77,7 +77,7 @@ def differences(
     pairs: Sequence[Sequence[int]],
     what: str,
     names: tuple[str, str] = SIDES,
-) -> list[dict[str, Any]]:
+) -> list[Part]:
     """Return the places at which the runs diverge, in order: ``{"at", "to", "sentence"}``.
 
     `names` are the names of the two sides in the sentences.
@@ -85,7 +85,7 @@ def differences(
     Adjacent pairs of one kind are one place. A verdict that starts to differ is a place of its own, even in the middle
     of another one.
     """
-    found: list[dict[str, Any]] = []
+    found: list[Part] = []
     told: dict[str, tuple[str, str]] = {}
     before = SAME
     for at, (pair, mark) in enumerate(zip(pairs, what, strict=True)):
@@ -111,12 +111,12 @@ def differences(
 
 
 def compared(
-    one: Mapping[str, Any],
-    other: Mapping[str, Any],
+    one: Shown,
+    other: Shown,
     held: tuple[Line, Line],
     lines: tuple[int, int],
     names: tuple[str, str],
-) -> dict[str, Any]:
+) -> Part:
     """Return the payload of a comparison: both payloads, the pairs of steps, and what differs.
 
     Args:
@@ -143,9 +143,7 @@ def compared(
     }
 
 
-def renamed(
-    left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str
-) -> list[dict[str, Any]]:
+def renamed(left: Line, right: Line, pairs: Sequence[Sequence[int]], what: str) -> list[Part]:
     """Return the steps that are the same under another name, each pair of names once: ``{"at", "left", "right"}``."""
     found: dict[tuple[str, str], int] = {}
     for at, ((one, other), mark) in enumerate(zip(pairs, what, strict=True)):
@@ -155,21 +153,21 @@ def renamed(
     return [{"at": at, "left": one, "right": other} for (one, other), at in found.items()]
 
 
-def first_words(found: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> str:
+def first_words(found: Sequence[Shown], names: Sequence[Shown]) -> str:
     """Return where two runs first differ, in words, or that they do not, or only in names."""
     if found:
         return f"first difference at {found[0]['at']}: {found[0]['sentence']}"
     return "no difference except names" if names else "no difference"
 
 
-def names_words(names: Sequence[Mapping[str, Any]]) -> str:
+def names_words(names: Sequence[Shown]) -> str:
     """Return which calls have another name on the other side, and the number of messages that follow from them."""
     calls = [f"{one['left']} ≈ {one['right']}" for one in names if one["left"].endswith("()")]
     others = sum(not one["left"].endswith("()") for one in names)
     return ", ".join([*calls, *([f"and in {others} more steps"] if others else [])])
 
 
-def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def same(one: Shown, other: Shown) -> str:
     """Return whether two steps are the same, the same under another name, or different."""
     if one["sentence"] == other["sentence"]:
         return SAME
@@ -180,7 +178,7 @@ def _both(left: Line, right: Line, pair: Sequence[int]) -> str:
     return same(left.steps[pair[0]], right.steps[pair[1]])
 
 
-def by_role(step: Mapping[str, Any]) -> tuple[str, str]:
+def by_role(step: Shown) -> tuple[str, str]:
     """Return a step's title and sentence by the role of its call."""
     title, sentence = step.get("role") or (step["title"], step["sentence"])
     return str(title), str(sentence)

@@ -6,13 +6,13 @@ rows or its picture change in one of the designs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.views.exports.image import image
 from kipviz.views.lifetimes import covers
+from kipviz.views.page_parts import Part, Shown
 from kipviz.views.role_cards.own_view import OF_VIEWS
 
 NOTHING = "no rows"
@@ -74,7 +74,7 @@ class ViewTable(Value, frozen=True):
             for row in self.rows
         )
 
-    def document(self, names: Sequence[str]) -> dict[str, Any]:
+    def document(self, names: Sequence[str]) -> Part:
         """Return the view as plain data; a picture is represented by its words."""
         return {
             "view": self.title,
@@ -112,7 +112,7 @@ def _fact(fact: Fact) -> str:
 
 
 def view_tables(
-    payloads: Sequence[Mapping[str, Any]], places: Sequence[Sequence[int]]
+    payloads: Sequence[Shown], places: Sequence[Sequence[int]]
 ) -> tuple[ViewTable, ...]:
     """Return a table for each view in the payloads.
 
@@ -130,7 +130,7 @@ def view_tables(
 
 
 def _rows(
-    payloads: Sequence[Mapping[str, Any]], places: Sequence[Sequence[int]], card: str
+    payloads: Sequence[Shown], places: Sequence[Sequence[int]], card: str
 ) -> Iterator[ViewRow]:
     mine = [[row for row in each["rows"] if row["card"] == card] for each in payloads]
     last: tuple[tuple[Fact, ...], ...] | None = None
@@ -141,7 +141,7 @@ def _rows(
             last = cells
 
 
-def _facts_at(rows: Sequence[Mapping[str, Any]], step: int) -> tuple[Fact, ...]:
+def _facts_at(rows: Sequence[Shown], step: int) -> tuple[Fact, ...]:
     """Return the content of a view at a step, in the view's own order."""
     here = sorted((r for r in rows if covers(r, step)), key=lambda r: r["cells"].get("order", 0))
     return tuple(

@@ -7,14 +7,14 @@ the same under another name, different, an extra step, a wait.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
 
 from kipviz.core.values import Value
 from kipviz.views.exports.breakable import breakable
 from kipviz.views.exports.image import image
 from kipviz.views.exports.svg import beside, svg
+from kipviz.views.page_parts import Part, Shown
 from kipviz.widgets.comparing.alignment import (
     OTHERWISE,
     RENAMED,
@@ -74,7 +74,7 @@ class Columns:
         views: a table for each of the reader's own views.
     """
 
-    def __init__(self, payloads: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    def __init__(self, payloads: Sequence[Shown], names: Sequence[str]) -> None:
         """Align the main branches of several payloads."""
         self.names = tuple(names)
         self._payloads = tuple(dict(each) for each in payloads)
@@ -84,7 +84,7 @@ class Columns:
         places = [[cell.step for cell in row.cells] for row in self.rows]
         self.views = view_tables(self._payloads, places)
 
-    def _first(self, n: int) -> dict[str, Any] | None:
+    def _first(self, n: int) -> Part | None:
         """Return where a column first differs from the first one: its row, and the words."""
         left, right = self.lines[0], self.lines[n]
         pairs, _ = align_lines(left, right)
@@ -178,10 +178,10 @@ class Columns:
         )
         return "\n".join([*self.first_words(), *ends])
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self.html()}
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Part:
         """Return everything as one document."""
         return {
             "title": untold_title(self._payloads[0]),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import traitlets
 
 from kipviz.views.exports.svg import beside, svg
+from kipviz.views.page_parts import Part, Shown
 from kipviz.views.tones import SIGN_OF_STATUS
 from kipviz.widgets.comparing.alignment import compared, first_words, renamed
 from kipviz.widgets.discoverable import Discoverable
@@ -16,8 +15,8 @@ from kipviz.widgets.pages import payload as payloads
 from kipviz.widgets.pages import text_view
 from kipviz.widgets.pages.line import line_of
 from kipviz.widgets.pages.open_question import without_answer
-from kipviz.widgets.stepping.cursor import WithCursor
-from kipviz.widgets.stepping.stepper import FRONT, STILL_STEPS, with_words
+from kipviz.widgets.stepping.cursor import Change, WithCursor
+from kipviz.widgets.stepping.stepper import FRONT, STILL_STEPS, Bundle, with_words
 
 SIDES = ("left", "right")
 
@@ -42,11 +41,11 @@ class Compare(Discoverable, WithCursor):
 
     def __init__(
         self,
-        left: Mapping[str, Any],
-        right: Mapping[str, Any],
+        left: Shown,
+        right: Shown,
         lines: tuple[int, int] = (0, 0),
         names: tuple[str, str] | None = None,
-        **traits: Any,
+        **traits: object,
     ) -> None:
         """Show two payloads, each on one of its branches; `names` are the names of the sides.
 
@@ -59,7 +58,7 @@ class Compare(Discoverable, WithCursor):
         self._names = names or (left["design"]["name"], right["design"]["name"])
         super().__init__(payload=self._held_together(lines), lines=list(lines), **traits)
 
-    def _held_together(self, lines: tuple[int, int]) -> dict[str, Any]:
+    def _held_together(self, lines: tuple[int, int]) -> Part:
         """Align two branches; called again when others are chosen."""
         one, other = self._payloads
         self._left, self._right = (
@@ -68,25 +67,26 @@ class Compare(Discoverable, WithCursor):
         )
         return compared(one, other, (self._left, self._right), lines, self._names)
 
-    def _why_nowhere(self, said: dict[str, Any]) -> str:
+    def _why_nowhere(self, said: dict[str, object]) -> str:
         """Remove unknown branches from the page's values; return a sentence about them, or ""."""
-        if "lines" not in said:
+        lines = said.get("lines")
+        if not isinstance(lines, list | tuple):  # it is two numbers, or the page did not send it
             return ""
-        for payload, number in zip(self._payloads, said["lines"], strict=True):
+        for payload, number in zip(self._payloads, lines, strict=True):
             if number not in (0, *(branch["id"] for branch in payload.get("branches", []))):
                 del said["lines"]
                 return f"There is no branch {number} on that side; the lines stay as they are."
         return ""
 
     @traitlets.observe("lines")
-    def _on_lines(self, change: Mapping[str, Any]) -> None:
+    def _on_lines(self, change: Change) -> None:
         if self.payload and change["new"] != self.payload["lines"]:
             left, right = change["new"]
             self.payload = self._held_together((left, right))
             self.__dict__.pop("_fingerprint", None)
 
     @property
-    def renamed(self) -> list[dict[str, Any]]:
+    def renamed(self) -> list[Part]:
         """The steps that are the same under another name: their place and both names."""
         return renamed(self._left, self._right, self.payload["pairs"], self.payload["marks"])
 
@@ -143,9 +143,9 @@ class Compare(Discoverable, WithCursor):
         )
         return " | ".join((where, first, *sides, self._fingerprint))
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, **kwargs: object) -> Bundle:
         """Return the widget, and a still picture and both flows in words for places where no widget can be drawn."""
-        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle: Bundle = super()._repr_mimebundle_(**kwargs)
         rows = [repr(self)]
         for side, line in zip(SIDES, (self._left, self._right), strict=True):
             rows += [_design(self.payload[side]), *text_view.flow(line)]
@@ -164,7 +164,7 @@ class Compare(Discoverable, WithCursor):
         )
 
 
-def verdict_words(verdict: Mapping[str, Any] | None) -> str:
+def verdict_words(verdict: Shown | None) -> str:
     """Return the verdict on a property in words, with its sign and reason."""
     if verdict is None:
         return "not asked"
@@ -172,5 +172,5 @@ def verdict_words(verdict: Mapping[str, Any] | None) -> str:
     return f"{words}: {verdict['reason']}" if verdict.get("reason") else words
 
 
-def _design(payload: Mapping[str, Any]) -> str:
+def _design(payload: Shown) -> str:
     return f"design {payload['design']['name']} ({payload['design']['status']})"

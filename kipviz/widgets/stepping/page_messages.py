@@ -29,7 +29,7 @@ class _Views(msgspec.Struct):
     only: bool = False
 
 
-# A request of the page, as it comes: whoever answers it looks at the type of what is inside.
+# A request of the page, as it comes: the code that answers it checks the type of what is inside.
 Command: TypeAlias = Mapping[str, object]
 
 
