@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kipviz.messages.apis.api import Api
+from kipviz.messages.apis.api import AnyApi
 from kipviz.messages.apis.catalogue import API_OF, row_of
 from kipviz.messages.cluster.acls import DescribeAcls
 from kipviz.messages.cluster.coordinators import FindCoordinator
@@ -66,10 +66,10 @@ class ServedApi:
     `kinds` are the request's bytes by version, from 0 on: a draft's version may be a message of its own.
     """
 
-    row: Api
+    row: AnyApi
     lowest: int
     highest: int
-    kinds: tuple[RequestKind, ...]
+    kinds: tuple[RequestKind[Message], ...]
     translate: Translate
 
     @property
