@@ -6,6 +6,7 @@ NOT SERVED: several topics of a share group's member; operators' requests that c
 DeleteGroups, OffsetDelete, AlterShareGroupOffsets, DeleteShareGroupOffsets, CreateAcls, DeleteAcls); client telemetry,
 SASL and TLS; fetch sessions; metadata and leader epochs of committed offsets; user data of classic assignors.
 SHARE GROUPS begin at the earliest offset, as with share.auto.offset.reset=earliest; Kafka's default is latest.
+Clients cannot read internal topics: a Fetch has the error TOPIC_AUTHORIZATION_FAILED for such a partition.
 RECORDS: a client reads the bytes that a client sent. The model keeps their values, of a long one the first 1,000 bytes,
 and neither keys, headers nor timestamps; a record that the model copies into a dead-letter queue has its value alone.
 NOT ENDED BY THE CLOCK: log.retention.ms, unused producer ids and transactional ids, offsets of unused groups.

@@ -13,7 +13,7 @@ from kipviz.serving.translating.translate_cluster import (
 from tests.recordings import made_logs
 from tests.serving.test_frames import frame, lives, served
 
-PRODUCE, METADATA = 0, 3
+PRODUCE, FETCH, METADATA = 0, 1, 3
 INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
 
 
@@ -97,3 +97,33 @@ def test_versions_that_are_too_new_are_answered_with_those_of_api_versions_alone
     assert told["ErrorCode"] == UNSUPPORTED_VERSION
     assert [key["ApiKey"] for key in told["ApiKeys"]] == [API_VERSIONS]
     assert lives(cluster)
+
+
+def test_no_client_writes_to_an_internal_topic_and_the_other_partitions_are_written():
+    """ReplicaManager.appendRecordsToLeader."""
+    cluster = served()
+    caller = cluster.connect(cluster.world.image.leader_of("orders-0"))
+    batch = {"Index": 0, "Records": made_logs.batch(0)}
+    topics = (
+        {"Name": name, "PartitionData": (batch,)} for name in ("__consumer_offsets", "orders")
+    )
+    cluster.feed(caller, frame(PRODUCE, 9, Acks=-1, TopicData=tuple(topics)))
+    told = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+    assert [each["PartitionResponses"][0]["ErrorCode"] for each in told] == [17, 0]
+    assert len(cluster.world.logs["orders-0"].batches) == 1
+    assert not cluster.world.logs["__consumer_offsets-0"].batches
+
+
+def test_a_partition_of_an_internal_topic_is_not_read_and_the_others_are():
+    cluster = served()
+    leader = cluster.world.image.leader_of("orders-0")
+    cluster.feed(cluster.connect(leader), produce(-1))
+    caller = cluster.connect(leader)
+    part = {"Partition": 0, "FetchOffset": 0, "PartitionMaxBytes": 1_000}
+    for names in (("__consumer_offsets",), ("__consumer_offsets", "orders")):
+        topics = tuple({"Topic": name, "Partitions": (part,)} for name in names)
+        asked = frame(FETCH, 12, MaxWaitMs=60_000, MinBytes=1, MaxBytes=9_000, Topics=topics)
+        cluster.feed(caller, asked)
+        told = answer(caller, APIS[FETCH].response, 12)["Responses"]
+        found = [(p["ErrorCode"], bool(p["Records"])) for t in told for p in t["Partitions"]]
+        assert found == [(29, False), (0, True)][: len(names)]

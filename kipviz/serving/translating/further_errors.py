@@ -10,6 +10,7 @@ class FurtherErrors(IntEnum):
 
     CORRUPT_MESSAGE = 2
     LEADER_NOT_AVAILABLE = 5
+    INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129

@@ -1,7 +1,8 @@
 """Produce, Fetch and ListOffsets: a client's fields and bytes to the model's messages, and back.
 
 A Fetch is answered without waiting, and the long poll belongs to the whole request (DelayedFetch). No fetch session is
-opened: the answer has session 0, and the client names its partitions each time.
+opened: the answer has session 0, and the client names its partitions each time. Internal topics are not read by clients
+here: such a partition has the error TOPIC_AUTHORIZATION_FAILED, where Kafka would send its records.
 
 Source: KafkaApis.handleProduceRequest, handleFetchRequest, ReplicaManager.fetchMessages.
 """
@@ -24,11 +25,11 @@ from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.records.batches import Batch
+from kipviz.records.placement import INTERNAL_TOPICS, topic_of
 from kipviz.serving.translating.batch_bytes import readable, records_of
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
 
-# The errors for a batch that no log would accept, or without bytes, and for acks that no request may have (Errors).
 ALLOWED_ACKS = (-1, 0, 1)
 
 
@@ -52,6 +53,10 @@ def _parts(request: ClientRequest) -> Iterator[_Part]:
             if not name:
                 yield _Part(place, index, "", Errors.UNKNOWN_TOPIC_ID)
                 continue
+            if name in INTERNAL_TOPICS:
+                # ReplicaManager.appendRecordsToLeader, for any client but the admin client.
+                yield _Part(place, index, f"{name}-{index}", FurtherErrors.INVALID_TOPIC_EXCEPTION)
+                continue
             batch = request.batches.logged(data)
             if batch is None:
                 yield _Part(place, index, f"{name}-{index}", FurtherErrors.CORRUPT_MESSAGE)
@@ -73,7 +78,10 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             replace(p, error=p.error or FurtherErrors.INVALID_REQUIRED_ACKS, batch=None)
             for p in parts
         )
-    sent = any(part.batch is not None for part in parts)
+    sent = {part.partition for part in parts if part.batch is not None}
+    message = message.but(
+        partition_data=tuple(each for each in message.partition_data if each.partition in sent)
+    )
     for part in parts:
         if part.batch is not None:
             batch = _batch(part.batch, transactional=bool(message.transactional_id))
@@ -172,7 +180,8 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         for name in (desk.topic_named(topic),)
         for each in topic["Partitions"]
     )
-    known = tuple(each for each in wanted if each.partition)
+    known = tuple(each for each in wanted if _is_read(each.partition))
+    message = message.but(partitions=tuple(p for p in message.partitions if _is_read(p.partition)))
 
     def ready() -> bool:
         return not known or any(_has(each, desk, committed=committed) for each in known)
@@ -189,7 +198,7 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             for each in wanted:
                 if each.topic != place:
                     continue
-                error = told.get(each.partition, Errors.UNKNOWN_TOPIC_ID)
+                error = told.get(each.partition, _error_of_unread(each.partition))
                 part = _encode_fetched(each, error, desk, committed=committed, size_left=size_left)
                 size_left -= len(part["Records"])
                 found.append(part)
@@ -199,6 +208,14 @@ def fetch(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 
     wait_ms = said["MaxWaitMs"] if message.wait else 0
     return Asked((message.but(wait=False),) if known else (), answer, ready, wait_ms)
+
+
+def _is_read(partition: str) -> bool:
+    return bool(partition) and topic_of(partition) not in INTERNAL_TOPICS
+
+
+def _error_of_unread(partition: str) -> Errors:
+    return Errors.TOPIC_AUTHORIZATION_FAILED if partition else Errors.UNKNOWN_TOPIC_ID
 
 
 def _has(wanted: _Wanted, desk: Desk, *, committed: bool) -> bool:
