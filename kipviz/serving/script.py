@@ -167,7 +167,7 @@ DO: dict[str, Callable[[Server, Line], Line | None]] = {
     "requests": lambda server, asked: {"requests": _requests(server, asked)},
     "records": lambda server, asked: {"records": _records(server, asked)},
     "back": lambda server, asked: server.back(_number(asked, "step")),
-    "step": lambda server, _: {"step": server.step},
+    "step": lambda server, _: {"step": server.step, "kept": server.kept},
     "time-out": lambda server, asked: server.time_out(_text(asked, "transactional_id")),
     "polls": lambda server, _: {"polls": _list_requests(server.polls())},
     "end-polls": lambda server, _: {"ended": server.end_polls()},

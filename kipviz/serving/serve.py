@@ -327,6 +327,12 @@ class Server:
             return self.cluster.newest
 
     @property
+    def kept(self) -> int:
+        """The number of the newest kept step: `back` reaches it and those before it."""
+        with self._lock:
+            return self.cluster.trace.depth
+
+    @property
     def stopped(self) -> bool:
         """Whether the server has stopped; its run can still be shown."""
         return self._sockets.stopping

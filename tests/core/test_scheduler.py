@@ -88,7 +88,7 @@ def test_a_kind_without_a_weight_is_refused_with_the_kinds_that_have_one():
 
 @pytest.mark.parametrize("weight", [-1, 0.5, "1", True, None])
 def test_a_weight_that_is_no_whole_number_from_zero_is_refused(weight):
-    with pytest.raises(ValueError, match="profile 'odd': the weight of 'timer' has to be a whole"):
+    with pytest.raises(ValueError, match="profile 'odd': the weight of 'timer' must be a whole"):
         Profile("odd", (("timer", weight),))
 
 

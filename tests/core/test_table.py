@@ -222,9 +222,13 @@ def test_a_missing_key_is_a_key_error_and_another_kind_of_key_a_clear_type_error
 
 @pytest.mark.parametrize("key", [None, 1.5, b"a", frozenset()])
 def test_a_key_that_is_no_str_int_or_tuple_is_refused(key):
-    with pytest.raises(TypeError, match="a key of a table is a str, an int or a tuple of them"):
+    with pytest.raises(
+        TypeError, match="a key of a table must be a str, an int or a tuple of them"
+    ):
         Table.of({key: 1})
-    with pytest.raises(TypeError, match="a key of a table is a str, an int or a tuple of them"):
+    with pytest.raises(
+        TypeError, match="a key of a table must be a str, an int or a tuple of them"
+    ):
         Table.of().set(key, 1)
 
 

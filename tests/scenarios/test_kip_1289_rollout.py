@@ -113,5 +113,5 @@ def test_a_level_that_turns_it_on_is_the_drafts_or_ours() -> None:
 def test_a_rollout_from_another_level_is_refused() -> None:
     spec = scenario("kip-1289-corner-9").spec.but(share_rollout=1)
     chosen = design("repaired")
-    with pytest.raises(BadSpec, match=r"begins: 2, 3, or 0 without a rollout, not 1"):
+    with pytest.raises(BadSpec, match=r"begins, must be 2, 3, or 0 without a rollout, not 1"):
         ClusterModel(spec, chosen.broker_rules(), chosen.client_rules())

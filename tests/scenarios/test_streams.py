@@ -42,7 +42,7 @@ def test_without_the_version_in_between_nobody_fences_the_old_one():
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"version": "2.2"}, "of version 2.3 or 2.4"),
+        ({"version": "2.2"}, "must have version 2.3 or 2.4"),
         (
             {"version": WITH_THREADS, "upgrade_from": "2.4"},
             "upgraded from 2.3 or nothing, not '2.4' from '2.4'",

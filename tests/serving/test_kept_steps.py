@@ -6,6 +6,7 @@ import pytest
 
 import kipviz
 from kipviz.serving import served_cluster
+from kipviz.serving.script import answer
 from kipviz.serving.served_spec import cluster_of
 from tests.soaking.raw_client import encode_frame
 
@@ -35,6 +36,8 @@ def test_the_number_of_steps_goes_on_where_steps_are_no_longer_kept(server):
     assert server.wait_news(news, 0) != news
     assert server.start(2) > crashed
     assert any("6 steps are kept" in line for line in server.log)
+    assert answer(server, {"do": "step"}) == {"ok": True, "step": server.step, "kept": KEPT}
+    server.back(server.kept)
 
 
 def test_the_cluster_goes_back_to_a_kept_step_and_counts_from_there(server):

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 # after so long by the clock. On a busy machine a minute of the clock may be a second of a processor.
 ANSWER_CPU_S = 30.0
 ANSWER_S = 600.0
+ENDS_S = 60.0
 MISTAKE = "kipviz could not handle its request"
 
 
@@ -113,13 +114,13 @@ class ServerProcess:
 
     def end(self) -> None:
         """Stop the server."""
-        if self._process.poll() is None:
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.close()
-                self._process.wait(timeout=ANSWER_S)
-            except (OSError, subprocess.TimeoutExpired):
-                self._process.kill()
-                self._process.wait(timeout=ANSWER_S)
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it may have ended with a line unread
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=ENDS_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(timeout=ENDS_S)
         if self._process.stdout is not None:
             self._process.stdout.close()

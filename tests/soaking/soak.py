@@ -350,9 +350,10 @@ class Soak:
 
     def _back(self) -> None:
         """Go back to a kept step; what the clients were told since then does not count."""
-        depth = self.server.do("step")["step"]
-        if not self.server.do("back", step=self._dice.randint(max(0, depth - 3_000), depth))["ok"]:
-            raise Failed("the cluster does not go back to a step that it has")
+        kept = self.server.do("step")["kept"]
+        told = self.server.do("back", step=self._dice.randint(max(0, kept - 3_000), kept))
+        if not told["ok"]:
+            raise Failed(f"the cluster does not go back to a step that it has: {told['error']}")
         self._summary.backs += 1
         self._faults.heal()  # a broker may have been down at that step
         self._ledger.forget()
