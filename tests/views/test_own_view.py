@@ -289,11 +289,11 @@ def test_an_exception_in_some_worlds_leaves_the_others_alone(world):
 @pytest.mark.parametrize(
     ("views", "sentence"),
     [
-        (who_runs, "views is a list of functions"),
-        ("who_runs", "views is a list of functions"),
-        (["who_runs"], "A view is a function that is written with def"),
-        ([lambda _: {}], "A view is a function that is written with def"),
-        ([len], "A view is a function that is written with def"),
+        (who_runs, "views must be a list of functions"),
+        ("who_runs", "views must be a list of functions"),
+        (["who_runs"], "A view must be a function written with def"),
+        ([lambda _: {}], "A view must be a function written with def"),
+        ([len], "A view must be a function written with def"),
         ([shown], r"A view takes one argument, the world. shown takes \(card_id, stepper\)."),
         ([who_runs, who_runs], "Two views are called who_runs"),
     ],

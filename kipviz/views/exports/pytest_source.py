@@ -12,7 +12,7 @@ from kipviz.checking.single_run.permalink import head_of
 from kipviz.checking.single_run.runs import Judgement, Run
 from kipviz.cluster.actions import ClusterAction
 from kipviz.cluster.behaviour.catalogue import label
-from kipviz.core.values import Value, Written, fingerprint
+from kipviz.core.values import Value, Written, WrittenEnum, fingerprint
 from kipviz.scenarios.library import document_of
 
 WIDE = 96
@@ -40,10 +40,10 @@ def pytest_source(run: Run, judged: Sequence[Judgement]) -> str:
         for number, (before, node) in enumerate(pairwise(nodes), 1)
     )
     found = "".join(f"    {j.property!a}: ({j.status!a}, {j.step}),\n" for j in judged)
-    waits = {type(w) for node in nodes[1:] for w in waits_of(node.action)}
-    homes = sorted({kind.__module__ for kind in waits})
+    named = {type(each) for node in nodes[1:] for each in named_in(node.action)}
+    homes = sorted({kind.__module__ for kind in named})
     names = "".join(
-        f"from {home} import {', '.join(sorted(k.__name__ for k in waits if k.__module__ == home))}\n"
+        f"from {home} import {', '.join(sorted(k.__name__ for k in named if k.__module__ == home))}\n"
         for home in homes
     )
     names += f"from kipviz.cluster.actions import {', '.join(kinds)}\n" if kinds else ""
@@ -84,14 +84,21 @@ def written(action: ClusterAction) -> str:
 
 def _call(value: Value) -> str:
     fields = (getattr(value, name) for name in value.__struct_fields__)
-    given = (_call(each) if isinstance(each, Written) else ascii(each) for each in fields)
-    return f"{type(value).__name__}({', '.join(given)})"
+    return f"{type(value).__name__}({', '.join(map(_expression, fields))})"
 
 
-def waits_of(action: ClusterAction) -> tuple[Written, ...]:
-    """Return the timers and delays that an action names."""
+def _expression(value: object) -> str:
+    if isinstance(value, Written):
+        return _call(value)
+    if isinstance(value, WrittenEnum):
+        return f"{type(value).__name__}.{value.name}"
+    return ascii(value)
+
+
+def named_in(action: ClusterAction) -> tuple[Written | WrittenEnum, ...]:
+    """Return the timers, delays and roles that an action names."""
     fields = (getattr(action, name) for name in action.__struct_fields__)
-    return tuple(each for each in fields if isinstance(each, Written))
+    return tuple(each for each in fields if isinstance(each, Written | WrittenEnum))
 
 
 def render_comment(text: str) -> str:
