@@ -2,6 +2,7 @@
 
 import pytest
 
+from kipviz.messages.apis.groups.classic_groups import SUBSCRIPTION
 from kipviz.messages.wire.codec import decode, decode_head, encode
 from kipviz.messages.wire.frame import REQUEST_HEADER, RESPONSE_HEADER, header_version
 from kipviz.serving.translating.apis import APIS
@@ -13,7 +14,7 @@ from kipviz.serving.translating.translate_cluster import (
 from tests.recordings import made_logs
 from tests.serving.test_frames import frame, lives, served
 
-PRODUCE, FETCH, METADATA = 0, 1, 3
+PRODUCE, FETCH, METADATA, JOIN_GROUP = 0, 1, 3, 11
 INVALID_REQUIRED_ACKS, UNSUPPORTED_VERSION, INVALID_REQUEST = 21, 35, 42
 
 
@@ -127,3 +128,38 @@ def test_a_partition_of_an_internal_topic_is_not_read_and_the_others_are():
         told = answer(caller, APIS[FETCH].response, 12)["Responses"]
         found = [(p["ErrorCode"], bool(p["Records"])) for t in told for p in t["Partitions"]]
         assert found == [(29, False), (0, True)][: len(names)]
+
+
+def test_a_batch_of_a_transaction_needs_a_transactional_id_and_no_partition_is_written_without():
+    """KafkaApis.handleProduceRequest."""
+    cluster = served()
+    caller = cluster.connect(cluster.world.image.leader_of("orders-0"))
+    plain = {"Index": 0, "Records": made_logs.batch(0)}
+    of_transaction = {"Index": 0, "Records": made_logs.batch(0, pid=7, epoch=0, sequence=0)}
+    for given in ((of_transaction,), (of_transaction, plain)):
+        data = ({"Name": "orders", "PartitionData": given},)
+        cluster.feed(caller, frame(PRODUCE, 9, TransactionalId=None, Acks=-1, TopicData=data))
+        (topic,) = answer(caller, APIS[PRODUCE].response, 9)["Responses"]
+        assert {each["ErrorCode"] for each in topic["PartitionResponses"]} == {53}
+    assert not cluster.world.logs["orders-0"].batches
+
+
+@pytest.mark.parametrize("version", [4, 6, 7, 9])
+def test_a_group_without_a_name_cannot_be_joined(version):
+    """GroupCoordinatorService.joinGroup."""
+    cluster = served()
+    caller = cluster.connect(1)
+    said = {
+        "GroupId": "",
+        "SessionTimeoutMs": 10_000,
+        "RebalanceTimeoutMs": 10_000,
+        "MemberId": "m",
+        "ProtocolType": "consumer",
+        "Protocols": (
+            {"Name": "range", "Metadata": b"\0\0" + encode(SUBSCRIPTION, 0, {"Topics": ()}).data},
+        ),
+    }
+    cluster.feed(caller, frame(JOIN_GROUP, version, **said))
+    told = answer(caller, APIS[JOIN_GROUP].response, version)
+    assert (told["ErrorCode"], told["MemberId"], told["GenerationId"]) == (24, "m", -1)
+    assert not cluster.lines

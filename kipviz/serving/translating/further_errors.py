@@ -12,5 +12,6 @@ class FurtherErrors(IntEnum):
     LEADER_NOT_AVAILABLE = 5
     INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
+    INVALID_GROUP_ID = 24
     # The client has reached another cluster or broker than it meant (KIP-1242).
     REBOOTSTRAP_REQUIRED = 129

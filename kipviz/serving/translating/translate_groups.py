@@ -19,6 +19,7 @@ from kipviz.messages.groups.groups import (
 from kipviz.messages.groups.several_groups import named_groups
 from kipviz.messages.message import Message
 from kipviz.messages.wire.codec import Struct
+from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import (
     Asked,
     ClientRequest,
@@ -26,6 +27,10 @@ from kipviz.serving.translating.reply_context import (
     Refused,
     Replies,
     as_written,
+)
+
+NULLABLE_PROTOCOL = (
+    7  # the version of a JoinGroup from which on a response without a protocol has none
 )
 
 
@@ -95,8 +100,10 @@ def _offset(index: int, error: Errors, offset: int) -> Struct:
 
 def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     """Join the next generation of a classic group; the member's time limits are kept beside the model."""
-    asked = as_written(request, messages)
     said, groups = request.said, request.desk.groups
+    if not said["GroupId"]:
+        return Asked((), lambda _: _not_joined(request, FurtherErrors.INVALID_GROUP_ID))
+    asked = as_written(request, messages)
     times = (said["SessionTimeoutMs"], said.get("RebalanceTimeoutMs", -1))
     if said["MemberId"]:
         groups.ask(said["GroupId"], said["MemberId"], *times)
@@ -108,6 +115,18 @@ def join_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         return asked.answer(replies)
 
     return Asked(asked.messages, answer)
+
+
+def _not_joined(request: ClientRequest, error: FurtherErrors) -> Struct:
+    """Return the fields of a rejection before any group is asked (GroupCoordinatorService.joinGroup)."""
+    protocol = None if request.version >= NULLABLE_PROTOCOL else ""
+    return {
+        "ErrorCode": error,
+        "ProtocolName": protocol,
+        "Leader": "",
+        "MemberId": request.said["MemberId"],
+        "Members": (),
+    }
 
 
 def leave_group(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:

@@ -73,6 +73,10 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
     (message,) = messages
     assert isinstance(message, Produce)
     said, parts = request.said, tuple(_parts(request))
+    transactional = any(part.batch is not None and part.batch.transactional for part in parts)
+    if transactional and said["TransactionalId"] is None:
+        # KafkaApis.handleProduceRequest: the error is that of each partition.
+        parts = _reject_all(parts, Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if said["Acks"] not in ALLOWED_ACKS:
         parts = tuple(
             replace(p, error=p.error or FurtherErrors.INVALID_REQUIRED_ACKS, batch=None)
@@ -106,6 +110,10 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
         return None
 
     return Asked((message,) if sent else (), answer, is_answered=said["Acks"] != 0)
+
+
+def _reject_all(parts: tuple[_Part, ...], error: Errors) -> tuple[_Part, ...]:
+    return tuple(replace(part, error=error, batch=None) for part in parts)
 
 
 def _batch(batch: LoggedBatch, *, transactional: bool) -> Batch:
