@@ -63,6 +63,7 @@ from kipviz.messages.logs.producing import (
     FetchedRecord,
     FetchResponse,
     PartitionData,
+    PartitionProduceData,
     PartitionProduceResponse,
     Produce,
     ProduceResponse,
@@ -338,8 +339,8 @@ def _read(me: PartitionLeader, request: Fetch, on: Context) -> PartitionData:
     return PartitionData(me.shard, Errors.NONE, tuple(records), position)
 
 
-def _batch_of(request: Produce, log: logs.PartitionLog) -> Batch:
-    (sent,) = request.partition_data
+def batch_of(request: Produce, sent: PartitionProduceData, log: logs.PartitionLog) -> Batch:
+    """Return the batch that is appended to a log for one partition of a request."""
     return Batch(
         log.end_offset,
         sent.records,
@@ -357,7 +358,8 @@ def _append(
     enough = replicas_check(me.shard, on, Errors.NOT_ENOUGH_REPLICAS)
     if enough.error is not Errors.NONE:
         return _reject(me, request, reply_to, (enough,))
-    batch = _batch_of(request, log)
+    (sent,) = request.partition_data
+    batch = batch_of(request, sent, log)
     cached = logs.duplicate_of(log, batch, on.rules)
     if cached is not None:
         base_offset, appends = cached.base_offset, False

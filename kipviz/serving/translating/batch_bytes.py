@@ -26,6 +26,9 @@ _HEAD = Layout(">qii")  # base offset, length after it, leader epoch
 _BODY = Layout(">hiqqqhii")  # after the checksum: attributes up to the number of records
 _MAGIC = b"\x02"
 _TRANSACTIONAL, _CONTROL = 0x10, 0x20
+TEXT_MAX = 1_000  # bytes of a value that the model keeps
+# What Python needs to keep the bytes of one batch, besides the bytes: small batches cost more than they contain.
+OVERHEAD = 600
 _FRONT = 16  # base offset, length and leader epoch: no checksum covers them
 
 
@@ -79,58 +82,64 @@ def _text(value: bytes | None) -> str:
     return f"{start}… ({len(value):,} bytes, CRC-32C {crc32c(value):08x})"
 
 
-TEXT_MAX = 1_000  # bytes of a value that the model keeps
-
-
-# What Python needs to keep the bytes of one batch, besides the bytes: small batches cost more than they contain.
-OVERHEAD = 600
-
-
 class KeptBatches:
     """The bytes of batches as clients sent them, kept until their batch is deleted.
 
-    A batch is found by its place and content. Before a request is answered, or if its response is lost, its batch may be
-    in the log already: such bytes are found by content alone, the oldest first.
+    A batch is found by its offset. Before a request is answered, or if its response is lost, its batch may be in the log
+    already: such bytes are found by content, the oldest first.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, dict[Batch, bytes]] = {}
-        self._arrived: dict[tuple[str, Batch], deque[bytes]] = {}
+        self._kept: dict[str, dict[int, tuple[Batch, bytes]]] = {}
+        # Each with the lowest offset that its batch can have.
+        self._arrived: dict[tuple[str, Batch], deque[tuple[int, bytes]]] = {}
         self._before_last: set[tuple[str, Batch]] = set()
         self.size = 0  # bytes of memory
 
     def arrive(self, partition: str, batch: Batch, data: bytes) -> None:
-        """Remember the bytes of a batch that a client has sent; its offset is not known yet."""
-        self._arrived.setdefault((partition, _without_place(batch)), deque()).append(data)
-        self.size += len(data) + OVERHEAD
+        """Remember the bytes of a batch that a client has sent; its offset is not below that of `batch`."""
+        key = (partition, _without_place(batch))
+        self._arrived.setdefault(key, deque()).append((batch.base_offset, data))
+        self.size += _size(data)
 
     def keep(self, partition: str, batch: Batch, data: bytes) -> None:
         """Remember the bytes of a batch that has been appended; those of a duplicate are kept already."""
         key = (partition, _without_place(batch))
-        if data in self._arrived.get(key, ()):
-            self._arrived[key].remove(data)
-            self._drop_if_empty(key)
-            self.size -= len(data) + OVERHEAD
-        kept = self._kept.setdefault(partition, {})
-        if _plain(batch) not in kept:
-            kept[_plain(batch)] = data
-            self.size += len(data) + OVERHEAD
+        for each in self._arrived.get(key, ()):
+            if each[1] == data:
+                self._arrived[key].remove(each)
+                self._drop_if_empty(key)
+                self.size -= _size(data)
+                break
+        if self._find_kept(partition, batch) is None:
+            self._put(partition, batch, data)
 
     def find(self, partition: str, batch: Batch) -> bytes | None:
         """Return the bytes of a batch in the log, None if no client sent it."""
-        data = self._kept.get(partition, {}).get(_plain(batch))
-        if data is None:
-            key = (partition, _without_place(batch))
-            if key in self._arrived:
-                data = self._arrived[key].popleft()
-                self._drop_if_empty(key)
-                self._kept.setdefault(partition, {})[_plain(batch)] = data
+        data = self._find_kept(partition, batch)
+        key = (partition, _without_place(batch))
+        if data is None and key in self._arrived:
+            _, data = self._arrived[key].popleft()
+            self._drop_if_empty(key)
+            self.size -= _size(data)
+            self._put(partition, batch, data)
         return data
+
+    def _find_kept(self, partition: str, batch: Batch) -> bytes | None:
+        found = self._kept.get(partition, {}).get(batch.base_offset)
+        return found[1] if found is not None and found[0] == _plain(batch) else None
+
+    def _put(self, partition: str, batch: Batch, data: bytes) -> None:
+        kept = self._kept.setdefault(partition, {})
+        if batch.base_offset in kept:  # that batch was truncated
+            self.size -= _size(kept[batch.base_offset][1])
+        kept[batch.base_offset] = (_plain(batch), data)
+        self.size += _size(data)
 
     def size_of(self, partition: str, batch: Batch) -> int:
         """Return what the bytes of a batch take in memory, 0 if no client sent it."""
         data = self.find(partition, batch)
-        return 0 if data is None else len(data) + OVERHEAD
+        return 0 if data is None else _size(data)
 
     def bytes_of(self, partition: str, batch: Batch, leader_epoch: int) -> bytes:
         """Return a batch as its leader sends it."""
@@ -144,25 +153,41 @@ class KeptBatches:
     def retain(self, logs: Iterable[PartitionLog]) -> None:
         """Forget the bytes of each batch that is in none of these logs, and of requests that arrived long ago.
 
-        A request has arrived long ago if it was there the last time already, and no batch of it was read or
-        answered since.
+        A request has arrived long ago if it was there the last time already, and no batch of it is in these logs.
         """
-        lasting: dict[str, dict[Batch, bytes]] = {}
-        sent = {*self._kept, *(partition for partition, _ in self._arrived)}
+        found: dict[str, list[PartitionLog]] = {}
         for log in logs:
-            for batch in log.batches if log.name in sent else ():
-                data = self.find(log.name, batch)
-                if data is not None:
-                    lasting.setdefault(log.name, {})[_plain(batch)] = data
-        self._arrived = {k: v for k, v in self._arrived.items() if k not in self._before_last}
-        self._kept, self._before_last = lasting, set(self._arrived)
-        every = [data for kept in lasting.values() for data in kept.values()]
-        every += [data for waiting in self._arrived.values() for data in waiting]
-        self.size = sum(len(data) + OVERHEAD for data in every)
+            found.setdefault(log.name, []).append(log)
+        for partition, kept in self._kept.items():
+            spans = [range(log.start_offset, log.end_offset) for log in found.get(partition, ())]
+            for offset in [each for each in kept if not any(each in span for span in spans)]:
+                self.size -= _size(kept.pop(offset)[1])
+        stale = [key for key in self._arrived if key in self._before_last]
+        for partition, low in self._lowest_of(stale).items():
+            for log in found.get(partition, ()):
+                for batch in reversed(log.batches):
+                    if batch.base_offset < low:
+                        break
+                    self.find(partition, batch)
+        for key in stale:
+            self.size -= sum(_size(data) for _, data in self._arrived.pop(key, ()))
+        self._before_last = set(self._arrived)
+
+    def _lowest_of(self, keys: Iterable[tuple[str, Batch]]) -> dict[str, int]:
+        """Return by partition the lowest offset that a batch of these requests can have."""
+        lowest: dict[str, int] = {}
+        for key in keys:
+            for offset, _ in self._arrived[key]:
+                lowest[key[0]] = min(offset, lowest.get(key[0], offset))
+        return lowest
 
     def _drop_if_empty(self, key: tuple[str, Batch]) -> None:
         if not self._arrived[key]:
             del self._arrived[key]
+
+
+def _size(data: bytes) -> int:
+    return len(data) + OVERHEAD
 
 
 def _without_place(batch: Batch) -> Batch:

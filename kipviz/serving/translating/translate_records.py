@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kipviz.brokers.logs.partition_leader import batch_of
 from kipviz.messages.errors import Errors
 from kipviz.messages.logs.list_offsets import ListOffsetsResponse
 from kipviz.messages.logs.producing import (
@@ -26,7 +27,7 @@ from kipviz.messages.wire.codec import Struct
 from kipviz.recordings.files.segments import LoggedBatch
 from kipviz.records.batches import Batch
 from kipviz.records.placement import INTERNAL_TOPICS, topic_of
-from kipviz.serving.translating.batch_bytes import readable, records_of
+from kipviz.serving.translating.batch_bytes import readable
 from kipviz.serving.translating.further_errors import FurtherErrors
 from kipviz.serving.translating.reply_context import Asked, ClientRequest, Desk, Refused, Replies
 
@@ -82,14 +83,15 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
             replace(p, error=p.error or FurtherErrors.INVALID_REQUIRED_ACKS, batch=None)
             for p in parts
         )
-    sent = {part.partition for part in parts if part.batch is not None}
+    valid = tuple(part for part in parts if part.batch is not None)
+    sent = {part.partition for part in valid}
     message = message.but(
         partition_data=tuple(each for each in message.partition_data if each.partition in sent)
     )
-    for part in parts:
-        if part.batch is not None:
-            batch = _batch(part.batch, transactional=bool(message.transactional_id))
-            request.desk.kept.arrive(part.partition, batch, part.data)
+    for part, each in zip(valid, message.partition_data, strict=True):
+        log = request.desk.world.logs.get(part.partition)
+        if log is not None:
+            request.desk.kept.arrive(part.partition, batch_of(message, each, log), part.data)
 
     def answer(replies: Replies) -> Struct | None:
         told: dict[str, PartitionProduceResponse] = {}
@@ -114,18 +116,6 @@ def produce(request: ClientRequest, messages: tuple[Message, ...]) -> Asked:
 
 def _reject_all(parts: tuple[_Part, ...], error: Errors) -> tuple[_Part, ...]:
     return tuple(replace(part, error=error, batch=None) for part in parts)
-
-
-def _batch(batch: LoggedBatch, *, transactional: bool) -> Batch:
-    """Return a batch as its leader appends it, without an offset."""
-    return Batch(
-        0,
-        records_of(batch),
-        batch.producer_id,
-        batch.producer_epoch,
-        batch.base_sequence,
-        transactional,
-    )
 
 
 def _keep(part: _Part, base_offset: int, desk: Desk) -> None:
